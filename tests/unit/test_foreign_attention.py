@@ -129,7 +129,7 @@ WRONG = {
     "no such text": (dict(encoder=ENCODER[:, None], item=3), "no item 3"),
     "words": (dict(encoder="attention"), "not an array"),
     "ragged layers": (dict(encoder=[ENCODER[0], ENCODER[1][:1]]), "different shapes"),
-    "a single row": (dict(encoder=[ENCODER[0, 0, 0]]), "has . axes"),
+    "a single row": (dict(encoder=[ENCODER[0, 0, 0]]), "has 1 axes"),
 }
 
 

@@ -432,9 +432,9 @@ def test_there_are_as_many_draws_as_wished():
     assert len(set(draws)) == 8 and draws[0] == off and {each.seed for each in draws} == {7}
     for once in (replace(off, mode="mean"), Interventions(mode="resample"), AS_TRAINED):
         assert draws_of(once, 8) == (once,), "nothing is drawn"
-    with pytest.raises(InterventionError, match="100,000,000 draws: take at most 512"):
+    with pytest.raises(InterventionError, match="The number of draws is 100,000,000: take at most 512"):
         draws_of(off, 100_000_000)
-    with pytest.raises(InterventionError, match="0 draws: take at least one"):
+    with pytest.raises(InterventionError, match="The number of draws is 0: take at least one"):
         draws_of(off, 0)
 
 

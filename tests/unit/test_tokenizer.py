@@ -116,9 +116,9 @@ def test_training_is_repeatable():
 
 
 def test_too_little_text_for_a_vocabulary_is_said():
-    with pytest.raises(ValueError, match="no vocabulary of 5000 pieces can be made of this text, at most 375"):
+    with pytest.raises(ValueError, match="cannot make 5000 tokens from this text; it allows at most 375"):
         train_tokenizer(["a b c"], size=5000)
-    with pytest.raises(ValueError, match="only one of at least 372"):
+    with pytest.raises(ValueError, match="a vocabulary has at least 372"):
         train_tokenizer(["a b c"], size=100)
 
 

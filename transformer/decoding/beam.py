@@ -1,4 +1,4 @@
-"""Beam search: the few best hypotheses side by side, the rest pruned at every step."""
+"""Beam search: it keeps the few best hypotheses side by side and prunes the rest at every step."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ class BeamStep(Step):
     others are pruned. The N rows of the next step are the expansions with fate ALIVE, in this order.
 
     Attributes:
-        sentence: which of the batch each row belongs to, [N].
+        sentence: index in the batch of each row's sentence, [N].
         parent: the row that each expansion continues, [M].
         penalised: score over the length penalty, float64 [M].
         fate: `Fate` of each expansion, [M].
-        rank: of each expansion's token in its parent's distribution, [M]; 1 is the likeliest. None unless captured.
+        rank: rank of each expansion's token in its parent's distribution, [M]; 1 is the most likely. None unless
+            captured.
     """
 
     sentence: Tensor
@@ -39,7 +40,7 @@ class BeamStep(Step):
     rank: Tensor | None
 
     def lean(self) -> BeamStep:
-        """The same without the distribution over the vocabulary, which takes nearly all of its memory."""
+        """The step without the distribution over the vocabulary, which takes nearly all of its memory."""
         nothing = self.distribution.log_probs.new_empty(0)
         return replace(self, distribution=Distribution(nothing, self.distribution.rows))
 
@@ -56,13 +57,16 @@ def beam_search(
 ) -> Iterator[BeamStep]:
     """Search for the best translations of B sentences side by side.
 
-    At each step, of all expansions of a sentence's live hypotheses, the `beam_size` best without the end symbol go on.
-    One with the end symbol ends if it is among the `beam_size` best of all; it takes no other's place. All expansions
-    of a step have the same length, so the length penalty only decides between hypotheses that end at different steps.
+    At each step, of all expansions of a sentence's live hypotheses, the `beam_size` best without the end symbol
+    continue. An expansion with the end symbol ends if it is among the `beam_size` best of all; it takes no other's
+    place. All expansions of a step have the same length, so the length penalty only decides between hypotheses that end
+    at different steps.
 
-    A sentence is done when no live hypothesis could overtake the best ended one even if all its further tokens were
-    certain; or when `beam_size` have ended and no live one is ahead of the best of them as it stands (a longer one
-    might still get ahead: this is where the search is not exact, besides pruning).
+    A sentence is done in either of two cases:
+
+    - No live hypothesis could overtake the best ended one, even if all its further tokens were certain.
+    - `beam_size` hypotheses have ended, and no live one is currently ahead of the best of them. A longer one might
+      still get ahead, so here, and where it prunes, the search is not exact.
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
@@ -142,23 +146,23 @@ def _ranks(log_probs: Tensor, parent: np.ndarray, piece: np.ndarray) -> Tensor:
 
 
 def length_penalty_factor(length: int, length_penalty: float = LENGTH_PENALTY) -> float:
-    """((5 + length) / 6)^alpha, by which a score is divided (Wu et al. 2016, "Google's Neural Machine Translation
-    System", section 7, equation 14).
+    """The divisor of a score, ((5 + length) / 6)^alpha (Wu et al. 2016, "Google's Neural Machine Translation System",
+    section 7, equation 14).
 
     Args:
-        length: tokens predicted, the end symbol included.
-        length_penalty: the exponent alpha; 0 for no penalty, larger values favour long hypotheses.
+        length: number of tokens predicted, the end symbol included.
+        length_penalty: the exponent alpha; 0 means no penalty, larger values favour long hypotheses.
     """
     return ((5 + length) / 6) ** length_penalty
 
 
 def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
-    """The `count` likeliest continuations of every row, sorted by sentence and then by score, best first.
+    """The `count` most likely continuations of every row, sorted by sentence and then by score, best first.
 
-    Twice the beam's size is enough: at most half of them end, one a row, so that the others fill the beam.
+    Twice the beam's size is enough: at most half of them end, one per row, so the others fill the beam.
 
     Returns:
-        parent, token, log-probability, and score with it, of each.
+        For each continuation: parent, token, log-probability, and the score that includes it.
     """
     log_prob, piece = (part.cpu().numpy() for part in logits.topk(min(count, logits.shape[-1]), dim=-1))
     parent = np.arange(len(sentence)).repeat(piece.shape[1])
@@ -179,5 +183,5 @@ def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) ->
     rows = torch.from_numpy(parent).to(cache.device)
     if not np.array_equal(sentence[parent], sentence):
         return cache.select(rows)
-    # The source's keys and values, the larger part, can stay; often everything can.
+    # The source's keys and values, the larger part, need no copy; often nothing does.
     return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(rows)

@@ -11,22 +11,22 @@ from torch import Tensor
 from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
 from transformer.text.vocabulary import OWN, Symbols
 
-# Tokens that a character takes at most: with so many left to write, any may begin.
+# Maximum number of tokens of a character: with so many left to write, any character may begin.
 LONGEST_CHARACTER = 4
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Tokens to take or not to take; the same for every sentence and hypothesis of a search.
+    """Tokens that must or must not be taken; the same for every sentence and hypothesis of a search.
 
-    The log-probability of a token, and so the score of a hypothesis, is what the model gives it without constraints.
+    The log-probability of a token, and so the score of a hypothesis, is the model's without constraints.
 
     Attributes:
-        prefix: ids of the tokens that the translation begins with, suppressed or not; what follows an end symbol has no
-            effect.
+        prefix: ids of the tokens that the translation begins with, even if they are suppressed; ids after an end symbol
+            have no effect.
         suppressed: ids not to take at any step after the prefix.
-        spelling: of the vocabulary. After the prefix, its parts of characters are taken only where they become whole
-            characters before the search ends.
+        spelling: spelling of the vocabulary. After the prefix, parts of characters are taken only if they can become
+            whole characters before the search ends.
     """
 
     prefix: tuple[int, ...] = ()
@@ -34,21 +34,21 @@ class Constraints:
     spelling: Spelling = NO_PARTS
 
     def check(self, vocabulary: int, limit: int, symbols: Symbols = OWN) -> None:
-        """See that a search can follow the constraints.
+        """Check that a search can follow the constraints.
 
         Args:
             vocabulary: number of tokens V.
             limit: maximum number of steps.
-            symbols: of the vocabulary.
+            symbols: symbols of the vocabulary.
 
         Raises:
-            ValueError: a token is not in the vocabulary, or none is left to take after the prefix.
+            ValueError: a token is not in the vocabulary, or no token is left to take after the prefix.
         """
         for piece in {*self.prefix, *self.suppressed}:
             if not 0 <= piece < vocabulary:
-                raise ValueError(f"piece {piece} is not in the vocabulary, which has 0 to {vocabulary - 1}")
+                raise ValueError(f"token {piece} is not in the vocabulary, which has ids 0 to {vocabulary - 1}")
         if len(self.prefix) < limit and len(symbols.never_predicted | self.suppressed) == vocabulary:
-            raise ValueError("every piece of the vocabulary is suppressed: leave at least one to take")
+            raise ValueError("every token of the vocabulary is suppressed: leave at least one to take")
 
     def applied(
         self, vocabulary: int, limits: Sequence[int], symbols: Symbols = OWN, device: torch.device | None = None
@@ -58,8 +58,8 @@ class Constraints:
         Args:
             vocabulary: number of tokens V.
             limits: maximum number of steps of each sentence.
-            symbols: of the vocabulary.
-            device: of the search.
+            symbols: symbols of the vocabulary.
+            device: device of the search.
 
         Raises: those of `check`.
         """
@@ -70,7 +70,7 @@ class Constraints:
 class AppliedConstraints:
     """Constraints during one search, which has a row for each live hypothesis.
 
-    Args: as of `Constraints.applied`, which makes it.
+    Args: the arguments of `Constraints.applied`, which makes it.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class AppliedConstraints:
         self._never = symbols.never_predicted | constraints.suppressed
         self._vocabulary = vocabulary
         self._limits, self._states = list(limits), [WHOLE] * len(limits)
-        # Whether a row has begun a character: in an ordinary text none ever does.
+        # Whether a row has begun a character. In ordinary text no row ever has.
         self._begun = False
         self._fewest = self._spelling.fewest(constraints.suppressed)
-        # By state, and how many tokens may still be written.
+        # The key is a state and the number of tokens that may still be written.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the tokens that must not be taken, in place; those that would break a character are `spell_`'s.
+        """Exclude the tokens that must not be taken, in place; `spell_` excludes those that would break a character.
 
         Args:
-            logits: of each row, or log-probabilities, [N, V].
-            step: from 0.
+            logits: logits or log-probabilities of each row, [N, V].
+            step: index of the step, from 0.
 
         Returns:
             The same tensor, with minus infinity for excluded tokens.
@@ -103,24 +103,28 @@ class AppliedConstraints:
         return logits.index_fill_(-1, self._excluded, float("-inf"))
 
     def may_break(self, pieces: Iterable[int], step: int) -> bool:
-        """Whether a character may be broken if these are the tokens that the rows would take, or take from; if not,
-        `spell_` changes none of their places in the order of the logits."""
+        """Whether the rows could break a character by taking one of these tokens.
+
+        If not, `spell_` does not change the rank of any of them in the logits.
+        """
         return bool(self._spelling) and step >= len(self._prefix) and (
             self._begun or not self._spelling.parts.isdisjoint(pieces)
         )
 
     def spell_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the tokens that would break a character, too, in place; arguments and result are those of `exclude_`,
-        whose result it is given."""
+        """Exclude also the tokens that would break a character, in place.
+
+        Arguments and result are those of `exclude_`; `logits` is its result.
+        """
         for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
             self._spell_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
         return logits
 
     def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
-        """Go on with some of the rows, one more token after each.
+        """Continue some of the rows, each with one more token.
 
         Args:
-            rows: that are continued, in the order of the next step.
+            rows: the rows to continue, in the order of the next step.
             pieces: ids of the tokens that continue them.
         """
         if not self._spelling:
@@ -135,7 +139,7 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _spell_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """The same of one row, which is in a state, with as many tokens left to write."""
+        """The same for one row, which is in a state, with `left` tokens left to write."""
         possible = self._possible.get((state, left))
         if possible is None:
             possible = self._possible[state, left] = self._pieces(state, left)
@@ -143,9 +147,9 @@ class AppliedConstraints:
         return _keep_(logits, ids) if only else logits.index_fill_(-1, ids, float("-inf"))
 
     def _pieces(self, state: State, left: int) -> tuple[bool, Tensor]:
-        """Ids, and whether they are the only ones to take, or those not to take."""
+        """Ids, and whether they are the only ones to take (True) or the ones not to take (False)."""
         following = self._spelling.following(state, self._fewest, left) - self._never
-        # Where a prefix left a character that cannot be completed, the next one begins.
+        # After a prefix that left a character that cannot be completed, a new character begins.
         if state != WHOLE and following:
             return True, self._ids(following)
         following = self._spelling.following(WHOLE, self._fewest, left)
@@ -157,7 +161,7 @@ class AppliedConstraints:
 
 
 def _keep_(logits: Tensor, ids: Tensor) -> Tensor:
-    """Exclude all tokens of logits [N, V] but those with these ids [K], in place."""
+    """Exclude all tokens of logits [N, V] except those with these ids [K], in place."""
     kept = logits[:, ids]
     logits.fill_(float("-inf"))
     return logits.index_copy_(-1, ids, kept)

@@ -1,4 +1,4 @@
-"""Greedy decoding: always the likeliest next token."""
+"""Greedy decoding: it always takes the most likely next token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def greedy(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Take the likeliest token at every step; arguments, steps and errors are those of `decode_loop`."""
+    """Take the most likely token at every step; arguments, steps and errors are those of `decode_loop`."""
     return decode_loop(
         model, cache, likeliest, limit=limit, constraints=constraints, capture=capture
     )
@@ -32,7 +32,7 @@ def greedy(
 def likeliest(logits: Tensor) -> Tensor:
     """The token [N] with the largest of the logits [N, V], the first among equals."""
     if logits.device.type == "cpu":
-        # Not torch's `argmax`, which takes ten times as long.
+        # torch's `argmax` takes ten times as long.
         return torch.from_numpy(logits.numpy().argmax(axis=-1))
     return logits.argmax(dim=-1)
 
@@ -40,9 +40,9 @@ def likeliest(logits: Tensor) -> Tensor:
 def greedy_batch(
     model: Transformer, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Take the likeliest token of B sentences side by side; each leaves as soon as it is complete.
+    """Take the most likely token of B sentences side by side; a sentence leaves the batch when it is complete.
 
-    What one of them takes is what `greedy` takes for it alone, and none waits for a longer one.
+    Each sentence takes the tokens that `greedy` takes for it alone, and does not wait for a longer one.
 
     Args:
         model, cache: as in `decode_loop`.
@@ -50,12 +50,12 @@ def greedy_batch(
         constraints: as in `decode_loop`.
 
     Yields:
-        The number of a sentence, from 0, and the ids that it took, the end symbol included if it came to that.
+        The index of a sentence, and the ids that it took, including the end symbol if it was reached.
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
     applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device)
-    # The sentence of each row, and what every sentence took.
+    # The sentence of each row, and the tokens that every sentence took.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):

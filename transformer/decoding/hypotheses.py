@@ -11,14 +11,14 @@ from transformer.values.translation import Fate
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation, as far as the search went.
+    """One translation, complete or not.
 
     Attributes:
         pieces: ids of the tokens taken, the end symbol included.
         score: sum of their log-probabilities, nats.
-        penalised: score over the length penalty: what the search maximises.
+        penalised: score over the length penalty, which the search maximises.
         ended: False if the search was over before the end symbol.
-        step, expansion: the step of its last token, and which of that step's M expansions it is.
+        step, expansion: the step of its last token, and its index among that step's M expansions.
     """
 
     pieces: tuple[int, ...]
@@ -32,10 +32,10 @@ class Hypothesis:
 def hypotheses(steps: Iterable[BeamStep], sentences: int) -> tuple[tuple[Hypothesis, ...], ...]:
     """The hypotheses of each of a batch of `sentences`, best first: all that ended, then the unfinished ones.
 
-    An unfinished one would have become longer, so its score cannot be compared with those that ended.
+    An unfinished hypothesis would have become longer, so its score cannot be compared with those that ended.
 
     Args:
-        steps: of one whole search.
+        steps: the steps of one whole search.
     """
     results: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     taken: list[tuple[int, ...]] = [()] * sentences

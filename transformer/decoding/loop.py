@@ -1,4 +1,4 @@
-"""The loop that greedy decoding and sampling share: one hypothesis a sentence, token after token; and what ends it."""
+"""The loop of greedy decoding and sampling: one hypothesis per sentence, token by token, until it ends."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def decode_loop(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        cache: of the model's `start_cache`: what it was given, and the edits of the run.
-        choose: the tokens [B] to take, given the logits [B, V] that the constraints leave. It is called once a step, in
-            the prefix too.
-        again: the tokens [B] to take in place of those that would break a character, given the logits of the others;
-            None for `choose`.
+        cache: cache of the model's `start_cache`, with its inputs and the edits of the run.
+        choose: returns the tokens [B] to take, given the logits [B, V] after the constraints. It is called once per
+            step, also in the prefix.
+        again: returns the tokens [B] to take instead of those that would break a character, given the logits of the
+            others; None for `choose`.
         limit: maximum number of steps.
-        constraints: tokens to take or not to take.
+        constraints: tokens that must or must not be taken.
         capture: return the attention rows of every step.
 
     Yields:

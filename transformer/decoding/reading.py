@@ -1,4 +1,4 @@
-"""Reading a whole text at once (teacher forcing), which is what a trace is made of."""
+"""Reads a whole text at once (teacher forcing), to make a trace."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ CANDIDATES = 10
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A model that reads targets, with what its decoder starts from.
+    """A model that reads targets, with the initial state of its decoder.
 
     Attributes:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: of the model.
-        text, pieces: of the source; empty for a language model.
-        cache: of `Transformer.start_cache`.
-        interventions: of the run.
-        record: has what the encoder computed, and receives what the decoder does.
-        version: of the model, which its traces name.
+        vocabulary: vocabulary of the model.
+        text, pieces: text and tokens of the source; empty for a language model.
+        cache: result of `Transformer.start_cache`.
+        interventions: interventions of the run.
+        record: contains the encoder's tensors, and receives the decoder's.
+        version: version of the model for its traces.
     """
 
     model: Transformer
@@ -49,11 +49,11 @@ class Reader:
     version: str
 
     def read(self, target_text: str, predicted: tuple[Piece, ...]) -> tuple[Trace, Tensor]:
-        """The decoder reads a target; everything the run computed becomes a trace.
+        """Let the decoder read a target, and return everything that the run computed.
 
         Args:
-            target_text: what the tokens spell.
-            predicted: T tokens, the end symbol included if there is one.
+            target_text: text of the tokens.
+            predicted: T tokens, including the end symbol if there is one.
 
         Returns:
             The trace, and the log-probability of every token of the vocabulary at every step, [T, V].
@@ -97,7 +97,7 @@ class Reader:
         return lens, ranks.cpu().numpy()
 
     def _weights(self, kind: Kind, rows: int, columns: int) -> np.ndarray:
-        """Weights [L, H, rows, columns] of a kind; of one that the model does not have, for no source token."""
+        """Weights [L, H, rows, columns] of a kind; if the model lacks the kind, those over zero source tokens."""
         if kind in self.model.config.kinds:
             return self.record.stacked(f"{kind}.weights")
         config = self.model.config

@@ -1,4 +1,4 @@
-"""Sampling: the next token is drawn from the model's distribution, made sharper or flatter, its tail cut off."""
+"""Sampling draws the next token from the model's distribution, made sharper or flatter and without its tail."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def sample(
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
-        seed: row b of the batch draws with seed + b, one number a step, in the prefix too; where it draws a token that
-            would break a character, the rest of the same number draws another. So a sample depends neither
-            on the other rows nor on the device, and a prefix of what was drawn anyway changes nothing.
+        seed: row b of the batch draws with seed + b, one number per step, also in the prefix. If the token would break
+            a character, the rest of the same number draws another one. So a sample depends neither on the other rows
+            nor on the device, and a prefix of tokens that would be drawn anyway changes nothing.
         temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:
@@ -47,7 +47,7 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.sentences)]
 
-    # Where the last number of each row lies within the share of the token that it drew: again uniform.
+    # The position of each row's last number within the share of the token that it drew; it is again uniform.
     place = torch.zeros(cache.sentences, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
@@ -69,9 +69,9 @@ def sample(
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:
-    """Logits [..., V] over the temperature, the largest of each row shifted to 0 so that nothing overflows upwards.
+    """Logits [..., V] over the temperature, shifted so that the largest of each row is 0 and nothing overflows.
 
-    Excluded tokens (minus infinity) stay excluded; at least one of a row must not be.
+    Excluded tokens (minus infinity) stay excluded; at least one token of each row must not be excluded.
     """
     return (logits - logits.max(dim=-1, keepdim=True).values) / temperature
 
@@ -79,8 +79,8 @@ def tempered(logits: Tensor, temperature: float) -> Tensor:
 def truncated_to_count(logits: Tensor, count: int) -> Tensor:
     """Exclude all but the `count` largest logits of each row [..., V].
 
-    Top-k sampling, Fan et al. 2018, "Hierarchical Neural Story Generation". Among equals the first ones stay, as for
-    greedy decoding.
+    Top-k sampling, Fan et al. 2018, "Hierarchical Neural Story Generation". Among equal logits the first ones stay, as
+    in greedy decoding.
     """
     order = logits.argsort(dim=-1, descending=True, stable=True)
     return logits.scatter(-1, order[..., count:], float("-inf"))
@@ -98,10 +98,13 @@ def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
 
 
 def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-    """Tokens [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1); and
-    where in the share of its token each number lies, float64 [N], in [0, 1): of a uniform number another one.
+    """Draw a token of each row by inverting its cumulative distribution.
+
+    Returns:
+        The tokens [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1).
+        The position of each number within the share of its token, float64 [N], in [0, 1): again a uniform number.
     """
-    # On the CPU, where every device's numbers can be summed in float64: over thousands of tokens float32 shifts them.
+    # The CPU sums the numbers of every device in float64; float32 would shift them over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
     threshold = uniform[:, None].double() * cumulative[:, -1:]
     pieces = torch.searchsorted(cumulative, threshold, right=True)

@@ -1,4 +1,4 @@
-"""From decoding settings to a finished translation of one sentence."""
+"""Decodes one sentence, from the settings to a finished translation."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class SearchResult:
     """The best translation that a search found.
 
     Attributes:
-        pieces: ids taken, the end symbol included.
+        pieces: ids of the tokens taken, the end symbol included.
         log_prob: sum of their log-probabilities, nats.
         complete: whether the last one is the end symbol.
-        tree: of a beam search; None unless it was captured.
+        tree: tree of a beam search; None unless it was captured.
     """
 
     pieces: tuple[int, ...]
@@ -54,9 +54,9 @@ def search(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        cache: of the model's `start_cache`, with a batch of 1.
+        cache: result of the model's `start_cache`, with a batch of 1.
         settings: how tokens are chosen.
-        constraints: tokens to take or not to take.
+        constraints: tokens that must or must not be taken.
         limit: maximum number of steps.
         capture: return the tree of a beam search.
 
@@ -64,7 +64,7 @@ def search(
         ValueError: a setting is out of range, or the constraints cannot be followed.
     """
     if settings.method == "beam":
-        # One distribution at a time: all of them, of a vocabulary of 65,000 tokens, would be hundreds of megabytes.
+        # Only one distribution is kept: all of them, with 65,000 tokens each, would take hundreds of megabytes.
         expansions = beam_search(
             model, cache, beam_size=settings.beam_size, length_penalty=settings.length_penalty, limit=limit,
             constraints=constraints, capture=capture,
@@ -93,15 +93,15 @@ def logit_lens(
 
     Args:
         norm, generator: the model's final norm and its output layer, which are applied.
-        outputs: of each decoder layer, [1, T, D].
+        outputs: output of each decoder layer, [1, T, D].
         predicted: ids taken, [T].
 
     Returns:
-        The predictions, and the ranks [T] in those of the last layer, which are the model's.
+        The predictions, and the ranks [T] in the last layer's, which are the model's own.
     """
     ids, log_probs, taken, ranks = [], [], [], predicted
-    # Layer by layer, in the shapes in which the model itself runs: so the last one's numbers are the model's own, bit
-    # for bit, and only one layer's distributions over the vocabulary are in memory at a time.
+    # Each layer runs in the same shapes as in the model, so the last layer's numbers equal the model's bit for bit. Only
+    # one layer's distributions over the vocabulary are in memory at a time.
     for output in outputs:
         distribution = generator(norm(output)[0]).float().log_softmax(dim=-1)
         candidates = top_candidates(distribution, LENS_CANDIDATES)

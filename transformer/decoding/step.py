@@ -1,4 +1,4 @@
-"""One step of decoding, the same record for every way of choosing the next token."""
+"""The record of one decoding step, which is the same for every decoding method."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Distribution:
 
 
 class Candidates(NamedTuple):
-    """The likeliest tokens, best first.
+    """The most likely tokens, best first.
 
     Attributes:
         ids: [..., C].
@@ -55,8 +55,8 @@ class Candidates(NamedTuple):
 class Step:
     """One token read by each of N hypotheses, and the M tokens taken to continue them.
 
-    Greedy decoding and sampling have one hypothesis a sentence and take one token for each: M = N = B. Beam search is
-    the other case, see `BeamStep`.
+    Greedy decoding and sampling have one hypothesis per sentence and take one token for each: M = N = B. Beam search
+    differs; see `BeamStep`.
 
     Attributes:
         read: ids of the tokens read, [N].
@@ -82,7 +82,7 @@ def predict(
     Args:
         model: in evaluation mode.
         read: token ids [N].
-        cache: of the tokens read before; it does not change.
+        cache: cache of the tokens read before; it does not change.
         capture: return the attention rows of every layer and head.
 
     Returns:
@@ -103,23 +103,23 @@ def predict(
 def logits_of_next(
     model: Transformer, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
-    """As `predict`, with logits, float32 [N, V], in place of a distribution: enough to compare tokens, and cheaper."""
+    """The same as `predict`, but with logits, float32 [N, V]; they suffice to compare tokens, and are cheaper."""
     hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)
     return model.generator(hidden.squeeze(1)).float(), cache
 
 
 def entropy(log_probs: Tensor) -> Tensor:
-    """Entropy of distributions [..., V] given as log-probabilities, in nats [...]; a certain one has 0."""
-    # Not a third array of that size: over a vocabulary, clearing its memory takes as long as the product.
+    """Entropy of distributions [..., V] given as log-probabilities, in nats [...]; 0 if one token is certain."""
+    # In place, because clearing the memory of a third array of that size takes as long as the product.
     return -log_probs.clamp_min(torch.finfo(log_probs.dtype).min).mul_(log_probs.exp()).sum(dim=-1)
 
 
 def top_candidates(log_probs: Tensor, count: int) -> Candidates:
-    """The likeliest tokens [..., count], best first; all of them if there are fewer."""
+    """The most likely tokens [..., count], best first; all of them if there are fewer."""
     values, ids = log_probs.topk(min(count, log_probs.shape[-1]), dim=-1)
     return Candidates(ids, values)
 
 
 def token_rank(log_probs: Tensor, log_prob: Tensor) -> Tensor:
-    """Ranks [...] of tokens with `log_prob` [...] in distributions [..., V]: 1 for the likeliest and its equals."""
+    """Ranks [...] of tokens with `log_prob` [...] in distributions [..., V]; 1 for the most likely, and for ties."""
     return (log_probs > log_prob[..., None]).sum(dim=-1) + 1

@@ -1,4 +1,4 @@
-"""The texts that a model can read at once, as tokens."""
+"""Validates the texts that a model reads, and converts them to tokens."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_piece
 from transformer.values.pieces import Piece
 
-# The longest text on either side, in tokens, the end symbol not counted.
+# The longest text on either side, in tokens, without the end symbol.
 MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
-# What to type if a text is empty.
+# The messages for an empty text.
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
-# How a text asks for a language, as ">>fra<<". A model with one language takes less for that: a text may begin with a
-# word in quotation marks.
+# The code by which a text asks for a language, as ">>fra<<". A model with one language recognises less as a code,
+# because a text may begin with a word in quotation marks.
 ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
 ASKED_IN_VAIN = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
 
 
 def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
-    """The text that a model reads where something was typed, as `valid` spells it.
+    """The text that a model reads for a typed text, as `valid` spells it.
 
     Args:
-        codes: of the model's vocabulary.
-        languages: of the model.
+        codes: codes of the model's vocabulary.
+        languages: languages of the model.
 
     Raises:
         TextError: it asks for a language that the model does not write, or for two.
@@ -45,9 +45,9 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
 
 
 def not_written(code: str, codes: Collection[str], languages: Languages) -> TextError:
-    """The error of asking for a language, by its code without brackets, that is none of `codes`."""
+    """The error for a requested language, given by its code without brackets, that is not in `codes`."""
     if not codes and language(code).name == languages.target.name:
-        return TextError(f"The model writes {languages.target.name} only, and takes no code for it: leave out {code}.")
+        return TextError(f"The model writes only {languages.target.name} and takes no language code: leave out {code}.")
     writes = ", ".join(each[2:-2] for each in codes) or f"{languages.target.name} only"
     return TextError(f"The model does not write {code}: it writes {writes}.")
 
@@ -73,7 +73,7 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
 
 
 def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[str, tuple[Piece, ...]]:
-    """A translation that was given as a text or as ids, as text and tokens.
+    """The text and the tokens of a translation that was given as a text or as ids.
 
     Raises:
         TextError: it is empty or too long.
@@ -84,11 +84,11 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[s
         return target, text_pieces(vocabulary, target, "target")
     ids = list(target)
     if not 0 < len(ids) <= MAX_PIECES + 1:
-        raise TextError(f"A translation has 1 to {MAX_PIECES + 1} pieces, the end symbol included, not {len(ids)}.")
+        raise TextError(f"A translation has 1 to {MAX_PIECES + 1} tokens, including the end symbol, not {len(ids)}.")
     Constraints(tuple(ids)).check(vocabulary.size, len(ids))
     return vocabulary.decode(ids), vocabulary.pieces(ids)
 
 
 def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """What the decoder reads to predict these tokens: the start symbol, then all but the last of them."""
+    """The tokens that the decoder reads to predict these: the start symbol, then all except the last of them."""
     return (start_piece(vocabulary), *predicted[:-1])

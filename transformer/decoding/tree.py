@@ -1,4 +1,4 @@
-"""The whole tree of one beam search, as numbers that no longer need the model."""
+"""The whole tree of one beam search, as numbers that do not need the model."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from transformer.values.translation import Fate, Node, SearchTree
 def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
     """The tree of a beam search of one sentence.
 
-    Without the distributions over the whole vocabulary, which take most of the steps' memory.
+    The distributions over the whole vocabulary, which take most of the steps' memory, are left out.
 
     Args:
-        steps: of the whole search, captured.
+        steps: all steps of the search, captured.
         best: its best hypothesis.
 
     Raises:
-        ValueError: the search was of several sentences, or did not capture its attention.
+        ValueError: the search had several sentences, or did not capture its attention.
     """
     if len(steps[0].read) != 1:
-        raise ValueError(f"a tree is of one sentence, and this search was of {len(steps[0].read)}")
+        raise ValueError(f"a tree needs a search of one sentence; this search had {len(steps[0].read)}")
     nodes: list[Node] = []
     first = []
     cutoffs = []
@@ -30,7 +30,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
     for number, step in enumerate(steps):
         first.append(len(nodes))
         if step.rank is None or step.distribution.rows is None:
-            raise ValueError("a tree has the attention of every step: search with capture=True")
+            raise ValueError("the search did not capture its attention: search with capture=True")
         columns = (step.parent, step.predicted, step.log_prob, step.rank, step.score, step.penalised, step.fate)
         for place, (row, piece, log_prob, rank, score, penalised, fate) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)

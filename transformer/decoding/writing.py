@@ -1,4 +1,4 @@
-"""Writing on: what a decoder writes from its cache, as a value."""
+"""Writes a translation or a continuation from a decoder's cache."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def write(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: of what it writes.
-        cache: that decoding starts from, of one text.
+        vocabulary: vocabulary of the output.
+        cache: cache that decoding starts from, of one text.
         settings: how tokens are chosen.
-        constraints: tokens to take or not to take; parts of characters are spelt as the vocabulary says.
+        constraints: tokens that must or must not be taken; the vocabulary's spelling is added for parts of characters.
         limit: maximum number of tokens.
         capture: return the tree of a beam search.
         beginning: ids that a language model has read, which are not among the tokens written.

@@ -1,4 +1,4 @@
-"""The tokens that were added to a vocabulary of Hugging Face's after it was made."""
+"""The tokens that were added to a Hugging Face vocabulary after it was made."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SYMBOLS = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 @dataclass(frozen=True)
 class AddedToken:
-    """A token that was added to a vocabulary: it is found in a text as a whole, before the rest is cut.
+    """A token that was added to a vocabulary. It is found in a text as a whole, before the rest is tokenized.
 
     Attributes:
         content: its text.
         special: it is a symbol, which typed text never becomes.
         single_word: it is found only where no letter, digit or underscore is next to it.
         lstrip, rstrip: it takes the white space before or after it.
-        normalized: it is looked for after those that are not.
+        normalized: it is searched for after the tokens without this flag.
     """
 
     content: str
@@ -34,7 +34,7 @@ class AddedToken:
 
 
 def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
-    """The added tokens of a vocabulary by id, as tokenizer_config.json or added_tokens.json has them.
+    """The added tokens of a vocabulary by id, from tokenizer_config.json or added_tokens.json.
 
     Raises:
         ValueError: one of the two is damaged; the message names it.
@@ -54,10 +54,10 @@ def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
 
 
 def read_token(values: object, number: object, name: str) -> tuple[int, AddedToken]:
-    """An added token and its id, as a file of a name has them.
+    """An added token and its id, from the values in a file.
 
     Raises:
-        ValueError: they are something else.
+        ValueError: the values have the wrong types; the message names the file.
     """
     flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
     if (
@@ -65,7 +65,7 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
         or not isinstance(values.get("content"), str) or not values["content"]
         or any(type(values.get(flag, False)) is not bool for flag in flags)
     ):
-        raise ValueError(f"{name} has an added token without a text, a number and flags of true and false")
+        raise ValueError(f"{name} has an added token without a text, an integer id and true or false for each flag")
     given = {flag: values[flag] for flag in flags if flag in values}
     return number, AddedToken(values["content"], **given)
 

@@ -25,9 +25,11 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _readable(spelt: str) -> str:
-    """Spell a token as `Piece.text` does: bytes that are no whole character, or one without a shape, are said as bytes.
+    """Spell a token as `Piece.text` does.
 
-    So is the character that looks like the mark of a space."""
+    Bytes that are not a whole character or have no visible shape are written as bytes. So is the character that looks
+    like the mark of a space.
+    """
     content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
     return "".join(
         SPACE_MARK if character == " " else
@@ -39,27 +41,27 @@ def _readable(spelt: str) -> str:
 
 class ByteTokenizer:
     """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
-    section 2.2). If every byte is a token, it can spell any text; a byte that is none is left out.
+    section 2.2). If every byte is a token, it can spell any text; a byte that is not a token is left out.
 
     Threads may share one.
 
     Args:
-        files: those of `transformer.text.byte_vocabulary.FILES` that there are.
-        rows: how many tokens the model has an embedding for, if fewer than there are: typed text does not become
+        files: the existing files among `transformer.text.byte_vocabulary.FILES`.
+        rows: number of tokens that the model has an embedding for, if there are more tokens: typed text does not become
             tokens that were added beyond them.
-        start, end: ids or texts of the symbols that a text starts and ends with, the best first. Those that the
-            vocabulary does not have, and those that are tokens of ordinary text, are passed over; the last resort is
-            what the tokenizer's settings name, and then <|endoftext|>.
+        start, end: ids or texts of the symbols that a text starts and ends with, the best first. Symbols that the
+            vocabulary lacks, and tokens of ordinary text, are skipped. The last resort is the symbol that the
+            tokenizer's settings name, and then <|endoftext|>.
 
     Attributes:
-        symbols: one may stand for all of them, as <|endoftext|> does in GPT-2; what is typed never becomes it.
+        symbols: one token may serve as all of them, as <|endoftext|> does in GPT-2; typed text never becomes it.
         size: number of tokens V.
-        texts: what each token spells, V, as in `Piece`; the files write "Ġ" for a space.
-        files: what it is made of, by name in a model folder.
-        spelling: tells where tokens that are parts of a character may be written.
+        texts: the spelling of each token, V, as in `Piece`; the files write "Ġ" for a space.
+        files: its files, by name in a model folder.
+        spelling: says where tokens that are parts of a character may be written.
 
     Raises:
-        ValueError: a file is missing, damaged or contradicts the other; the message names it.
+        ValueError: a file is missing, damaged or contradicts another; the message names it.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class ByteTokenizer:
         self.size = len(self._spelt)
         if rows is not None and rows < self.size:
             raise ValueError(
-                f"{found.source} has {self.size:,} pieces, and vocab_size in config.json says {rows:,}; if pieces were "
+                f"{found.source} has {self.size:,} tokens, but vocab_size in config.json is {rows:,}; if tokens were "
                 "added, resize the model's embedding and save it again"
             )
         ordinary = {first + second for first, second in merges} | BYTES.keys()
@@ -85,7 +87,7 @@ class ByteTokenizer:
         last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)
         if first is None and last is None:
             raise ValueError(
-                "nothing says with which symbol a text starts: bos_token_id and eos_token_id name none, and "
+                "the start symbol is unknown: bos_token_id and eos_token_id name none, and "
                 f"{found.source} has no {END_OF_TEXT}"
             )
         first, last = (last if first is None else first), (first if last is None else last)
@@ -119,7 +121,7 @@ class ByteTokenizer:
         return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Piece, ...]:
-        """The tokens of a text, no symbol among them but the end after them if `end`.
+        """The tokens of a text, without symbols, but with the end symbol if `end`.
 
         Their spans refer to `text`, spaces before a word left out; tokens with bytes of one character share its span.
         """
@@ -128,7 +130,7 @@ class ByteTokenizer:
         pieces = []
         offsets = found.offsets if len(self._known) == len(BYTES) else self._offsets(readable, found)
         for number, (start, after) in zip(found.ids, offsets, strict=True):
-            # A space that is put before a part of the text covers nothing.
+            # A space that the tokenizer inserts before a part of the text covers nothing.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
             pieces.append(Piece(number, self.texts[number], _span(text, start, start if put else after)))
         if end:
@@ -154,7 +156,7 @@ class ByteTokenizer:
         return offsets
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of tokens: symbols left out, bytes joined, broken ones as U+FFFD."""
+        """The text of tokens: symbols are left out, bytes joined, broken ones become U+FFFD."""
         return self._bytes(ids).decode("utf-8", errors="replace")
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
@@ -191,16 +193,16 @@ class ByteTokenizer:
             if number in found.added:
                 continue
             if not text or any(character not in BYTES for character in text):
-                raise ValueError(f"{found.source} has the piece {text!r}, which spells no bytes")
+                raise ValueError(f"{found.source} has the token {text!r}, which does not spell bytes")
             texts[number] = text
         if sorted(texts) != list(range(len(texts))):
             raise ValueError(
-                f"{found.source} does not number its {len(texts):,} pieces from 0 to {len(texts) - 1:,}, each once"
+                f"{found.source} does not number its {len(texts):,} tokens from 0 to {len(texts) - 1:,}, each once"
             )
         return tuple(texts[number] for number in range(len(texts)))
 
     def _symbol(self, candidates: Sequence[object], ordinary: Collection[str]) -> int | None:
-        """The id of the first candidate that is a symbol, and no `ordinary` token; None if there is none."""
+        """The id of the first candidate that is a symbol and not an `ordinary` token; None if there is none."""
         added = {token.content: number for number, token in self._added.items()}
         for candidate in candidates:
             number = candidate
@@ -217,11 +219,11 @@ def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
     """The pairs of tokens that are merged, each once, the first ones first.
 
     Raises:
-        ValueError: a merge has a token that is none.
+        ValueError: a merge has an unknown token.
     """
     for first, second, place in found.merges:
         if unknown := [piece for piece in (first, second, first + second) if piece not in found.ids]:
-            raise ValueError(f"{place} has the piece {unknown[0]!r}, which {found.source} has not")
+            raise ValueError(f"{place} has the token {unknown[0]!r}, which is not in {found.source}")
     return list(dict.fromkeys((first, second) for first, second, _ in found.merges))
 
 
@@ -239,7 +241,7 @@ def _span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _decoded(content: bytes) -> tuple[str, list[int]]:
-    """The text of some bytes, broken ones as U+FFFD, and the character that each byte belongs to."""
+    """The text of some bytes, with U+FFFD for broken ones, and the index of each byte's character."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     text, owners = "", []
     for number, byte in enumerate(content):

@@ -18,9 +18,9 @@ from transformer.text.added_tokens import (
 from transformer.text.pair_tokenizer import IDS, read_ids
 
 VOCABULARY, MERGES = "tokenizer.json", "merges.txt"
-# Everything that such a vocabulary may be stored in; some files say the same.
+# All files of such a vocabulary; some contain the same information.
 FILES = (VOCABULARY, IDS, MERGES, TOKENIZER, ADDED)
-# What tokenizer.json must say of its model: the values with which it works as GPT-2's does.
+# Required settings of the model in tokenizer.json: with these values it works as GPT-2's does.
 PLAIN = {
     "dropout": (None, 0), "continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""),
     "byte_fallback": (None, False), "ignore_merges": (None, False),
@@ -29,15 +29,15 @@ PLAIN = {
 
 @dataclass(frozen=True)
 class ByteVocabulary:
-    """What the files of a byte-level vocabulary say.
+    """The contents of a byte-level vocabulary's files.
 
     Attributes:
         source: the file that numbers the tokens.
-        ids: of the tokens by their spelling in the file; those of `added` may be among them.
-        merges: pairs of tokens in their order, each with the place in its file.
+        ids: ids of the tokens by their spelling in the file; tokens of `added` may be among them.
+        merges: pairs of tokens in their order, each with its place in its file.
         added: added tokens by id.
         prefix_space: a space is put before a text that does not begin with one.
-        symbols: the texts of the named symbols that the tokenizer's settings say, by name.
+        symbols: the texts of the named symbols in the tokenizer's settings, by name.
     """
 
     source: str
@@ -49,10 +49,10 @@ class ByteVocabulary:
 
 
 def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
-    """Read a vocabulary from those of `FILES` that there are; tokenizer.json says everything if it is one of them.
+    """Read a vocabulary from the existing files among `FILES`; tokenizer.json is enough by itself.
 
     Raises:
-        ValueError: one is missing, damaged, or says what only other tokenizers do; the message names it.
+        ValueError: a file is missing, damaged, or needs a feature of another tokenizer; the message names it.
     """
     settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
     symbols = named_symbols(settings)
@@ -69,25 +69,25 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
 
 
 def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
-    """What a tokenizer.json says."""
+    """The vocabulary in a tokenizer.json."""
     document = json_object(content, VOCABULARY)
     model = document.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
         found = model.get("type") if isinstance(model, dict) else None
-        raise ValueError(f"{VOCABULARY} has a model of the type {found!r}, and only byte-level BPE can be read")
+        raise ValueError(f"{VOCABULARY} has a model of the type {found!r}, but only byte-level BPE can be read")
     for name, values in PLAIN.items():
         if model.get(name) not in values:
-            raise ValueError(f"{name} in {VOCABULARY} is {model[name]!r}, and only {values[-1]!r} can be read")
+            raise ValueError(f"{name} in {VOCABULARY} is {model[name]!r}, but only {values[-1]!r} can be read")
     if document.get("normalizer") is not None:
-        raise ValueError(f"{VOCABULARY} has a normalizer, and only tokenizers without one can be read")
+        raise ValueError(f"{VOCABULARY} has a normalizer, but only tokenizers without one can be read")
     cutting = document.get("pre_tokenizer")
     if not isinstance(cutting, dict) or (cutting.get("type"), cutting.get("use_regex", True)) != ("ByteLevel", True):
         raise ValueError(f"the pre_tokenizer in {VOCABULARY} is not GPT-2's, ByteLevel with its pattern")
     ids, merges, added = model.get("vocab"), model.get("merges"), document.get("added_tokens") or []
     if not isinstance(ids, dict) or any(type(number) is not int or number < 0 for number in ids.values()):
-        raise ValueError(f"vocab in {VOCABULARY} is not a JSON object that gives every piece a number")
+        raise ValueError(f"vocab in {VOCABULARY} is not a JSON object that gives every token a number")
     if not isinstance(merges, list) or not isinstance(added, list):
-        raise ValueError(f"{VOCABULARY} has no lists of merges and added_tokens")
+        raise ValueError(f"{VOCABULARY} lacks the list of merges or of added_tokens")
     tokens = dict(read_token(each, each.get("id") if isinstance(each, dict) else None, VOCABULARY) for each in added)
     return ByteVocabulary(
         VOCABULARY, ids, tuple(_pairs(merges)), tokens, cutting.get("add_prefix_space") is True, symbols
@@ -99,20 +99,20 @@ def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(piece, str) for piece in pair):
-            raise ValueError(f"merge {number} in {VOCABULARY} is not two pieces")
+            raise ValueError(f"merge {number} in {VOCABULARY} is not two tokens")
         yield pair[0], pair[1], f"merge {number} in {VOCABULARY}"
 
 
 def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:
-    """The merges in a merges.txt, one a line."""
+    """The merges in a merges.txt, one per line."""
     try:
         lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError:
-        raise ValueError(f"{MERGES} is no text in UTF-8, or a damaged one") from None
+        raise ValueError(f"{MERGES} is damaged, or is not text in UTF-8") from None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or (number == 1 and line.startswith("#version")):
             continue
         pair = line.rstrip("\r").split(" ")
         if len(pair) != 2:
-            raise ValueError(f"line {number} of {MERGES} is not two pieces")
+            raise ValueError(f"line {number} of {MERGES} is not two tokens")
         yield pair[0], pair[1], f"line {number} of {MERGES}"

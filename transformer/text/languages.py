@@ -1,4 +1,4 @@
-"""Which languages a model translates, and what they are called in English."""
+"""The languages that a model translates, and their English names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Language:
     """A language, or a group of them.
 
     Attributes:
-        code: as the model's makers write it: "de", "deu", "ROMANCE".
-        name: in English; the code itself if it is not known.
-        right_to_left: which way its script runs.
+        code: code that the model's authors use: "de", "deu", "ROMANCE".
+        name: English name; the code itself if the name is unknown.
+        right_to_left: whether its script runs from right to left.
     """
 
     code: str
@@ -34,12 +34,12 @@ class Language:
 
     @property
     def direction(self) -> str:
-        """The same as HTML's dir says it."""
+        """The value of HTML's dir attribute."""
         return "rtl" if self.right_to_left else "ltr"
 
 
 class Languages(NamedTuple):
-    """What a model reads, and what it writes."""
+    """The language that a model reads, and the one that it writes."""
 
     source: Language
     target: Language
@@ -48,7 +48,7 @@ class Languages(NamedTuple):
         return f"{self.source.name} → {self.target.name}"
 
     def asked_for(self, code: str) -> Languages:
-        """The same for a text that asks for a target language by its code, ">>fra<<"; unchanged for any other text."""
+        """The languages for a text that asks for a target language by its code, ">>fra<<"; otherwise unchanged."""
         return self._replace(target=language(code[2:-2])) if is_code(code[2:-2]) else self
 
 
@@ -64,40 +64,40 @@ def _known() -> dict[str, Language]:
 
 
 def is_code(value: object) -> TypeGuard[str]:
-    """Whether something that a file says may be the code of a language, and so stand in any text of a page."""
+    """Whether a value from a file has the form of a language code, so that a page may show it in any text."""
     return isinstance(value, str) and CODE.fullmatch(value) is not None
 
 
 def is_language(code: str) -> bool:
-    """Whether a code of two or three letters is that of a language that has a name here."""
+    """Whether this module knows the name of a language code of two or three letters."""
     return code in _known()
 
 
 def language(code: str) -> Language:
-    """The language with a code; what follows a region or a script ("pt_BR", "zho_Hans") does not matter."""
+    """The language with a code; a region or a script after it ("pt_BR", "zho_Hans") does not matter."""
     base = code.replace("-", "_").split("_")[0].lower()
     known = _known().get(base)
     return Language(code, known.name, known.right_to_left) if known else Language(code, code)
 
 
 def given_language(code: str) -> Language:
-    """The language that a person means by a code.
+    """The language of a code that a user typed.
 
     Raises:
-        ValueError: it is no code; the message says what to write.
+        ValueError: it is not a code; the message says what to write.
     """
     if not is_code(code):
-        raise ValueError(f"{code!r} is no code of a language: write it as en, deu or pt_BR")
+        raise ValueError(f"{code!r} is not a language code: write it as en, deu or pt_BR")
     found = language(code)
     if found.name == code:
-        # Not known: a group of languages, such as ROMANCE, or the name where the code was meant.
+        # The code is unknown: it is a group of languages, such as ROMANCE, or a name instead of a code.
         for each in _known().values():
             if each.name.lower() == code.lower():
                 raise ValueError(f"{code!r} is the name of a language: write its code, {each.code}")
     return found
 
 
-# Those of a folder that names none: the trainer here is made for this pair.
+# The default for a folder that names none: the trainer of this project is made for this pair.
 LANGUAGES = Languages(Language("en", "English"), Language("de", "German"))
 
 
@@ -105,18 +105,18 @@ def read_languages(folder: Path) -> Languages:
     """The languages of a model folder, source and target.
 
     Raises:
-        OSError, ValueError: languages.json is there, and does not name them.
+        OSError, ValueError: languages.json exists, but does not name them.
     """
     path = folder / FILE
     if not path.exists():
         return LANGUAGES
     codes = read_small_json(path)
     if not all(is_code(codes.get(side)) for side in ("source", "target")):
-        raise ValueError(f'{FILE} should be as {{"source": "en", "target": "de"}}')
+        raise ValueError(f'{FILE} must look like {{"source": "en", "target": "de"}}')
     return Languages(language(codes["source"]), language(codes["target"]))
 
 
 def write_languages(folder: Path, languages: Languages) -> None:
-    """Write what `read_languages` reads."""
+    """Write the file that `read_languages` reads."""
     source, target = languages
     write_text(folder / FILE, json.dumps({"source": source.code, "target": target.code}) + "\n")

@@ -8,10 +8,10 @@ from functools import lru_cache
 
 QUOTES = dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("’‘‚‛‹›′´", "'")
 DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
-# They have no width and no meaning of their own: zero-width space, word joiner, byte order mark, soft hyphen. The
-# zero-width joiner stays, emoji are made with it.
+# These characters have no width and no meaning of their own: zero-width space, word joiner, byte order mark, soft
+# hyphen. The zero-width joiner stays, because emoji are made with it.
 INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff\u00ad", "")
-# sentencepiece writes a space as "▁"; typed, it must not become one.
+# sentencepiece writes a space as "▁", so a typed "▁" must not become a space.
 SPACE_MARK = {"▁": "_"}
 REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
@@ -19,7 +19,7 @@ REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 def valid(text: str) -> str:
     """Replace two halves of a surrogate pair by their character, and any other half by U+FFFD.
 
-    JSON can hold halves; a file or a page cannot. Every function that lets a model read a text calls this first.
+    JSON can contain halves; a file or a page cannot. Every function that lets a model read a text calls this first.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -27,7 +27,7 @@ def valid(text: str) -> str:
 def normalise(text: str) -> str:
     """The spelling that the model reads; see `normalise_with_spans`."""
     if text.isprintable() and REPLACED.keys().isdisjoint(text) and unicodedata.is_normalized("NFKC", text):
-        # Nothing but the spaces can change, and most training text is like this.
+        # Only the spaces can change, and most training text is like this.
         return " ".join(text.split())
     return normalise_with_spans(text)[0]
 
@@ -35,10 +35,13 @@ def normalise(text: str) -> str:
 def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
     """The spelling that the model reads, and where each of its characters comes from.
 
-    Compatibility forms become plain ones and marks join their letters (Unicode NFKC); typographic quotes and
-    apostrophes become the keyboard's, and dashes a hyphen or "–"; any white space becomes one space, none at the ends;
-    control characters and invisible ones go; half of a surrogate pair becomes U+FFFD. Every other character stays as
-    it is.
+    - Compatibility forms become plain ones, and marks join their letters (Unicode NFKC).
+    - Typographic quotes and apostrophes become those of the keyboard, and dashes a hyphen or "–".
+    - White space becomes one space, with none at the ends.
+    - Control characters and invisible ones are removed.
+    - Half of a surrogate pair becomes U+FFFD.
+
+    Every other character stays the same.
 
     Args:
         text: as typed.
@@ -61,7 +64,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of a character with the marks after it, which must be normalised together, and what goes between them."""
+    """Spans of a character with the marks after it, which must be normalised together, and the spans between."""
     start = 0
     for position in range(1, len(text) + 1):
         if position == len(text) or not _joins(text[position]):
@@ -72,7 +75,7 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
 # Training reads the same few characters millions of times.
 @lru_cache(maxsize=4096)
 def _joins(character: str) -> bool:
-    # What it becomes, because forms for compatibility become marks, too.
+    # The normalised form decides, because compatibility forms can also become marks.
     plain = unicodedata.normalize("NFKC", _cleaned(REPLACED.get(character, character)))[:1]
     # Vowels and final consonants of Hangul are letters that join the syllable before them.
     return not plain or unicodedata.category(plain) in ("Mn", "Mc") or "\u1160" <= plain <= "\u11ff"
@@ -85,7 +88,7 @@ def _spelling(cluster: str) -> str:
 
 
 def _cleaned(character: str) -> str:
-    """The same, or what takes its place: a space, or nothing."""
+    """The character, or its replacement: a space or nothing."""
     if character.isspace():
         return " "
     category = unicodedata.category(character) if character else ""

@@ -1,4 +1,4 @@
-"""The vocabulary of a Marian model: a sentencepiece model for each side, and ids that both share or not."""
+"""The vocabulary of a Marian model: a sentencepiece model for each side, with shared or separate ids."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ UNKNOWN_TEXT = " ⁇ "
 class PairTokenizer:
     """A `Vocabulary` of two sentencepiece models. Threads may share one.
 
-    A token gets its id by its text: sentencepiece's own ids mean nothing here. So a character that the sentencepiece
-    model of one side does not know still has an id if the other side has a token that is spelt like it.
+    A token gets its id by its text: sentencepiece's own ids have no meaning here. A character that the sentencepiece
+    model of one side does not know can still have an id: that of a token of the other side with the same spelling.
 
     Args:
-        files: source.spm, target.spm, vocab.json, symbols.json, and target_vocab.json if the target has ids of its own.
+        files: source.spm, target.spm, vocab.json, symbols.json, and target_vocab.json if the target has its own ids.
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
 
     Raises:
-        ValueError: a file is missing or is not what its name says; the message names it.
+        ValueError: a file is missing or does not have the expected content; the message names it.
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -70,7 +70,7 @@ class PairTokenizer:
         """Read the vocabulary of a model folder.
 
         Raises:
-            ValueError: a file is missing or is not what its name says.
+            ValueError: a file is missing or does not have the expected content.
         """
         names = (SOURCE, TARGET, IDS, TARGET_IDS, SYMBOLS)
         return cls({name: read_small(folder / name) for name in names if (folder / name).exists()})
@@ -87,7 +87,7 @@ class PairTokenizer:
     def encode_source(self, text: str) -> tuple[Piece, ...]:
         """The tokens of a source text, the end symbol last.
 
-        If the text begins with one of `codes`, that is a token of its own.
+        If the text begins with one of `codes`, that is a separate token.
         """
         return (*self._source.encode(text), self._end)
 
@@ -120,7 +120,7 @@ class PairTokenizer:
         return Piece(self.symbols.end, self.texts[self.symbols.end], None, "end")
 
     def _spelled(self, ids: Sequence[int]) -> tuple[list[str], list[tuple[int, int] | None]]:
-        """What each target token adds to the text, and the characters of it that it covers; None for special ones."""
+        """The text that each target token adds, and the characters of it that it covers; None for special tokens."""
         surfaces: list[str] = []
         spans: list[tuple[int, int] | None] = []
         at = 0
@@ -132,7 +132,7 @@ class PairTokenizer:
                 surface = bytes_left.decode(bytes([int(byte[1], 16)]), final=last)
                 if last:
                     bytes_left.reset()
-                # The bytes before the last of a character share the span that it will have.
+                # The bytes before the last of a character share the span of the finished character.
                 begin = at + max(len(surface) - 1, 0)
                 span = (begin, begin + 1)
             elif role and role != "unknown":
@@ -151,7 +151,7 @@ class _Side:
     """One language's sentencepiece model, and the ids of its tokens.
 
     Attributes:
-        texts: by id.
+        texts: spellings by id.
         codes: language codes among them.
     """
 
@@ -169,7 +169,7 @@ class _Side:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        """How common each token is, by id: what is not spelt by this side's model is rarest."""
+        """How common each token is, by id: a token that this side's model does not spell is the rarest."""
         scores = []
         for number, text in enumerate(self.texts):
             found = self._processor.piece_to_id(text)
@@ -197,7 +197,7 @@ class _Side:
         for spelt in self._processor.encode(rest, out_type=str):
             number = self._id(spelt)
             if (byte := BYTE.fullmatch(spelt)) and plain[at : at + len(spelt)] != spelt:
-                # Bytes of one character: the first says how many follow.
+                # The first byte of a character says how many follow.
                 waiting = waiting or _length(int(byte[1], 16))
                 waiting -= 1
                 first, after = at, at + 1
@@ -212,7 +212,7 @@ class _Side:
         return pieces
 
     def _id(self, spelt: str) -> int:
-        """The id of a token; what is typed never becomes a symbol."""
+        """The id of a token; typed text never becomes a symbol."""
         number = self._ids.get(spelt, self._symbols.unknown)
         return self._symbols.unknown if self.role(number) else number
 
@@ -221,13 +221,13 @@ def _processor(model: bytes, name: str) -> sentencepiece.SentencePieceProcessor:
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
     except (RuntimeError, ValueError, TypeError) as error:
-        raise ValueError(f"{name} is no sentencepiece model, or a damaged one") from error
+        raise ValueError(f"{name} is damaged, or is not a sentencepiece model") from error
 
 
 def _with_start(
     symbols: Symbols, processors: Sequence[sentencepiece.SentencePieceProcessor], ids: Sequence[Mapping[str, int]]
 ) -> Symbols:
-    """The symbols, which say whether the start is a token of ordinary texts of either side."""
+    """The symbols, with a flag that says whether the start symbol is also a token of ordinary text of either side."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}
@@ -239,9 +239,10 @@ def _with_start(
 
 
 def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """The characters of the text that each normalised character stands for, from where each begins and the text ends.
+    """The characters of the text that each normalised character stands for.
 
-    Several characters that one is replaced by begin at the same place, and share its span.
+    `starts` says where each begins, and where the text ends. Several characters that replace one begin at the same
+    place, and share its span.
     """
     spans: list[tuple[int, int]] = []
     end = starts[-1] if starts else 0
@@ -253,35 +254,35 @@ def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _length(byte: int) -> int:
-    """Of the UTF-8 sequence that a byte begins."""
+    """Length of the UTF-8 sequence that a byte begins."""
     return 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
 
 
 def read_ids(content: bytes, name: str) -> dict[str, int]:
-    """A vocabulary file: the id of every token by its text, 0 to V - 1.
+    """The contents of a vocabulary file: the id of every token by its text, 0 to V - 1.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the content is invalid.
     """
     ids = json_object(content, name)
     if not ids or any(type(number) is not int for number in ids.values()):
-        raise ValueError(f"{name} is no JSON object that gives every piece a number")
+        raise ValueError(f"{name} is not a JSON object that gives every token a number")
     if sorted(ids.values()) != list(range(len(ids))):
-        raise ValueError(f"{name} does not number its {len(ids):,} pieces from 0 to {len(ids) - 1:,}, each once")
+        raise ValueError(f"{name} does not number its {len(ids):,} tokens from 0 to {len(ids) - 1:,}, each once")
     return ids
 
 
 def read_symbols(content: bytes) -> Symbols:
-    """What `write_symbols` wrote.
+    """Read a file of `write_symbols`.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the content is invalid.
     """
     values = json_object(content, SYMBOLS)
     if any(type(number) is not int or number < 0 for number in values.values()):
-        raise ValueError(f"{SYMBOLS} is no JSON object of piece numbers")
+        raise ValueError(f"{SYMBOLS} is not a JSON object of token ids")
     if values.keys() != {"pad", "unknown", "start", "end"}:
-        raise ValueError(f"{SYMBOLS} should have pad, unknown, start and end, and has {', '.join(values)}")
+        raise ValueError(f"{SYMBOLS} must have pad, unknown, start and end, but has {', '.join(values)}")
     return Symbols(**values)
 
 

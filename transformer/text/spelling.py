@@ -1,27 +1,27 @@
-"""Automaton over UTF-8: which tokens may follow each other if a text is to have whole characters only."""
+"""Automaton over UTF-8: it says which tokens may follow each other so that a text has only whole characters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from functools import cached_property
 
-# The bytes of an unfinished character, or of another one after which the same bytes are possible.
+# The bytes of an unfinished character, or of another one that allows the same next bytes.
 State = bytes
-# Between two characters.
+# The state between two characters.
 WHOLE: State = b""
 CONTINUATION = (0x80, 0xBF)
-# Unicode 15, table 3-7: the second byte excludes longer spellings of shorter ones, surrogates, and what lies above
-# U+10FFFF. The third excludes U+FFFD, which stands for a broken character, with U+FFFE and U+FFFF, which are none.
+# Unicode 15, table 3-7. The second byte excludes overlong spellings, surrogates, and everything above U+10FFFF. The
+# third excludes U+FFFD, which stands for a broken character, and U+FFFE and U+FFFF, which are not characters.
 POSSIBLE = {
     b"\xe0": (0xA0, 0xBF), b"\xed": (0x80, 0x9F), b"\xf0": (0x90, 0xBF), b"\xf4": (0x80, 0x8F),
     b"\xef\xbf": (0x80, 0xBC), b"\xef": CONTINUATION,
 }
-# Of characters that lack as many bytes.
+# A representative state for each number of missing bytes.
 ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
 def spelt_in_part(spelt: bytes) -> bool:
-    """Whether the bytes of a token are not whole characters by themselves."""
+    """Whether the bytes of a token are not a sequence of whole characters."""
     try:
         return "\ufffd" in spelt.decode("utf-8")
     except UnicodeDecodeError:
@@ -29,10 +29,10 @@ def spelt_in_part(spelt: bytes) -> bool:
 
 
 class Spelling:
-    """Tells which tokens of a vocabulary may follow an unfinished character, and which may begin one.
+    """Decides which tokens of a vocabulary may follow an unfinished character, and which may begin one.
 
     Args:
-        parts: the bytes of every token that is not whole characters by itself, by id.
+        parts: by id, the bytes of every token that is not a sequence of whole characters.
 
     Attributes:
         parts: their ids.
@@ -43,7 +43,7 @@ class Spelling:
         self.parts = frozenset(parts)
 
     def __bool__(self) -> bool:
-        """Whether there is anything to tell: False if every token is whole characters."""
+        """Whether there is anything to decide: False if every token consists of whole characters."""
         return bool(self.parts)
 
     @cached_property
@@ -60,12 +60,12 @@ class Spelling:
         return found
 
     def after(self, state: State, piece: int) -> State:
-        """The state after one more token; one that breaks a character begins anew."""
+        """The state after one more token; a token that breaks a character begins a new one."""
         following = self._next[state].get(piece)
         return self._next[WHOLE].get(piece, WHOLE) if following is None else following
 
     def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
-        """How many tokens complete each state at least; without the states that the other tokens cannot complete."""
+        """The least number of tokens that completes each state; states that cannot be completed are left out."""
         return self._fewest(suppressed) if self.parts & suppressed else self._fewest_of_all
 
     @cached_property
@@ -85,10 +85,10 @@ class Spelling:
         return fewest
 
     def following(self, state: State, fewest: Mapping[State, int], left: int) -> frozenset[int]:
-        """The parts that may be written in a state: those that become whole characters in time.
+        """The parts that may be written in a state, because they can become whole characters in time.
 
         Args:
-            fewest: what `fewest` returned.
+            fewest: result of `fewest`.
             left: how many tokens may still be written, this one included.
         """
         return frozenset(

@@ -1,4 +1,4 @@
-"""Text to tokens and back, with the part of the text that each token covers."""
+"""Converts text to tokens and back, with the part of the text that each token covers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from transformer.text.vocabulary import OWN, SPACE_MARK
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece
 
-# In the vocabularies made here; of any vocabulary, `Vocabulary.symbols` has them.
+# Ids in the vocabularies made here; `Vocabulary.symbols` has the ids of any vocabulary.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
 # Tokens that stand for no text.
 CONTROLS = frozenset({PAD, START, END})
-# Its file in a model folder.
+# The file in a model folder.
 VOCABULARY = "tokenizer.model"
-# Share of the merges that are left out when a split is drawn.
+# Probability of leaving out a merge when a random segmentation is drawn.
 MERGE_DROPOUT = 0.1
 # Letters of both languages that must be tokens even if a small corpus lacks them.
 REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
-# A character that no vocabulary has: for private use.
+# A private-use character, which no vocabulary has.
 FENCE = "\ue000"
-# An opening quote is a token of its own, or the "'s" of "it's" would be taken out of "'some".
+# An opening quote is a token of its own. Otherwise the "'s" of "it's" would be taken out of "'some".
 OPENING_QUOTE = SPACE_MARK + "'"
-# Stands between two units in the text that the vocabulary is learned from; normalised text has no control characters.
+# The mark between two units in the text that the vocabulary is learned from. Normalised text has no control characters.
 UNIT_BORDER = "\x1f"
 UNIT = re.compile(r" ?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\d|([^\w\s]|_)\1*|\w)| ")
 CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
@@ -50,7 +50,7 @@ class Tokenizer:
             merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special tokens.
 
     Raises:
-        ValueError: it is none, or its special tokens have other ids than PAD, UNKNOWN, START and END.
+        ValueError: it is not such a model, or its special tokens have other ids than PAD, UNKNOWN, START and END.
     """
 
     symbols = OWN
@@ -64,7 +64,7 @@ class Tokenizer:
             self.size: int = self._processor.get_piece_size()
             self.source_size = self.size
         except (RuntimeError, ValueError, TypeError) as error:
-            raise ValueError("the vocabulary is no sentencepiece model, or a damaged one") from error
+            raise ValueError("the vocabulary is damaged, or is not a sentencepiece model") from error
         processor = self._processor
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if ids != (PAD, UNKNOWN, START, END):
@@ -74,12 +74,12 @@ class Tokenizer:
             )
         everything = list(range(self.size))
         self.texts = tuple(processor.id_to_piece(everything))
-        # Bytes have the score 0 of a certain event, and spell what no other token can: nothing is rarer.
+        # Bytes get -inf instead of sentencepiece's 0: they spell what no other token can, so nothing is rarer.
         self.scores = tuple(
             -math.inf if byte else score
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
         )
-        # Bytes are spelt as "<0xF0>"; those below 80 are characters by themselves.
+        # Bytes are spelled "<0xF0>"; those below 80 are characters by themselves.
         self.spelling = Spelling({
             piece: bytes([value]) for piece in everything
             if processor.is_byte(piece) and (value := int(self.texts[piece][3:5], 16)) >= 0x80
@@ -90,15 +90,15 @@ class Tokenizer:
         """Read a model file.
 
         Raises:
-            FileNotFoundError: there is none.
-            ValueError: it cannot be read, or holds no sentencepiece model.
+            FileNotFoundError: the file does not exist.
+            ValueError: it cannot be read, or is not a sentencepiece model.
         """
         try:
             return cls(read_small(Path(path)))
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): give a file") from error
+            raise ValueError(f"cannot read the vocabulary {path} ({error.strerror}): give a file") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
@@ -112,10 +112,10 @@ class Tokenizer:
         return self._processor.encode(normalise(text)) + [END] * end
 
     def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
-        """As `encode_ids`, of many texts side by side on all cores.
+        """The same as `encode_ids` for many texts, in parallel on all cores.
 
-        With `sampled`, some merges are left out at random, so that a word comes in other tokens: BPE-dropout (Provilkov
-        et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
+        With `sampled`, some merges are left out at random, so that a word is split into other tokens: BPE-dropout
+        (Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
         """
         plain = [normalise(text) for text in texts]
         draw = {"enable_sampling": True, "nbest_size": -1, "alpha": MERGE_DROPOUT} if sampled else {}
@@ -123,7 +123,7 @@ class Tokenizer:
 
     def spell(self, piece: str) -> list[int]:
         """Ids of the tokens that spell a token of another vocabulary, which is written as in `texts`."""
-        # Its bytes separate the token from the space that sentencepiece puts before a text.
+        # The bytes of the fence separate the token from the space that sentencepiece puts before a text.
         fence = self._processor.encode(FENCE)
         return self._processor.encode(FENCE + piece.replace(SPACE_MARK, " "))[len(fence) :]
 
@@ -145,11 +145,11 @@ class Tokenizer:
         return self._located(ids, [(at, at + 1) for at in range(length)], length)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the tokens: special ones left out, bytes joined, broken bytes as U+FFFD."""
+        """The text of the tokens: special ones are left out, bytes joined, broken bytes become U+FFFD."""
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """What each token that is not special spells; of the bytes of a character the last one spells it."""
+        """The text that each token spells, without special tokens; of a character's bytes the last one spells it."""
         spelled = [piece for piece in ids if piece not in CONTROLS]
         return [piece.surface for piece in self._processor.decode(spelled, return_type="proto").pieces]
 
@@ -157,9 +157,9 @@ class Tokenizer:
         """Tokens with the spans that they cover.
 
         Args:
-            ids: of the tokens.
-            spans: in the text, of each character of the tokens' surfaces.
-            length: of the text.
+            ids: ids of the tokens.
+            spans: span in the text of each character of the tokens' surfaces.
+            length: length of the text.
         """
         pieces = []
         at = 0
@@ -176,7 +176,7 @@ class Tokenizer:
                 last = max(first, at + len(surface.rstrip(" ")))
             covered = spans[first:last]
             if not covered and surface and 0 < at < len(spans) and spans[at] == spans[at - 1]:
-                # A space in the middle of what one typed character became, as ﷺ does: it belongs to that character.
+                # A space inside the expansion of one typed character, as of ﷺ, belongs to that character.
                 covered = spans[at : at + 1]
             at += len(surface)
             here = spans[first][0] if first < len(spans) else length
@@ -188,20 +188,20 @@ class Tokenizer:
 def units(text: str) -> list[str]:
     """The parts of a normalised text that tokens may not cross: words, digits and punctuation.
 
-    "it's" and its like are two units, as in GPT-2's tokenizer (Radford et al. 2019): "it" and "'s". A space belongs to
-    the unit after it.
+    A contraction such as "it's" is two units, "it" and "'s", as in GPT-2's tokenizer (Radford et al. 2019). A space
+    belongs to the unit after it.
     """
     return [part for unit in UNIT.finditer(text) for part in CONTRACTION.split(unit[0])]
 
 
 def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenizer:
-    """One vocabulary of byte-pair merges for both languages (Sennrich et al. 2016, "Neural Machine Translation of Rare
-    Words with Subword Units", section 3.2): frequent words stay whole.
+    """Learn one vocabulary of byte-pair merges for both languages (Sennrich et al. 2016, "Neural Machine Translation of
+    Rare Words with Subword Units", section 3.2): frequent words stay whole.
 
-    Characters outside it are spelt in UTF-8 bytes, so none is ever lost. Digits are tokens of their own.
+    Characters outside it are spelled in UTF-8 bytes, so none is ever lost. Digits are tokens of their own.
 
     Args:
-        sentences: of both languages, as they come.
+        sentences: sentences of both languages, in any order.
         size: number of tokens, special ones and 256 bytes included.
 
     Raises:
@@ -219,10 +219,10 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
             user_defined_symbols=[OPENING_QUOTE],
             byte_fallback=True,
             split_digits=True,
-            # `units` draws the borders; the apostrophe of a contraction is of another script than its letters.
+            # `units` draws the borders; the apostrophe of a contraction has another script than its letters.
             split_by_unicode_script=False,
             pretokenization_delimiter=UNIT_BORDER,
-            # The text is normalised already, by rules that know where each character came from.
+            # The text is already normalised, by rules that track the origin of each character.
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
             pad_id=PAD,
@@ -233,14 +233,14 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise ValueError(f"no vocabulary of {size} pieces can be made of this text{_possible(str(error))}") from error
+        raise ValueError(f"cannot make {size} tokens from this text{_possible(str(error))}") from error
     return Tokenizer(model.getvalue())
 
 
 def _possible(error: str) -> str:
-    """What sentencepiece's message says about the sizes that are possible, if anything."""
+    """The possible sizes, if sentencepiece's message gives them."""
     if most := re.search(r"value <= (\d+)", error):
-        return f", at most {most[1]}: give another --vocabulary, or more text"
+        return f"; it allows at most {most[1]}: give another --vocabulary, or more text"
     if least := re.search(r"\d+ vs (\d+)", error):
-        return f", only one of at least {least[1]}, bytes and letters included: give another --vocabulary"
+        return f"; a vocabulary has at least {least[1]}, including bytes and letters: give another --vocabulary"
     return ""

@@ -1,4 +1,4 @@
-"""What every vocabulary offers, whichever files it is made of: tokens, their ids, and which are no part of a text."""
+"""The interface of every vocabulary, independent of its files: tokens, their ids, and its symbols."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
 SPACE_MARK = "▁"
-# A byte that is no whole character.
+# A byte that is not a whole character.
 BYTE = re.compile("<0x([0-9A-F]{2})>")
 # How white space is shown: in a text, and in the spelling of a token.
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
 WHITE = re.compile("|".join(SIGNS))
-# What a source text begins with if the model writes several languages: ">>fra<<".
+# The beginning of a source text if the model writes several languages: ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
 
 
 def label_parts(piece: Piece, text: str) -> tuple[str, str]:
-    """How a token is shown: the characters that it belongs to, where its spelling alone does not say them, and its
-    spelling. White space is visible, special tokens are named.
+    """How a token is shown: the characters that it belongs to, if its spelling alone does not say them; its spelling.
+
+    White space is made visible, and special tokens are named.
 
     Args:
-        piece: of a text, or of a vocabulary if its span is None.
-        text: what its span refers to.
+        piece: token of a text, or of a vocabulary if its span is None.
+        text: the text that its span refers to.
     """
     if piece.special:
         return "", piece.text if piece.role == "symbol" else f"{piece.text} {piece.role}"
@@ -42,7 +43,7 @@ def label_parts(piece: Piece, text: str) -> tuple[str, str]:
 
 
 def has_shape(character: str) -> bool:
-    """Whether a character shows by itself: no white space, control character or half of a surrogate pair."""
+    """Whether a character is visible by itself: not white space, a control character or half of a surrogate pair."""
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
 
 
@@ -52,10 +53,10 @@ class Symbols:
 
     Attributes:
         pad: fills the end of the shorter rows of a batch.
-        unknown: stands for what the vocabulary cannot spell.
-        start: what the decoder reads first; the same as `pad` in Marian's models.
-        end: of a text.
-        start_is_text: the start is a token of ordinary texts too, and a symbol only where the decoder reads it first.
+        unknown: stands for text that the vocabulary cannot spell.
+        start: the first token that the decoder reads; the same as `pad` in Marian's models.
+        end: ends a text.
+        start_is_text: the start is also a token of ordinary texts, and a symbol only as the decoder's first token.
     """
 
     pad: int
@@ -66,9 +67,11 @@ class Symbols:
 
     @property
     def never_predicted(self) -> frozenset[int]:
-        """Symbols of the batch and of the decoder's input. No training example has them as the next token, so the
-        probability a model gives them means nothing, and padding taken for a token would look like the end. The end
-        itself can be predicted, also where one symbol is all of them, as in GPT-2."""
+        """Symbols that training never predicts: those of the batch and of the decoder's input.
+
+        The probability that a model gives them means nothing, and padding taken for a token would look like the end.
+        The end itself can be predicted, also if one symbol is all of them, as in GPT-2.
+        """
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, piece: int) -> Role:
@@ -77,7 +80,7 @@ class Symbols:
         return "" if self.start_is_text and piece == self.start else roles.get(piece, "")
 
 
-# Of the vocabularies that `transformer.training` makes.
+# The symbols of the vocabularies that `transformer.training` makes.
 OWN = Symbols(pad=0, unknown=1, start=2, end=3)
 
 
@@ -87,26 +90,26 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """The code of a target language that a text begins with, and what follows it; without one, "" and the text."""
+    """The target language code at the beginning of a text, and the rest; without a code, "" and the text."""
     begin, end = len(text) - len(text.lstrip()), text.find("<<") + 2
     return (text[begin:end], text[end:]) if text[begin:end] in codes else ("", text)
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
-    """A text that asks for a target language, unless it begins with a code of its own; any text if there is no code."""
+    """A text that asks for a target language; it keeps a code of its own, and stays the same if `code` is empty."""
     return text if not code or split_code(text, codes)[0] else f"{code} {text.lstrip()}"
 
 
 class TextVocabulary(Protocol):
-    """Text to tokens and back, of what a decoder reads and writes. Threads may share one.
+    """Converts the text that a decoder reads and writes to tokens and back. Threads may share one.
 
     Attributes:
         symbols: ids of the tokens that are not part of a text.
         size: number of tokens V.
-        texts: what each token spells, V, as in `Piece`.
-        files: what it is made of, by name in a model folder.
-        fingerprint: changes whenever anything of it does.
-        spelling: tells where tokens that are parts of a character may be written.
+        texts: the spelling of each token, V, as in `Piece`.
+        files: its files, by name in a model folder.
+        fingerprint: changes whenever any part of the vocabulary changes.
+        spelling: says where tokens that are parts of a character may be written.
     """
 
     symbols: Symbols
@@ -129,16 +132,16 @@ class TextVocabulary(Protocol):
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of tokens: symbols left out, bytes joined, broken bytes as U+FFFD."""
+        """The text of tokens: symbols are left out, bytes joined, broken bytes become U+FFFD."""
         ...
 
 
 class Vocabulary(TextVocabulary, Protocol):
-    """That of a translator: what `TextVocabulary` has is of the target.
+    """The vocabulary of a translator; the members of `TextVocabulary` belong to the target.
 
     Attributes:
         source_size: number of source tokens; one vocabulary may serve both sides.
-        codes: source tokens that ask for a target language, as ">>fra<<"; empty if the model has only one.
+        codes: source tokens that ask for a target language, such as ">>fra<<"; empty if the model has only one.
     """
 
     source_size: int
@@ -158,6 +161,6 @@ class Vocabulary(TextVocabulary, Protocol):
 
 
 def start_piece(vocabulary: TextVocabulary) -> Piece:
-    """What a decoder reads first."""
+    """The first token that a decoder reads."""
     (start,) = vocabulary.pieces([vocabulary.symbols.start])
     return replace(start, span=None, role="start")

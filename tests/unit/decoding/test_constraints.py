@@ -41,6 +41,6 @@ def test_the_prefix_leaves_the_piece_its_log_probability():
 
 
 def test_what_no_training_example_predicts_counts_as_suppressed():
-    with pytest.raises(ValueError, match="every piece of the vocabulary is suppressed"):
+    with pytest.raises(ValueError, match="every token of the vocabulary is suppressed"):
         Constraints(suppressed=set(range(7)) - {PAD, START}).check(7, limit=3)
     Constraints(prefix=(START, 4, 5), suppressed=set(range(7))).check(7, limit=3)

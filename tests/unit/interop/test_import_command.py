@@ -310,7 +310,7 @@ def test_languages_that_the_folder_does_not_say_are_given(peer, tmp_path, run_ma
 
 
 @pytest.mark.parametrize(
-    ("code", "said"), [("<b>", "no code of a language"), ("", "no code"), ("French", "write its code, fr")]
+    ("code", "said"), [("<b>", "not a language code"), ("", "not a language code"), ("French", "write its code, fr")]
 )
 def test_what_is_no_code_of_a_language_is_refused(code, said, peer, tmp_path, run_main):
     refused(run_main(main, "import", peer.folder, "--output", tmp_path / "x", "--target", code), said)
@@ -326,7 +326,7 @@ def test_the_language_to_write_is_asked_for(tmp_path, run_main):
     refused(run_main(main, *ask, several, "--language", "fra"), "does not write fra: it writes ara, heb")
     one = arabic_model(tmp_path / "one")
     refused(run_main(main, *ask, one, "--language", "fra"), "it writes Arabic only")
-    refused(run_main(main, *ask, one, "--language", "ara"), "writes Arabic only, and takes no code for it")
+    refused(run_main(main, *ask, one, "--language", "ara"), "writes only Arabic and takes no language code")
     for model, code in ((several, "xyz"), (one, "xyz"), (one, "ara")):
         ended = run_main(main, "translate", f">>{code}<< The dog.", "--device", "cpu", "--model", model)
         asked = run_main(main, *ask, model, "--language", code)

@@ -206,15 +206,15 @@ def test_other_files_have_another_fingerprint(sides):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("source.spm", b"\0" * 100, "source.spm is no sentencepiece model"),
-        ("target.spm", b"", "target.spm is no sentencepiece model"),
-        ("vocab.json", b'{"a": 0, "b": 2}', "does not number its 2 pieces from 0 to 1"),
+        ("source.spm", b"\0" * 100, "source.spm is damaged"),
+        ("target.spm", b"", "target.spm is damaged"),
+        ("vocab.json", b'{"a": 0, "b": 2}', "does not number its 2 tokens from 0 to 1"),
         ("vocab.json", b'{"a": -1, "b": 0}', "does not number"),
         ("vocab.json", b'{"a": 0, "b": 0}', "does not number"),
-        ("vocab.json", b'{"a": "0"}', "gives every piece a number"),
+        ("vocab.json", b'{"a": "0"}', "gives every token a number"),
         ("vocab.json", b"[" * 100_000, "no JSON file"),
         ("vocab.json", b"{", "no JSON file"),
-        ("symbols.json", b'{"pad": 0}', "should have pad, unknown, start and end"),
+        ("symbols.json", b'{"pad": 0}', "must have pad, unknown, start and end"),
         ("symbols.json", b'{"pad": 0, "unknown": 1, "start": 2, "end": 100000}', "names piece 100000"),
     ],
 )

@@ -148,10 +148,10 @@ def written(ids):
     })}), r"vocab.json has no <\|endoftext\|>"),
     (lambda files: files.update({
         "vocab.json": written(ids_of(files) | {"a b": len(ids_of(files))})
-    }), "spells no bytes"),
-    (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is no text in UTF-8"),
-    (lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}), "line 2 of merges.txt is not two pieces"),
-    (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the piece 'qqq'"),
+    }), "does not spell bytes"),
+    (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is damaged, or is not text in UTF-8"),
+    (lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}), "line 2 of merges.txt is not two tokens"),
+    (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the token 'qqq'"),
 ])
 def test_damaged_and_contradicting_files_are_named(tokenizer, change, message):
     files = dict(tokenizer.files)

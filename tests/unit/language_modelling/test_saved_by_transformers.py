@@ -227,11 +227,11 @@ UNREADABLE = {
     "a merge of three": (model_of(merges=[["a", "b", "c"]]), "merge 1 in tokenizer.json is not two pieces"),
     "a merge of nothing": (model_of(merges=["q qqq"]), "merge 1 in tokenizer.json has the piece 'qqq'"),
     "ids that are none": (model_of(vocab={"a": "0"}), "vocab in tokenizer.json is not a JSON object that gives"),
-    "ids with a gap": (model_of(vocab={"a": 5}, merges=[]), "does not number its 2 pieces from 0 to 1"),
+    "ids with a gap": (model_of(vocab={"a": 5}, merges=[]), "does not number its 2 tokens from 0 to 1"),
     "an added token without a number": (
         tokenizer_file(added_tokens=[{"content": "x"}]), "tokenizer.json has an added token without"
     ),
-    "no symbol": (without_symbols, "nothing says with which symbol a text starts"),
+    "no symbol": (without_symbols, "the start symbol is unknown"),
     "a pickle": (pickled, "a pickle only (pytorch_model.bin), which may hold code: load the model with today's"),
     "weight files of other names": (index_of({"a": "../x.safetensors"}), "does not name the weight files"),
     "weight files that are no names": (index_of({"a": ["x"], "b": 3}), "does not name the weight files"),
