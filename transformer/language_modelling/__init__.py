@@ -1,1 +1,1 @@
-"""What a language model says of a text, how it goes on, and which of its heads copy."""
+"""Language models: the probability of a text, its continuation, and heads that copy."""

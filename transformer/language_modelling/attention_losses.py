@@ -1,4 +1,4 @@
-"""What a language model loses by its attention: held-out losses of models that were trained alike."""
+"""Held-out losses of language models that differ only in their attention."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.files.records import Record
 
 @dataclass(frozen=True)
 class AttentionLoss:
-    """How good one model became.
+    """The loss of one trained model.
 
     Attributes:
-        attention, seed, parameters: of the model.
-        held_out: mean loss of held-out texts, nats a token.
-        seconds: of the training.
+        attention, seed, parameters: attention, seed and number of parameters of the model.
+        held_out: mean loss of held-out texts, nats per token.
+        seconds: duration of the training.
     """
 
     attention: Attention
@@ -30,15 +30,15 @@ class AttentionLoss:
 
 @dataclass(frozen=True)
 class RecordedLosses(Record):
-    """What a command has recorded.
+    """A measurement that a command has recorded.
 
     Attributes:
-        losses: of every model.
-        context: tokens that a model reads at once.
-        block, stride: of local and of compressed attention.
-        pieces: of the held-out texts.
-        model, training, machine: in words.
-        command: that trains and measures again.
+        losses: losses of every model.
+        context: number of tokens that a model reads at once.
+        block, stride: sizes of local and of compressed attention.
+        pieces: number of tokens of the held-out texts.
+        model, training, machine: descriptions in words.
+        command: command that trains and measures again.
     """
 
     losses: tuple[AttentionLoss, ...]
@@ -52,7 +52,7 @@ class RecordedLosses(Record):
     command: str
 
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
-        """The models with an attention, one a seed."""
+        """The losses of the models with an attention, one per seed."""
         return tuple(each for each in self.losses if each.attention == attention)
 
 

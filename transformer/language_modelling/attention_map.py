@@ -1,4 +1,4 @@
-"""The attention of a language model as a map: who looks at what, and what a column holds."""
+"""The attention of a language model as a map of queries and keys."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from transformer.values.pieces import Piece
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """What every head of a model looks at while it reads a text.
+    """The attention of every head while a model reads a text.
 
     Attributes:
-        pieces: that were read, the start symbol first, T; spans refer to the text.
+        pieces: tokens read, the start symbol first, T; spans refer to the text.
         weights: float32 [L, H, T, S].
         allowed: bool [T, S]; False is masked.
-        columns: the rows, counted from 0, whose tokens each column holds; S.
-        config: of the model.
+        columns: for each column the rows, counted from 0, whose tokens it holds; S.
+        config: configuration of the model.
     """
 
     pieces: tuple[Piece, ...]
@@ -41,28 +41,28 @@ class AttentionMap:
 
     @property
     def cells(self) -> int:
-        """Of one head that are computed, masked ones among them."""
+        """Number of cells that one head computes, including masked ones."""
         return cells(self.config, len(self.pieces))
 
 
 def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
-    """Let a model read a text, the start symbol before it.
+    """Let a model read a text after the start symbol.
 
     Args:
         model: in evaluation mode.
-        tokenizer: of the model.
-        text: of at least one character.
-        most: tokens that a map has room for.
+        tokenizer: tokenizer of the model.
+        text: at least one character.
+        most: maximum number of tokens of a map.
 
     Raises:
         TextError: the text is empty, or has more tokens than `most`.
-        DeviceError: the device ran out of memory, or does not answer.
+        DeviceError: the device ran out of memory, or does not respond.
     """
     pieces = tokenizer.encode(valid(text), end=False)
     if not text.strip() or not pieces:
         raise TextError("There is no text: type a sentence or two.")
     if len(pieces) > most:
-        raise TextError(f"This text has {len(pieces):,} pieces, and a map has room for {most}: shorten it.")
+        raise TextError(f"This text has {len(pieces):,} tokens, but a map has room for {most}: shorten it.")
     rows = (start_piece(tokenizer), *pieces)
     device = model.device
     with device_errors_explained(str(device)):
@@ -77,7 +77,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
 
 
 def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
-    """Weights [L, B, H, T, S] of reading tokens [B, T]; what local attention does not compute is 0.
+    """Weights [L, B, H, T, S] of reading tokens [B, T]; cells that local attention does not compute are 0.
 
     Args:
         model: in evaluation mode.
@@ -93,7 +93,7 @@ def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
 
 
 def may_look(config: TransformerConfig, length: int) -> Tensor:
-    """Which keys each position may look at, bool [T, S]."""
+    """Mask of the keys that each position may look at, bool [T, S]."""
     if config.attention == "local":
         return local_mask(length, config.block)
     return compressed_mask(length, config.stride) if config.attention == "compressed" else causal_mask(length)

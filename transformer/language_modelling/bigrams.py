@@ -1,4 +1,4 @@
-"""A model that remembers one token: what a language model's perplexity is to be compared with."""
+"""A bigram model, which remembers one token: a baseline for a language model's perplexity."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Bigrams:
     """Probabilities of a token given the one before it, counted in texts.
 
     Interpolated absolute discounting (Ney, Essen and Kneser 1994, "On Structuring Probabilistic Dependences in
-    Stochastic Language Modelling", section 2): DISCOUNT is taken off every count of a pair, and what that frees is
-    shared out by the counts of single tokens, each of which has one more than was counted.
+    Stochastic Language Modelling", section 2). DISCOUNT is subtracted from the count of every pair. The probability
+    that this frees is distributed by the counts of single tokens, each increased by one.
 
     Args:
-        texts: ids of the tokens of each.
+        texts: token ids of each text.
         size: number of tokens V.
         start: the symbol before each text.
     """
@@ -26,7 +26,7 @@ class Bigrams:
         self.start = start
         self._single = np.ones(size)
         self._pairs: dict[tuple[int, int], int] = {}
-        # Of each token: how often another follows, and how many different ones do.
+        # For each token: how often another follows, and how many different ones do.
         self._followed, self._kinds = np.zeros(size), np.zeros(size)
         for text in texts:
             for pair in zip((start, *text), text, strict=False):
@@ -38,7 +38,7 @@ class Bigrams:
         self._single /= self._single.sum()
 
     def single(self, text: Sequence[int]) -> float:
-        """Log-probability of a text, nats, if no token knew of another."""
+        """Log-probability of a text, nats, if tokens were independent."""
         return float(np.log(self._single[list(text)]).sum())
 
     def log_prob(self, text: Sequence[int]) -> float:

@@ -1,4 +1,4 @@
-"""How a language model goes on from a beginning."""
+"""Continues a text with a language model."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def continue_text(
     model: Transformer, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
     constraints: Constraints = UNCONSTRAINED, capture: bool = False,
 ) -> Translation:
-    """Write on from a beginning, which may be empty.
+    """Continue a text, which may be empty.
 
     Args:
         model: in evaluation mode.
-        tokenizer: of the model.
+        tokenizer: tokenizer of the model.
         text: the beginning; the model reads the start symbol before it.
         settings: how tokens are chosen.
         limit: maximum number of tokens to write, at least 1; fewer if the model has not learned so many positions.
-        constraints: tokens to take or not to take after the beginning.
+        constraints: tokens that must or must not be taken after the beginning.
         capture: return the tree of a beam search.
 
     Raises:
@@ -42,7 +42,7 @@ def continue_text(
         room = positions - len(beginning)
         if room < 1:
             raise TextError(
-                f"The beginning has {len(beginning):,} pieces, and this model has learned {positions:,} positions: "
+                f"The beginning has {len(beginning):,} tokens, but this model has learned {positions:,} positions: "
                 "shorten it."
             )
         limit = min(limit, room)

@@ -1,4 +1,4 @@
-"""What attention to a text costs, against the length of the text."""
+"""The cost of attention as a function of the length of the text."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from transformer.config import Attention, TransformerConfig
 from transformer.files.records import Record
 
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
-# Doubled from length to length, so that they are evenly spread on a logarithmic axis.
+# Each length doubles the one before, so that they are evenly spaced on a logarithmic axis.
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
-# Of a weight, a key or a value: float32.
+# Size of a weight, a key or a value: float32.
 NUMBER_BYTES = 4
-# From this length on slopes are fitted: the time of a shorter text is that of everything around the attention.
+# Slopes are fitted from this length on: in a shorter text, everything around the attention takes most of the time.
 FITTED_FROM = 512
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one pass over a text takes.
+    """The cost of one pass over a text.
 
     Attributes:
-        attention: of the model.
-        length: of the text, tokens.
+        attention: attention of the model.
+        length: number of tokens of the text.
         weights: bytes of the attention weights of one head of one layer.
-        keys_and_values: bytes of what that head reads.
-        seconds: of the pass.
+        keys_and_values: bytes of the keys and values that this head reads.
+        seconds: duration of the pass.
     """
 
     attention: Attention
@@ -44,10 +44,10 @@ class RecordedCosts(Record):
     """A measurement that a command has recorded.
 
     Attributes:
-        costs: of every attention at every length.
-        model: what was measured, in words.
-        machine: where.
-        command: that measures it again.
+        costs: cost of every attention at every length.
+        model: description of the measured model.
+        machine: description of the machine.
+        command: command that repeats the measurement.
     """
 
     costs: tuple[Cost, ...]
@@ -57,8 +57,11 @@ class RecordedCosts(Record):
 
 
 def cells(config: TransformerConfig, length: int) -> int:
-    """Attention weights of one head that reads a text of T tokens: T times T; with local attention as many blocks as
-    there are, each squared; with compressed attention T times ceil(T / stride)."""
+    """Number of attention weights of one head that reads a text of T tokens.
+
+    Full attention has T times T. Local attention has the squared size of each block, times the number of blocks.
+    Compressed attention has T times ceil(T / stride).
+    """
     if config.attention == "local":
         width = min(config.block, length)
         return -(-length // width) * width**2
@@ -66,26 +69,27 @@ def cells(config: TransformerConfig, length: int) -> int:
 
 
 def keys(config: TransformerConfig, length: int) -> int:
-    """Keys that the heads of a text of T tokens read in all."""
+    """Total number of keys that the heads read for a text of T tokens."""
     return -(-length // config.stride) if config.attention == "compressed" else length
 
 
 def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
-    """The exponent k of the power c T^k that fits values best, by least squares on logarithmic axes.
+    """The exponent k of the power c T^k that fits the values best, by least squares on logarithmic axes.
 
     Args:
         lengths: T, at least two different ones.
         values: above 0.
     """
     if len(set(lengths)) < 2:
-        raise ValueError(f"a slope needs two lengths, not {len(set(lengths))}")
+        raise ValueError(f"a slope needs at least two different lengths, not {len(set(lengths))}")
     design = np.stack([np.log(lengths), np.ones(len(lengths))], axis=1)
     return float(np.linalg.lstsq(design, np.log(values), rcond=None)[0][0])
 
 
 def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[Attention, float]:
-    """The slope of a quantity for each attention, over the texts of at least `first` tokens; without those for which
-    fewer than two lengths are measured.
+    """The slope of a quantity for each attention, over the texts of at least `first` tokens.
+
+    An attention with fewer than two measured lengths is left out.
 
     Args:
         quantity: a field of `Cost`.

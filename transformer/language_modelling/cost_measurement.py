@@ -1,4 +1,4 @@
-"""Measures what attention to a text costs on this machine."""
+"""Measures the cost of attention to a text on this machine."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTE
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer, build
 
-# One head: what a larger model takes is a multiple of that.
+# One head is enough: the cost of a larger model is a multiple.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
-# What a pass may take at most, so that others are not kept waiting: bytes, of which a share of those that the machine
-# has free, and seconds.
+# Limits of a pass, so that other users do not wait: bytes, the share of the machine's free bytes, and seconds.
 MOST_BYTES, SHARE, MOST_SECONDS = 400 * 2**20, 0.5, 2.0
-# Tensors as large as its map that a pass holds at once: scores, the same with masked ones filled, weights, mask.
+# Number of tensors of the map's size that a pass holds at once: scores, masked scores, weights, mask.
 HELD = 4
-# How many times as long a pass takes at most, when the text is twice as long.
+# Largest growth of a pass's duration when the text becomes twice as long.
 GROWTH = 4
 
 
 def configuration(attention: Attention) -> TransformerConfig:
-    """The model that is measured."""
+    """The configuration of the measured model."""
     return decoder_only(
         vocabulary=256, d_model=64, heads=1, layers=1, d_ff=256, dropout=0.0, positions="sinusoidal",
         max_positions=LENGTHS[-1], attention=attention,
@@ -36,15 +35,14 @@ def configuration(attention: Attention) -> TransformerConfig:
 def measurements(
     lengths: Sequence[int] = LENGTHS, repeats: int = REPEATS, available: int | None = None
 ) -> Iterator[Cost]:
-    """Measure each attention at each length, the shortest first; each when it is asked for.
+    """Measure each attention at each length, the shortest first; a generator that measures on demand.
 
-    A length that would take more memory or time than a pass may is left out. The weights are written out, as for a map
-    that is looked at and as in training on a CPU; a fused kernel computes as many without storing them (Dao et al.
-    2022, "FlashAttention").
+    A length that exceeds the limits of memory or time is left out. The weights are stored, as for a visible map and as
+    in training on a CPU. A fused kernel computes as many without storing them (Dao et al. 2022, "FlashAttention").
 
     Args:
         lengths: each twice the one before.
-        available: bytes that the machine has free; None where nobody knows.
+        available: free bytes of the machine; None if unknown.
     """
     room = MOST_BYTES if available is None else min(MOST_BYTES, SHARE * available)
     models: dict[Attention, Transformer] = {each: _model(each) for each in ATTENTIONS}
@@ -58,18 +56,19 @@ def measurements(
 
 
 def peak_bytes(config: TransformerConfig, length: int) -> int:
-    """Bytes that a pass over a text of so many tokens holds at most at once, about."""
+    """Approximate peak number of bytes of a pass over a text with `length` tokens."""
     return HELD * NUMBER_BYTES * config.heads * cells(config, length)
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
-    """What a pass over a text of random tokens takes: the bytes of the tensors, and the seconds of the fastest, which
-    whatever else runs has disturbed least.
+    """Measure a pass over a text of random tokens: the bytes of its tensors, and the seconds of the fastest pass.
+
+    Other processes have disturbed the fastest pass least.
 
     Args:
         model: in evaluation mode.
         length: tokens of the text.
-        repeats: passes that are timed, after one that is not.
+        repeats: number of timed passes, after one untimed pass.
     """
     pieces = torch.randint(model.config.target_vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
     seconds = []
@@ -86,11 +85,11 @@ def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
 
 
 class _Sizes(Recorder):
-    """Notes how large the tensors of a run are, and keeps none of them.
+    """Records the sizes of a run's tensors, but no tensors.
 
     Attributes:
         weights: bytes of all attention weights.
-        keys_and_values: of what queries have read.
+        keys_and_values: bytes of the keys and values that queries have read.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How well a language model predicts many texts, and how well simpler models do."""
+"""Measures how well a language model and simpler models predict many texts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Prediction:
-    """How well texts are predicted, each by itself and not its end, as in `score_text`.
+    """The quality of a prediction of texts: each by itself and without its end, as in `score_text`.
 
     Attributes:
-        texts, pieces, words, bytes: how many; words are what white space separates, bytes those of UTF-8.
-        log_prob: of all, nats.
+        texts, pieces, words, bytes: numbers of texts, tokens, words between white space, and bytes in UTF-8.
+        log_prob: log-probability of all texts, nats.
     """
 
     texts: int
@@ -48,13 +48,13 @@ class Prediction:
 
     def __str__(self) -> str:
         return (
-            f"perplexity {self.per_piece:.2f} per piece, {self.per_word:.2f} per word; {self.bits_per_byte:.3f} bits "
-            f"per byte ({self.texts} texts, {self.pieces} pieces, {self.words} words, {self.bytes} bytes)"
+            f"perplexity {self.per_piece:.2f} per token, {self.per_word:.2f} per word; {self.bits_per_byte:.3f} bits "
+            f"per byte ({self.texts} texts, {self.pieces} tokens, {self.words} words, {self.bytes} bytes)"
         )
 
 
 def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Which texts a model has positions for, and which are too long."""
+    """Split texts into those that the model has positions for, and those that are too long."""
     most = loaded.model.config.position_limit or math.inf
     short, long = [], []
     for text in texts:
@@ -63,10 +63,10 @@ def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], li
 
 
 def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> Prediction:
-    """How well a language model predicts texts.
+    """Measure how well a language model predicts texts.
 
     Raises:
-        TextError: there is none, or one has more tokens than the model has positions.
+        TextError: there are no texts, or one has more tokens than the model has positions.
     """
     return _prediction(loaded, texts, lambda encoded: float(text_log_probs(loaded, encoded).sum()))
 
@@ -74,15 +74,15 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> Prediction:
 def evaluate_baselines(
     loaded: LanguageModel, texts: Sequence[str], training: Sequence[str]
 ) -> tuple[Prediction, Prediction]:
-    """How well counts of single tokens, and of pairs, predict the same tokens.
+    """Measure how well counts of single tokens, and of pairs, predict the same tokens.
 
     Args:
-        loaded: whose vocabulary cuts the texts.
-        texts: to predict.
+        loaded: the model; its vocabulary splits the texts into tokens.
+        texts: texts to predict.
         training: texts to count in.
 
     Returns:
-        For single tokens, and for pairs.
+        The prediction by single tokens, and the prediction by pairs.
     """
     tokenizer = loaded.tokenizer
     counted = ([piece.id for piece in tokenizer.encode(text, end=True)] for text in training)
@@ -94,8 +94,10 @@ def evaluate_baselines(
 
 
 def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
-    """Log-probability of each text given as ids of tokens, nats, float64 [N]; those of similar length are read
-    together."""
+    """Log-probability of each text, given as token ids, nats, float64 [N].
+
+    Texts of similar length are read together.
+    """
     symbols, device = loaded.tokenizer.symbols, loaded.device
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
     found = np.zeros(len(encoded))
@@ -107,7 +109,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
         with torch.inference_mode():
             log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
         taken = log_probs.gather(-1, pieces[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
-        # Padding may be a token, as in GPT-2, so it is known by its place.
+        # The position shows what is padding, because padding may be an ordinary token, as in GPT-2.
         lengths = torch.tensor([len(row) for row in rows], device=device)
         real = torch.arange(pieces.shape[1], device=device) < lengths[:, None]
         found[members] = (taken * real).sum(dim=1).cpu().numpy()
@@ -117,11 +119,11 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
 def _prediction(
     loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> Prediction:
-    """The prediction of texts by whatever gives their tokens a log-probability."""
+    """The prediction of texts by a function that gives their tokens a log-probability."""
     texts = [valid(text) for text in texts]
     encoded = [[piece.id for piece in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):
-        raise TextError("there is no text to predict, or one without a piece")
+        raise TextError("There is no text to predict, or one text has no tokens.")
     return Prediction(
         texts=len(texts), pieces=sum(map(len, encoded)), words=sum(len(text.split()) for text in texts),
         bytes=sum(len(text.encode()) for text in texts), log_prob=log_prob(encoded),

@@ -1,7 +1,7 @@
-"""Which heads look at the previous token, and which continue a pattern that was there before.
+"""Finds the heads that look at the previous token, and those that continue an earlier pattern.
 
-Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the token after the earlier
-occurrence of the token it stands at, which takes a head below that has moved each token one place on.
+Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the token after an earlier
+occurrence of its own token. For that, a head in a lower layer has moved each token one position on.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from transformer.model.devices import device_errors_explained
 from transformer.model.transformer import Transformer
 
 PATTERNS, LENGTH, SEED = 8, 25, 0
-# The share of its attention that makes a head one of its kind: more than half, as Clark et al. 2019 (section 3.1) ask
-# of a head of the previous token; Olsson et al. draw no line.
+# The share of attention from which a head is of a kind. More than half is the criterion of Clark et al. 2019 (section
+# 3.1) for a head of the previous token; Olsson et al. give no threshold.
 THRESHOLD = 0.5
-# What a head is called whose score is above it, by the name of the score.
+# The name of a head with a score above it, by the name of the score.
 NAMES = {"previous": "previous piece", "induction": "induction", "duplicate": "same piece before"}
 
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """Mean attention of each head where a head that does only one thing would put all of it, float64 [L, H].
+    """Mean attention of each head to the tokens that an ideal head of each kind looks at, float64 [L, H].
 
     Attributes:
-        previous: on the token before the query.
-        induction: on the token after the earlier occurrence of the query's token; prefix matching in the paper.
-        duplicate: on the earlier occurrence itself.
+        previous: attention to the token before the query.
+        induction: attention to the token after the earlier occurrence of the query's token; the paper's prefix
+            matching.
+        duplicate: attention to the earlier occurrence itself.
     """
 
     previous: np.ndarray
@@ -42,25 +43,25 @@ class HeadScores:
 def head_scores(
     model: Transformer, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED
 ) -> HeadScores:
-    """Let a model read random patterns, each twice, so that nothing but the repetition can tell what comes next.
+    """Let a model read random patterns, each twice, so that only the repetition predicts the next token.
 
     Args:
         model: in evaluation mode.
         patterns: number of patterns to average over.
-        length: tokens of each pattern, all different.
-        seed: of the patterns.
+        length: number of tokens of each pattern, all different.
+        seed: seed of the patterns.
 
     Raises:
-        ValueError: the vocabulary has too few tokens for a pattern of different ones, or a key stands for several.
-        DeviceError: the device ran out of memory, or does not answer.
+        ValueError: the vocabulary has too few tokens for such a pattern, or a key stands for several tokens.
+        DeviceError: the device ran out of memory, or does not respond.
     """
     if model.config.attention == "compressed":
-        raise ValueError("the scores are of attention to single pieces, and this model compresses several to one")
+        raise ValueError("the scores need single tokens as keys, but this model compresses several tokens to one key")
     symbols = model.symbols
-    # What is never a token of a text would be no ordinary pattern.
+    # A pattern contains only tokens of ordinary text.
     ordinary = torch.tensor([piece for piece in range(model.config.target_vocabulary) if not symbols.role(piece)])
     if len(ordinary) < length:
-        raise ValueError(f"a pattern has {length} different pieces, and the vocabulary has only {len(ordinary)}")
+        raise ValueError(f"a pattern has {length} different tokens, but the vocabulary has only {len(ordinary)}")
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.stack([
         ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)
@@ -84,14 +85,14 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
 
 
 def earlier_occurrences(pieces: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """For each position of a text, those before it that have the same token."""
+    """For each position of a text, the earlier positions with the same token."""
     return tuple(
         tuple(before for before in range(at) if pieces[before] == piece) for at, piece in enumerate(pieces)
     )
 
 
 def scores_in_text(weights: np.ndarray, pieces: Sequence[int]) -> HeadScores:
-    """The same of a text of one's own, over those of its positions whose token was there before; NaN without any.
+    """The same scores in any text, over the positions whose token occurred before; NaN if there are none.
 
     Args:
         weights: [L, H, T, T].

@@ -1,4 +1,4 @@
-"""The kinds of runs of a language model."""
+"""The runs of a language model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from transformer.values.translation import TracedTranslation
 
 @dataclass(frozen=True)
 class TextContinuationRun(Run[TracedTranslation]):
-    """Go on from a beginning, and keep everything that was computed for it.
+    """Continue a text, and keep everything that was computed.
 
     Attributes:
-        text, settings, limit, forced, suppressed: of `transformer.language_modelling.tracing.trace_continuation`.
+        text, settings, limit, forced, suppressed: as in `transformer.language_modelling.tracing.trace_continuation`.
 
-    Raises: those of that function.
+    Raises: the errors of that function.
     """
 
     text: str
@@ -46,7 +46,7 @@ class TextContinuationRun(Run[TracedTranslation]):
 
 @dataclass(frozen=True)
 class ContinuationMetricsRun(Run[HeadMetrics]):
-    """What every head does in the trace of a continuation."""
+    """The metrics of every head in the trace of a continuation."""
 
     continued: TextContinuationRun
 
@@ -57,7 +57,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
         return (self.continued,)
 
     def compute(self, runs: Any, traced: TracedTranslation) -> HeadMetrics:
-        # Tokens are numbered as they were merged, the most frequent first.
+        # Token ids follow the order of the merges, the most frequent first.
         scores = [-float(number) for number in range(runs.tokenizer.size)]
         return head_metrics(traced.trace, "decoder", scores)
 
@@ -80,9 +80,9 @@ class UnmaskedRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class TextScoreRun(Run[tuple[TextScore, Trace]]):
-    """The probability of a text, and what was computed for it.
+    """The probability of a text, and the trace of reading it.
 
-    Raises: those of `transformer.language_modelling.tracing.trace_text`.
+    Raises: the errors of `transformer.language_modelling.tracing.trace_text`.
     """
 
     text: str
@@ -99,7 +99,7 @@ class CopyingRun(Run[HeadScores]):
 
     Raises:
         ValueError: the vocabulary is too small for a pattern.
-        AtlasError: the model has learned too few positions for one, or its device fails.
+        AtlasError: the model has learned too few positions for a pattern, or its device fails.
     """
 
     message = "Reading random patterns …"

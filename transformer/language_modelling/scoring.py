@@ -1,4 +1,4 @@
-"""The probability of a text: that of each token given those before it, and their product."""
+"""The probability of a text: the product of the probabilities of each token given the tokens before it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from transformer.values.pieces import Piece
 
 @dataclass(frozen=True, eq=False)
 class TextScore:
-    """What a language model gives a text.
+    """The log-probabilities that a language model gives a text.
 
     Attributes:
-        text: as it was typed, but for halves of surrogate pairs (`transformer.text.normalisation.valid`).
-        pieces: of the text, N.
+        text: as typed, except for halves of surrogate pairs (`transformer.text.normalisation.valid`).
+        pieces: tokens of the text, N.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """
 
@@ -31,12 +31,12 @@ class TextScore:
 
     @property
     def log_prob(self) -> float:
-        """Of the whole text, nats: the logarithm of the product of all probabilities."""
+        """Log-probability of the whole text, nats: the logarithm of the product of all probabilities."""
         return float(self.log_probs.sum())
 
     @property
     def probability(self) -> float:
-        """The product of all probabilities; 0 where a float has no smaller number."""
+        """The product of all probabilities; 0 if it is too small for a float."""
         return math.exp(self.log_prob)
 
     @property
@@ -46,22 +46,22 @@ class TextScore:
 
     @property
     def words(self) -> int:
-        """What white space separates."""
+        """The number of words between white space."""
         return len(self.text.split())
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits for each byte of the text in UTF-8, which no vocabulary changes."""
+        """Bits per byte of the text in UTF-8, which no vocabulary changes."""
         return -self.log_prob / math.log(2) / len(self.text.encode())
 
 
 def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> TextScore:
-    """Read a text with a language model, the start symbol before it.
+    """Read a text with a language model after the start symbol.
 
     Args:
         model: in evaluation mode.
-        tokenizer: of the model.
-        text: of at least one character; whether it ends there is not scored.
+        tokenizer: tokenizer of the model.
+        text: at least one character; its end is not scored.
 
     Raises:
         TextError: the text is empty, or has more tokens than the model has learned positions.

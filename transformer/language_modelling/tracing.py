@@ -1,4 +1,4 @@
-"""Everything that a language model computes while it reads a text or goes on from one, as values that never change."""
+"""Traces of a language model that reads or continues a text, as immutable values."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from transformer.values.translation import LogitLens, TracedTranslation
 
 
 def most_pieces(loaded: LanguageModel) -> int:
-    """Of a text that can be looked at, the start symbol before it not counted."""
+    """Maximum number of tokens of a traced text, without the start symbol."""
     limit = loaded.model.config.position_limit
-    # The start symbol takes a position of those that are learned.
+    # The start symbol takes one of the learned positions.
     return MAX_PIECES if limit is None else min(MAX_PIECES, limit - 1)
 
 
 def check_length(loaded: LanguageModel, text: str) -> None:
-    """Refuse a text that is too long to be looked at.
+    """Reject a text that is too long for a trace.
 
     Raises:
-        TextError: it is; the message says by how much.
+        TextError: the text is too long; the message gives its length and the limit.
     """
     most = most_pieces(loaded)
-    # Cutting a very long text into tokens would take seconds.
+    # Splitting a very long text into tokens would take seconds.
     pieces = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
         length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
         raise TextError(
-            f"The text has {length}, and this model reads at most {most} pieces after the start symbol: shorten it to "
+            f"The text has {length}, but this model reads at most {most} tokens after the start symbol: shorten it to "
             "a few sentences."
         )
 
@@ -51,13 +51,13 @@ def trace_continuation(
     loaded: LanguageModel, text: str, settings: DecodingSettings, *, limit: int,
     forced: Sequence[int] = (), suppressed: Set[int] = frozenset(),
 ) -> TracedTranslation:
-    """Go on from a beginning, and keep what was computed.
+    """Continue a text, and keep what was computed.
 
     Args:
         loaded: the model, with full attention.
         text: the beginning; it may be empty.
         settings: how tokens are chosen.
-        limit: maximum number of tokens to write; fewer where the model has not learned so many positions.
+        limit: maximum number of tokens to write; fewer if the model has not learned so many positions.
         forced: ids of the tokens that it writes first.
         suppressed: ids not to take after them.
 
@@ -67,8 +67,8 @@ def trace_continuation(
         ValueError: a setting is out of range, or the vocabulary has no such token.
 
     Returns:
-        The continuation; the trace is of the model reading all of it, the beginning too, and ranks and logit lens are
-        of the tokens that were written.
+        The continuation. Its trace is of the model that reads everything, including the beginning. Its ranks and logit
+        lens are those of the tokens written.
     """
     check_length(loaded, text)
     with device_errors_explained(loaded.device), torch.inference_mode():
@@ -88,7 +88,7 @@ def trace_continuation(
 
 
 def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
-    """The probability of a text, and what was computed for it.
+    """The probability of a text, and the trace of reading it.
 
     Raises:
         TextError: the text is empty or too long.
@@ -101,7 +101,7 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
 
 
 def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
-    """The text of a trace, read once more by a model that leaves its mask out, so that every row sees what comes later.
+    """The text of a trace, read again by a model without its mask, so that every row sees later tokens.
 
     Args:
         loaded: the model of the trace, with full attention.
@@ -116,12 +116,12 @@ def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
 
 
 def _reader(loaded: LanguageModel, interventions: Interventions = AS_TRAINED) -> Reader:
-    """A language model that is to read a text, of which everything is kept."""
+    """A language model that is ready to read a text and record everything."""
     model = loaded.model
     cache = model.start_cache(edits=edits_of([interventions], model.config))
     return Reader(model, loaded.tokenizer, "", (), cache, interventions, Recorder(details=True), loaded.version)
 
 
 def _read(reader: Reader, pieces: Sequence[int]) -> Trace:
-    """The trace of a text, the start symbol before it, given as the ids of its tokens."""
+    """The trace of a text, given by its token ids, after the start symbol."""
     return reader.read(reader.vocabulary.decode(pieces), reader.vocabulary.pieces(pieces))[0]

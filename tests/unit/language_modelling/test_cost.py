@@ -93,7 +93,7 @@ def test_a_slope_is_that_of_the_best_line():
 
 
 def test_one_length_has_no_slope():
-    with pytest.raises(ValueError, match="a slope needs two lengths, not 1"):
+    with pytest.raises(ValueError, match="a slope needs at least two different lengths, not 1"):
         slope([64, 64], [1.0, 2.0])
 
 

@@ -52,7 +52,7 @@ def test_texts_that_are_too_long_are_told_from_the_others(trained):
 
 @pytest.mark.parametrize("texts", [[], ["  "], ["one", ""]])
 def test_nothing_cannot_be_predicted(trained, texts):
-    with pytest.raises(TextError, match="there is no text to predict"):
+    with pytest.raises(TextError, match="There is no text to predict"):
         evaluate(trained, texts)
 
 

@@ -74,7 +74,7 @@ def test_a_seed_gives_the_same_patterns():
 
 
 def test_a_vocabulary_too_small_for_a_pattern_is_refused():
-    with pytest.raises(ValueError, match="25 different pieces"):
+    with pytest.raises(ValueError, match="25 different tokens"):
         head_scores(small(vocabulary=20))
 
 

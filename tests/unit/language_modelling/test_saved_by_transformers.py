@@ -218,14 +218,14 @@ UNREADABLE = {
     "a damaged tokenizer": (
         lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json is no JSON file"
     ),
-    "another tokenizer": (model_of(type="WordPiece"), "a model of the type 'WordPiece', and only byte-level BPE"),
+    "another tokenizer": (model_of(type="WordPiece"), "a model of the type 'WordPiece', but only byte-level BPE"),
     "another pattern": (
         tokenizer_file(pre_tokenizer={"type": "Metaspace"}), "the pre_tokenizer in tokenizer.json is not GPT-2's"
     ),
     "a normalizer": (tokenizer_file(normalizer={"type": "NFC"}), "tokenizer.json has a normalizer"),
     "suffixes": (model_of(end_of_word_suffix="</w>"), "end_of_word_suffix in tokenizer.json is '</w>'"),
-    "a merge of three": (model_of(merges=[["a", "b", "c"]]), "merge 1 in tokenizer.json is not two pieces"),
-    "a merge of nothing": (model_of(merges=["q qqq"]), "merge 1 in tokenizer.json has the piece 'qqq'"),
+    "a merge of three": (model_of(merges=[["a", "b", "c"]]), "merge 1 in tokenizer.json is not two tokens"),
+    "a merge of nothing": (model_of(merges=["q qqq"]), "merge 1 in tokenizer.json has the token 'qqq'"),
     "ids that are none": (model_of(vocab={"a": "0"}), "vocab in tokenizer.json is not a JSON object that gives"),
     "ids with a gap": (model_of(vocab={"a": 5}, merges=[]), "does not number its 2 tokens from 0 to 1"),
     "an added token without a number": (
