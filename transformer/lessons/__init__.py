@@ -1,1 +1,1 @@
-"""Lessons: files of steps whose numbers are measured on the model when they are shown; needs no torch."""
+"""Lessons: files of steps whose numbers the model measures on display. This package does not need torch."""

@@ -1,4 +1,4 @@
-"""What stands in a lesson's file, before anybody knows what it means."""
+"""Reads the TOML document of a lesson, without its meaning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def quoted(value: object) -> str:
-    """A value as a message quotes it, of which the file may hold thousands of characters."""
+    """A value, quoted and shortened for a message: a file may contain thousands of characters."""
     return _SHORT.repr(value)
 
 
@@ -21,11 +21,11 @@ def read_document(text: str) -> dict[str, Any]:
     """The fields of a TOML document.
 
     Raises:
-        LessonError: it is none.
+        LessonError: the text is not TOML.
     """
     try:
         return tomllib.loads(text)
     except ValueError as error:
         raise LessonError(
-            f"the file is no TOML: {error}; texts stand in quotes, and each step begins with [[steps]]"
+            f"the file is not TOML: {error}; write texts in quotes, and begin each step with [[steps]]"
         ) from error

@@ -1,6 +1,6 @@
-"""What a claim may look at: the model's runs on one sentence, and the words and heads that a lesson names.
+"""The evidence of a claim: the model's runs on one sentence, and the words and heads that a lesson names.
 
-A lesson never numbers a head, because the next model has its heads elsewhere: it says by which rule one is found.
+A lesson never gives the number of a head, because other models have other heads. It gives a rule that finds one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from transformer.values.interventions import AS_TRAINED, Interventions, all_head
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
-# The head with the highest value of a metric on the sentence.
+# The rule of a job finds the head with the highest value of a metric on the sentence.
 JOBS = {
     "previous": "previous", "next": "next", "same": "same", "end": "end", "start": "first",
     "alignment": "alignment_predicted", "certain": "confidence",
 }
-# Of what a decoder's head looks at: the tokens that come later, which the mask hides.
+# A job of decoder heads: attention to later tokens, which the mask hides.
 LATER = "later"
 HEAD_RULES = (
     f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
@@ -43,21 +43,23 @@ class Evidence:
     """One sentence, and the model that reads it.
 
     Attributes:
-        runs: of a translator.
-        sentence: that the lesson is about.
+        runs: runs of a translator.
+        sentence: the sentence of the lesson.
     """
 
     runs: ModelRuns
     sentence: str
 
     def trace(self, *, details: bool = False, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The run on the sentence; with interventions, reading the translation that the model wrote without them."""
+        """The run on the sentence; with interventions, the model reads the translation that it wrote without them."""
         read = None if interventions == AS_TRAINED else self.trace().target_text
         return self.runs.get(TraceRun(self.sentence, read, details, interventions))
 
     def head_changes(self) -> np.ndarray:
-        """Change of the log-probability of the translation without each head alone (zero ablation), nats, in the order
-        of `all_heads`."""
+        """Change of the log-probability of the translation without each head alone (zero ablation), nats.
+
+        The order is that of `all_heads`.
+        """
         variants = tuple(Interventions(gates={head: 0.0}) for head in all_heads(self.runs.config))
         return self.runs.get(ScoresRun(self.sentence, None, variants)).change
 
@@ -66,7 +68,7 @@ class Evidence:
         return view_of(self.trace(), kind, words=True)
 
     def step(self, number: int) -> int:
-        """The row of a step that writes a token of the translation, counted from 1.
+        """The row of a step that writes a token of the translation; steps count from 1.
 
         Raises:
             LessonError: the translation has no such step.
@@ -77,13 +79,13 @@ class Evidence:
         return number - 1
 
     def curve(self) -> str:
-        """The learning curve that lies beside the model, CSV.
+        """The learning curve in the model's folder, as CSV.
 
         Raises:
-            LessonError: there is none.
+            LessonError: there is no learning curve.
         """
         if not self.runs.curve:
-            raise LessonError("the model has no learning curve, which its training writes beside it")
+            raise LessonError("the model has no learning curve: train it here, or use a model that was trained here")
         return self.runs.curve
 
     def of(self, sentence: str) -> Evidence:
@@ -91,7 +93,7 @@ class Evidence:
         return Evidence(self.runs, sentence)
 
     def metrics(self, kind: Kind, *, interventions: Interventions = AS_TRAINED) -> Mapping[str, np.ndarray]:
-        """All metrics that the heads of a kind have on the sentence, [L, H] by name."""
+        """All metrics of the heads of a kind on the sentence, [L, H] by name."""
         scores = self.runs.tokenizer.key_scores(kind)
         return head_metrics(self.trace(interventions=interventions), kind, scores).values
 
@@ -103,11 +105,11 @@ class Evidence:
         """
         values = self.metrics(kind, interventions=interventions)
         if name not in values:
-            raise LessonError(f"heads of the kind {kind} have no number {quoted(name)}")
+            raise LessonError(f"heads of the kind {kind} have no metric {quoted(name)}")
         return np.nan_to_num(values[name], nan=-1.0)
 
     def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """How much of a job every head of a kind has, [L, H]: of JOBS, or LATER.
+        """The share of its attention that every head of a kind spends on a job of JOBS, or on LATER, [L, H].
 
         Raises:
             LessonError: the kind has no such job.
@@ -122,7 +124,7 @@ class Evidence:
         """Layer and head, from 0, that a rule finds.
 
         Raises:
-            LessonError: there is no such rule, word or head.
+            LessonError: the rule, its word or its head does not exist.
         """
         layers, heads = self.trace().attention(kind).shape[:2]
         if rule in JOBS:
@@ -130,7 +132,7 @@ class Evidence:
         one, _, other = map(str.strip, rule.partition("->"))
         if one and other:
             if kind != "encoder":
-                raise LessonError(f"a head is found by two English words, as {quoted(rule)} says, only in the encoder")
+                raise LessonError(f"two English words, as in {quoted(rule)}, find a head only in the encoder")
             row, column = self.row(kind, one, (0, 0)), self.column(kind, other)
             return _largest(self.view(kind).weights[:, :, row, column])
         if numbers := NUMBERS.fullmatch(rule):
@@ -138,13 +140,13 @@ class Evidence:
             if 1 <= layer <= layers and 1 <= head <= heads:
                 return layer - 1, head - 1
             raise LessonError(f"there is no head {rule!r}: this model has {layers} layers of {heads} heads")
-        raise LessonError(f"{quoted(rule)} is no rule for a head; the rules are: {HEAD_RULES}")
+            raise LessonError(f"{quoted(rule)} is not a rule for a head; the rules are: {HEAD_RULES}")
 
     def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
         """A row of `view`.
 
-        In the encoder the row of an English word; in cross-attention the step at which the head looks most at it; in
-        the decoder a step, counted from 1.
+        In the encoder it is the row of an English word. In cross-attention it is the step at which the head looks most
+        at that word. In the decoder it is a step, counted from 1.
 
         Raises:
             LessonError: the sentence has no such word, or the translation no such step.
@@ -165,24 +167,24 @@ class Evidence:
             LessonError: the sentence has no such word.
         """
         if kind == "decoder":
-            raise LessonError("words of the translation are the model's own: a lesson cannot name them beforehand")
+            raise LessonError("a lesson cannot name words of the translation: the model decides them")
         return _index(word, column_names(self.view(kind)), self.sentence)
 
 
 def row_names(view: View) -> list[str]:
-    """What each row is: the word that looks, or in the decoder the word that is predicted there."""
+    """The name of each row: the word that looks, or in the decoder the word that is predicted there."""
     if view.axes.predicted is None:
         return [name(group, view.axes.row_text) for group in view.axes.rows]
     return [name(group, view.axes.row_text) for group in view.axes.predicted]
 
 
 def column_names(view: View) -> list[str]:
-    """The word that each column is."""
+    """The word of each column."""
     return [name(group, view.axes.column_text) for group in view.axes.columns]
 
 
 def name(pieces: Sequence[Piece], text: str) -> str:
-    """A word as a sentence calls it, without the punctuation around it."""
+    """A word without the punctuation around it, for a sentence."""
     if pieces[0].special:
         return END_NAME if pieces[0].role == "end" else START_NAME
     spans = [piece.span for piece in pieces if piece.span is not None]
@@ -191,7 +193,7 @@ def name(pieces: Sequence[Piece], text: str) -> str:
 
 
 def _index(word: str, names: list[str], sentence: str) -> int:
-    # Of equal words the first.
+    # If words are equal, the first one counts.
     if word in names:
         return names.index(word)
     raise LessonError(f"there is no word {quoted(word)} in “{sentence}”; its words are: {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""The figure of a step: what it may show, with which parameters, and whether a model has what they name."""
+"""The figure of a step: its kinds and their parameters, and a check that a model has everything they name."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ def _parameters(show: str) -> tuple[frozenset[str], frozenset[str]]:
     return needed, frozenset(one.name for one in given) - needed
 
 
-# What a step may show, and its parameters: which are needed, and which may be left out.
+# The figures that a step may show, with their required and optional parameters.
 FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "map": (frozenset({"kind", "head"}), frozenset({"row", "bars"})),
     "without": (frozenset({"kind", "head", "part"}), frozenset({"job"})),
     **{show: _parameters(show) for show in TABLES},
 }
 SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
-# A text, one of some texts, a number, or a whole number of a range. How many steps and heads there are, the model says.
+# A text, one of several texts, a number, or an integer of a range. The model limits steps and heads further.
 FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
     "kind": KINDS, "head": str, "row": str, "part": tuple(PARTS), "score": SCORES, "other": SCORES, "width": COUNTS,
     "step": COUNTS, "count": COUNTS, "until": STEPS, "beam_size": COUNTS, "temperature": float, "bars": tuple(JOBS),
     "of": tuple(JOBS), "job": (*JOBS, LATER), "word": str, "column": str, "than": str, "hide": str, "hide_other": str,
 }
-# A sentence, in figures that have no score.
+# A sentence, in figures without scores.
 OTHER_SENTENCE = ("numbers", "vectors", "orders")
 TOGETHER = frozenset({"kind", "head"})
 
 
 def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What a step of a file shows, and the parameters.
+    """The figure of a step, and its parameters.
 
     Raises:
-        LessonError: no such figure, or not with these.
+        LessonError: the figure does not exist, or does not take these parameters.
     """
     figure = step.get("figure")
     if not isinstance(figure, dict) or "show" not in figure:
@@ -82,13 +82,13 @@ def _check_value(said: str, value: object, wanted: type[str] | type[float] | tup
 
 
 def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -> None:
-    """Look up on a model and a sentence all that a figure names, as it is looked up when the figure is drawn.
+    """Look up everything that a figure names on a model and a sentence, as drawing it does.
 
     Args:
-        show, parameters: of `read_figure`.
+        show, parameters: results of `read_figure`.
 
     Raises:
-        AtlasError: something is not there; the message says what.
+        AtlasError: something does not exist; the message says what.
     """
     for job in (parameters.get("bars"), parameters.get("job")):
         if job:

@@ -22,12 +22,12 @@ from transformer.lessons.template import names
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
 NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
-# Most words that a step shows before the answer, and after it.
+# Maximum number of words that a step shows before the answer, and after it.
 MOST_WORDS = 40
 FEWEST_STEPS = 3
 MOST_CHOICES = 6
 ADDRESS = re.compile(r"[a-z_]{1,40}(\?[A-Za-z0-9_=&.,+%-]{1,1000})?")
-# Pages of the app, which a step may lead to.
+# Pages of the app that a step may link to.
 PAGES = tuple(sorted(path.stem for path in (APP / "pages").glob("[a-z]*.py")))
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ue000-\uf8ff\u202a-\u202e\u2066-\u2069]")
 LESSON_FIELDS = ("title", "summary", "sentence", "model", "steps")
@@ -43,22 +43,22 @@ class Step:
 
     Attributes:
         look_for: what to see in the figure.
-        question: to be answered before the reveal; empty for none.
-        choices: the answers to choose from, in the order of their text when shown; empty if a number is asked for.
-        answer: the right one of them.
+        question: the question before the reveal; empty for none.
+        choices: the answers to choose from, shown in the order of their text; empty if a number is asked for.
+        answer: the right choice.
         guess: name of the value whose number is asked for; empty if there are choices.
         percent: whether that number is asked for as a percentage.
         reveal: what was measured.
         next_when: what must be done first.
         address: page of the app that shows more, with its parameters; empty for none.
-        sentence: that the step is about.
-        claim: name of the claim that the texts take their values from.
-        parameters: of the claim.
+        sentence: the sentence of the step.
+        claim: name of the claim whose values the texts use.
+        parameters: parameters of the claim.
         show: the figure, a key of FIGURES.
-        figure: the parameters of the figure; a text of them may quote values, too.
+        figure: the parameters of the figure; their texts may also quote values.
         carried_by: names of values, and the place of the figure that shows each (`transformer.lessons.places`); a place
-            may quote values, too.
-        before: the parameters of a map that is shown until the answer, where the figure comes with it; empty for none.
+            may also quote values.
+        before: the parameters of a map that is shown until the answer, if the figure comes with it; empty for none.
     """
 
     look_for: str
@@ -80,22 +80,22 @@ class Step:
 
     @property
     def quoted_places(self) -> tuple[str, ...]:
-        """All texts of the figure and of its places, which are not shown as they are but may quote values."""
+        """All texts of the figure and of its places, which are not shown themselves but may quote values."""
         parameters = (*self.figure.values(), *self.before.values())
         return (*(text for text in parameters if isinstance(text, str)), *self.carried_by.values())
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Steps about one thing.
+    """Steps about one subject.
 
     Attributes:
-        id: its name in an address: the name of its file without a number in front.
+        id: name in an address: the name of its file without the number in front.
         title: a few words.
         summary: one sentence.
-        sentence: in the language that the model reads; what the steps are about unless they have one of their own.
+        sentence: sentence in the language that the model reads; the steps use it unless they have their own.
         steps: in order.
-        model: name of the model that it is about (`transformer.checkpoints.available_models`).
+        model: name of its model (`transformer.checkpoints.available_models`).
     """
 
     id: str
@@ -110,12 +110,12 @@ def read_lesson(path: Path) -> Lesson:
     """Read a lesson.
 
     Raises:
-        LessonError: the file is no lesson; the message says where, and what to write instead.
+        LessonError: the file is not a lesson; the message says where, and what to write instead.
         OSError: the file cannot be read.
     """
     if path.suffix != ".toml" or not ID.fullmatch(id_of(path)):
         raise LessonError(
-            f"{path.name}: name the file in small letters, digits and _, with .toml at its end, such as one_row.toml"
+            f"{path.name}: name the file in small letters, digits and _, ending in .toml, such as one_row.toml"
         )
     try:
         data = read_small(path)
@@ -126,7 +126,7 @@ def read_lesson(path: Path) -> Lesson:
     try:
         return lesson_of(id_of(path), data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise LessonError(f"{path.name}: the file is no UTF-8 text; save it as UTF-8") from error
+        raise LessonError(f"{path.name}: the file is not UTF-8 text; save it as UTF-8") from error
     except LessonError as error:
         raise LessonError(f"{path.name}: {error}") from error
 
@@ -186,7 +186,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
 
 
 def _check_texts(where: str, step: Step) -> None:
-    """Short enough, and with no value that the claim does not have."""
+    """Check that the texts are short enough and use only values of the claim."""
     values = check_call(step.claim, step.parameters).values
     for texts, what in (
         ((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has"),
@@ -216,9 +216,9 @@ def _check_texts(where: str, step: Step) -> None:
 
 
 def _check_question(where: str, step: Step) -> None:
-    """A question has either choices and an answer, or a number to guess."""
+    """Check that a question has either choices and an answer, or a number to guess."""
     if type(step.percent) is not bool:
-        raise LessonError(f"{where}: percent is true or false")
+        raise LessonError(f"{where}: percent must be true or false")
     if bool(step.question) != bool(step.choices or step.guess) or bool(step.choices) != bool(step.answer):
         raise LessonError(f"{where}: a question needs choices and their answer, or the name of a value as guess")
     if step.choices and step.guess:
@@ -227,7 +227,7 @@ def _check_question(where: str, step: Step) -> None:
         raise LessonError(f"{where}: it has {len(step.choices)} choices; a question has 2 to {MOST_CHOICES}")
     if step.choices and step.answer not in step.choices and not names(step.answer):
         raise LessonError(
-            f"{where}: the answer {quoted(step.answer)} is none of the choices; write it as it stands there"
+            f"{where}: the answer {quoted(step.answer)} is not among the choices; write it exactly as a choice"
         )
 
 

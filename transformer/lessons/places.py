@@ -1,4 +1,4 @@
-"""The places of a lesson's figure, cell by cell and bar by bar, and whether they show what the lesson says."""
+"""The places of a lesson's figure, such as cells and bars, and a check that they show what the lesson says."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from transformer.values.interventions import AS_TRAINED
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind
 
-# Two numbers of one run are the same up to this, of themselves and of 1.
+# Largest difference, relative and absolute, between two numbers that count as the same.
 CLOSE = 1e-3
-# The values that say which head a figure shows.
+# The values that name the head of a figure.
 HEAD = ("layer", "head")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A cell, a bar, or what can be counted.
+    """A cell, a bar, or a countable quantity.
 
     Attributes:
-        value: that it shows.
-        labels: beside it.
+        value: the value that it shows.
+        labels: the labels beside it.
     """
 
     value: Value
@@ -42,11 +42,11 @@ class Place:
 def places_of(
     show: str, figure: Mapping[str, Any], evidence: Evidence, head: tuple[int, int] | None
 ) -> Mapping[str, Place]:
-    """What a figure shows, by place; of equal places the first.
+    """The contents of a figure by place; of equal places the first.
 
     Args:
-        show, figure: of a step, the values that its parameters quote filled in.
-        head: that a map opens with the answer, from 0.
+        show, figure: figure of a step and its parameters, with the quoted values filled in.
+        head: the head that a map opens with the answer, from 0.
     """
     if show == "map":
         assert head is not None, "a map has a head"
@@ -60,21 +60,21 @@ def places_of(
 def uncarried(
     step: Step, finding: Finding, places: Mapping[str, Place], head: tuple[int, int] | None
 ) -> list[str]:
-    """What a step says after the answer that its figure does not show, and what to write into the lesson.
+    """Messages about values after the answer that the figure does not show, with advice for the lesson.
 
     Args:
-        places: of the step's figure.
-        head: that the figure shows, from 0; None for one that is not of one head.
+        places: places of the step's figure.
+        head: the head that the figure shows, from 0; None for a figure without a head.
     """
     wrong, carried, labels = [], set[str](), set[Value]()
     for value, template in step.carried_by.items():
         at = filled(template, finding.values)
         if at not in places:
-            wrong.append(f"carried_by says that {value} stands at {at!r}, and there is no such place; {_some(places)}")
+            wrong.append(f"carried_by places {value} at {at!r}, but there is no such place; {_some(places)}")
         elif not _same(finding.values[value], places[at]):
             wrong.append(
-                f"carried_by says that {value} stands at {at!r}: the claim measures {_shown(finding.values[value])}, "
-                f"and the figure shows {_shown(places[at].value)}"
+                f"carried_by places {value} at {at!r}, but the claim measures {_shown(finding.values[value])} and the "
+                f"figure shows {_shown(places[at].value)}"
             )
         else:
             carried |= {value, *names(template)}
@@ -92,7 +92,7 @@ def uncarried(
             + "; ".join(_advice(each, finding.values[each], places) for each in missing)
         )
     elif not step.carried_by:
-        wrong.append("nothing says what of the figure carries the claim: add carried_by, with a value and its place")
+        wrong.append("nothing says which part of the figure supports the claim: add carried_by, a value and its place")
     return wrong
 
 
@@ -100,7 +100,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, Place]) -> str:
     found = [at for at, place in places.items() if _same(measured, place)]
     if not found:
         return f"no place of it shows {value}, {_shown(measured)}: choose another figure, or do not name it"
-    # Of several the one that has the value's name.
+    # The place that contains the value's name is preferred.
     return f"add its place to carried_by, such as {value} = {min(found, key=lambda at: value not in at)!r}"
 
 
@@ -150,7 +150,7 @@ def _without_places(
 
 
 def _cells(view: View, weights: np.ndarray) -> dict[str, Place]:
-    """The cells of a map, and what can be read off a row."""
+    """The cells of a map, and the quantities that can be read from a row."""
     places: dict[str, Place] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
@@ -177,5 +177,5 @@ def _table_places(table: Table) -> dict[str, Place]:
 def _label(label: str | tuple[Piece, ...], text: str) -> str:
     if isinstance(label, str):
         return label
-    # Tokens that nobody has written stand in no text.
+    # Tokens that nobody typed are not part of a text.
     return name(label, text) if text or label[0].special else piece_name(label[0])

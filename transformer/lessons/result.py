@@ -1,4 +1,4 @@
-"""A step with the numbers of the model in its texts."""
+"""A step with the model's numbers in its texts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from transformer.running.remembered_runs import ModelRuns
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked before the reveal.
+    """The question before the reveal.
 
     Attributes:
         choices: in the order in which they are shown, each once; empty if a number is asked for.
-        answer: place of the right one among them.
-        number: what is to be guessed, in per cent if the step asks for that.
+        answer: index of the right choice.
+        number: the number to guess, in per cent if the step asks for that.
     """
 
     choices: tuple[str, ...]
@@ -31,7 +31,7 @@ class Question:
 
 
 def finding_of(step: Step, runs: ModelRuns) -> Finding:
-    """What the claim of a step finds.
+    """The finding of a step's claim.
 
     Raises:
         LessonError: the claim cannot be measured on this sentence.
@@ -40,22 +40,22 @@ def finding_of(step: Step, runs: ModelRuns) -> Finding:
 
 
 def question_of(step: Step, finding: Finding) -> Question:
-    """The question of a step; its choices are sorted, so that their order does not tell which is right.
+    """The question of a step; its choices are sorted, so that their order does not reveal the answer.
 
     Raises:
-        LessonError: the answer is none of the choices or two of them, or what is to be guessed is no number.
+        LessonError: no choice or two choices equal the answer, or the value to guess is not a number.
     """
     if step.guess:
         value = finding.values[step.guess]
         if isinstance(value, str):
-            raise LessonError(f"guess asks for a number, and {step.guess} is the text {value!r}")
+            raise LessonError(f"guess must name a number, but {step.guess} is the text {value!r}")
         return Question((), 0, 100 * value if step.percent else float(value))
     texts = [filled(choice, finding.values) for choice in step.choices]
     right = filled(step.answer, finding.values) if step.answer else ""
     if texts.count(right) > 1:
         raise LessonError(f"two choices read {right!r}, which is the answer: write another one")
     if right and right not in texts:
-        raise LessonError(f"the answer is {right!r}, which is none of the choices: {', '.join(texts)}")
+        raise LessonError(f"the answer is {right!r}, which is not among the choices: {', '.join(texts)}")
     shown = tuple(sorted(dict.fromkeys(texts), key=str.casefold))
     if step.question and len(shown) < 2:
         raise LessonError(f"all choices read {right!r}")
@@ -63,23 +63,24 @@ def question_of(step: Step, finding: Finding) -> Question:
 
 
 def figure_of(step: Step, finding: Finding) -> dict[str, Any]:
-    """The parameters of a step's figure, with the values that they quote."""
+    """The parameters of a step's figure, with the values that they quote filled in."""
     return {
         name: filled(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
     }
 
 
 def with_map_before(step: Step) -> Step | None:
-    """The step with the map that is shown until its answer; None where it has none."""
+    """The step with the map that is shown until its answer; None if it has none."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 
 def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, int]:
-    """Layer and head, from 0, at which a map is done with: the one that the claim found where a step asks for that
-    ("head opened"), else the one that the figure names.
+    """Layer and head, from 0, that completes a map.
+
+    It is the head of the claim if the step asks for that ("head opened"), and otherwise the head of the figure.
 
     Raises:
-        LessonError: the kind that the figure shows has no such head.
+        LessonError: the kind in the figure has no such head.
     """
     figure = figure_of(step, finding)
     rule = figure["head"]
@@ -89,8 +90,10 @@ def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, 
 
 
 def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """What is wrong with a lesson on a model: claims that do not hold, cannot be measured, or leave nothing to ask, and
-    figures that name what is not there."""
+    """The errors of a lesson on a model.
+
+    A claim may not hold, may not be measurable, or may leave nothing to ask; a figure may name a missing thing.
+    """
     broken = []
     for number, step in enumerate(lesson.steps, 1):
         what = f"claim {step.claim}"
@@ -104,14 +107,14 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
             what = f"figure {step.show}"
             for shown in filter(None, (step, with_map_before(step))):
                 _check_figure(shown, finding, Evidence(runs, step.sentence))
-        # What the model refuses, such as a sentence that is too long, is as wrong with a lesson.
+        # An input that the model rejects, such as too long a sentence, is also an error of the lesson.
         except AtlasError as error:
             broken.append(f"step {number}, {what}: {error}")
     return broken
 
 
 def uncarried_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """What the texts of a lesson say after the answer that its figures do not show; of a lesson that is not broken."""
+    """The statements after the answer that the lesson's figures do not show; for a lesson without errors."""
     found = []
     for number, step in enumerate(lesson.steps, 1):
         finding, evidence = finding_of(step, runs), Evidence(runs, step.sentence)

@@ -1,4 +1,4 @@
-"""Where lessons lie: those that ship, and a teacher's own in a folder `lessons` beside which the app is started."""
+"""The folders of lessons: those that ship, and a teacher's in the folder `lessons` where the app is started."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from transformer.lessons.document import read_document
 SHIPPED = ASSETS / "lessons"
 OWN = Path("lessons")
 ID = re.compile("[a-z][a-z0-9_]{0,59}")
-# Of a lesson.
+# Limits of a lesson.
 MOST_STEPS, MOST_BYTES = 7, 50_000
 
 
 def id_of(path: Path) -> str:
-    """A lesson's name in an address: 02_one_row.toml is one_row."""
+    """The name of a lesson in an address: 02_one_row.toml is one_row."""
     return re.sub(r"^\d+_", "", path.stem)
 
 
 def lesson_files() -> dict[str, Path]:
-    """The files of all lessons by id, those that ship first, each in the order of their names.
+    """The files of all lessons by id, those that ship first, each group in the order of their names.
 
     A teacher's lesson does not replace one that ships under the same id.
     """
@@ -35,9 +35,9 @@ def lesson_files() -> dict[str, Path]:
 
 
 def step_count(name: str) -> int:
-    """How many steps a lesson has; MOST_STEPS where its file does not say.
+    """The number of steps of a lesson; MOST_STEPS if its file is invalid.
 
-    The lesson itself is read by what measures it, which takes seconds to import.
+    Only this number is read here, because importing the code of the claims takes seconds.
     """
     try:
         steps = read_document(read_small(lesson_files()[name], MOST_BYTES).decode("utf-8")).get("steps")

@@ -1,4 +1,4 @@
-"""The figures of lessons that are no maps: tables of numbers, which a page draws as tables, bars or tiles."""
+"""The figures of lessons that are tables of numbers. A page draws them as tables, bars or tiles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
 WHOLE = "the whole translation"
-# The share of the best quality that counts as learned.
+# Share of the best quality that counts as learned.
 LEARNED = 0.9
 
 
@@ -38,13 +38,13 @@ class Table:
 
     Attributes:
         head: title of the labels.
-        labels: of the rows: texts, or the tokens of a word.
+        labels: labels of the rows: texts, or the tokens of a word.
         columns: values of every row, by title.
-        totals: what can be counted in all of it, by name.
-        text: what the spans of the tokens refer to.
-        across: how many rows stand side by side, as the heads of a layer do; 0 where all stand below each other.
-        marked: the label that is marked; empty for none.
-        percent: columns that are written in per cent.
+        totals: quantities of the whole table, by name.
+        text: the text that the spans of the tokens refer to.
+        across: number of rows side by side, as for the heads of a layer; 0 if all are below each other.
+        marked: the marked label; empty for none.
+        percent: columns in per cent.
     """
 
     head: str
@@ -58,14 +58,14 @@ class Table:
 
 
 def head_label(kind: Kind, layer: int, head: int) -> str:
-    """What a table calls a head; layer and head count from 0."""
+    """The name of a head in a table; layer and head count from 0."""
     return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
 
 
 def without_of(
     evidence: Evidence, part: str, kind: Kind, head: str | None
 ) -> tuple[str, Interventions]:
-    """What a figure leaves out of a run: in words, and as the run's interventions."""
+    """The part that a figure leaves out of a run: in words, and as the run's interventions."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
     assert head is not None, "a part or a head is left out"
@@ -100,7 +100,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """For each place its value times its weight, and the sum of all, number by number."""
+    """For each position its value times its weight, and the sum of all, number by number."""
     layer, number = at = evidence.head(kind, head)
     row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
     trace = evidence.trace(details=True)
@@ -122,13 +122,13 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
 
 
 def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
-    """How alike the vectors of a word are in two sentences, on their way through the encoder."""
+    """The cosine similarity of a word's vectors in two sentences, on their way through the encoder."""
     stages = context_stages(evidence, word, other, hide, hide_other)
     return Table("when", tuple(stages), {"alike": list(stages.values())})
 
 
 def _candidates(evidence: Evidence, step: int) -> Table:
-    """The likeliest tokens of a step."""
+    """The most likely tokens of a step."""
     trace, row = evidence.trace(), evidence.step(step)
     pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
     return Table("next piece", tuple((piece,) for piece in pieces), {
@@ -139,14 +139,14 @@ def _candidates(evidence: Evidence, step: int) -> Table:
 def _probabilities(
     evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None,
 ) -> Table:
-    """The probabilities of the tokens that were written, and of all together; also without a part of the model."""
+    """The probabilities of the written tokens, and of all together, with and without a part of the model."""
     trace = evidence.trace()
     runs = {"probability": trace}
     if part or head is not None:
         name, interventions = without_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_pieces != trace.predicted_pieces:
-            # The model wrote its translation in other tokens than the tokenizer cuts it into.
+            # The model may write its translation in other tokens than the tokenizer does.
             trace = evidence.runs.get(TraceRun(evidence.sentence, trace.target_text))
         runs = {"as trained": trace, name: changed}
     columns = {}
@@ -165,7 +165,8 @@ def _probabilities(
 def _translations(
     evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5,
 ) -> Table:
-    """What greedy decoding and a beam write; with a temperature, greedy decoding and what was drawn, each once."""
+    """The translations by greedy decoding and a beam; with a temperature, by greedy decoding and sampling, each once.
+    """
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
@@ -192,7 +193,7 @@ def _written(
 
 
 def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
-    """For each place the mean of its weights, and of its shares of what is brought."""
+    """For each position the mean of its weights, and of its shares of the head's output."""
     layer, number = evidence.head(kind, head)
     trace = evidence.trace(details=True)
     found = contributions(trace, evidence.runs.weights(), kind, layer)
@@ -205,7 +206,7 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 
 
 def _learning(evidence: Evidence, until: int = 0) -> Table:
-    """The curve at the steps that a lesson speaks of."""
+    """The curve at the steps that a lesson mentions."""
     training, held_out = noted_losses(evidence, until)
     scores = noted_scores(evidence)
     best = max(score for _, score in scores)
@@ -227,7 +228,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
 
 
 def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
-    """All heads, from the one that the translation needs most to the one without which it is likeliest."""
+    """All heads, from the one that the translation needs most to the one whose removal leaves it most likely."""
     heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
     order = [int(at) for at in changes.argsort(kind="stable")]
     above = int((changes > 0).sum())
@@ -253,8 +254,7 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 
 def _needed(evidence: Evidence) -> Table:
-    """For each word written the source word looked at most and the one needed most, and the written word's probability
-    without either."""
+    """For each word written, the source words looked at most and needed most, and its probability without either."""
     found = named_words(evidence)
     return Table("word written", tuple(one.word for one in found), {
         "probability": [one.probability for one in found],
@@ -268,7 +268,7 @@ def _needed(evidence: Evidence) -> Table:
 
 
 def _named(evidence: Evidence) -> Table:
-    """For each source word what it gets of the attention, and what hiding it costs the whole translation."""
+    """For each source word its share of the attention, and the cost of hiding it for the whole translation."""
     found = named_for_all(evidence)
     return Table("word hidden", tuple(found.words[at] for at in found.order), {
         "place": list(range(1, len(found.order) + 1)),
@@ -278,7 +278,7 @@ def _named(evidence: Evidence) -> Table:
 
 
 def _orders(evidence: Evidence, other: str) -> Table:
-    """What two sentences become, with and without positions."""
+    """The translations of two sentences, with and without positions."""
     texts = evidence.sentence, other
     return Table("read", texts, {
         "with positions": [evidence.runs.get(TraceRun(text)).target_text for text in texts],
@@ -289,13 +289,13 @@ def _orders(evidence: Evidence, other: str) -> Table:
 
 
 def _heads(evidence: Evidence, of: str) -> Table:
-    """How sure every head of the model is, or how much of its attention is a job's."""
+    """The confidence of every head of the model, or the share of its attention on a job."""
     kinds: list[Kind] = [kind for kind in KINDS if JOBS[of] in evidence.metrics(kind)]
     return _tiles({of: {kind: evidence.shares(kind, of) for kind in kinds}})
 
 
 def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
-    """What a word gives two others in every encoder head.
+    """The attention from a word to two others in every encoder head.
 
     Raises:
         LessonError: the two are one word.
@@ -316,7 +316,7 @@ def _future(evidence: Evidence) -> Table:
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """In how many of its rows the brightest cell of every head is not the one that brings most."""
+    """The share of every head's rows whose brightest cell is not the one that adds most."""
     return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
 
 
@@ -339,7 +339,7 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
     return Table("head", tuple(labels), shares, totals, across=next(iter(first.values())).shape[1])
 
 
-# What a step may show that is no map, by name.
+# The figures of a step that are not maps, by name.
 TABLES: Mapping[str, Callable[..., Table]] = {
     "scores": _scores, "example": _example, "values": _values, "numbers": _numbers, "vectors": _vectors,
     "candidates": _candidates, "probabilities": _probabilities, "translations": _translations, "norms": _norms,

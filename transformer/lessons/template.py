@@ -1,6 +1,6 @@
-"""Text with numbers in it: `{weight:.0%}` stands for what the claim has measured.
+"""Text with numbers: `{weight:.0%}` stands for a value that the claim has measured.
 
-A lesson file is untrusted: only names of values and a few formats are understood, no attributes, indices or widths.
+A lesson file is untrusted: only names of values and a few formats are allowed, no attributes, indices or widths.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ FORMATS = "{name}, {name:.2f}, {name:.0%} or {name:,}, with 0 to 6 decimals"
 
 
 def names(text: str) -> set[str]:
-    """The values that a text asks for.
+    """The values that a text uses.
 
     Raises:
-        LessonError: it has a brace too many, or something in braces that is no value; the message quotes it.
+        LessonError: a brace has no partner, or the text in braces is not a value; the message quotes it.
     """
     return {name for _, name, _ in _parts(text) if name is not None}
 
 
 def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = str) -> str:
-    """A text with its values.
+    """A text with its values filled in.
 
     Args:
         values: by name, at least those of `names`.
-        mark: what is done with each value once it is written.
+        mark: applied to each formatted value.
 
     Raises:
-        LessonError: a value is a text and has the format of a number.
+        LessonError: a value is a text but has the format of a number.
     """
     return "".join(
         literal + ("" if name is None else mark(_written(name, form, values[name])))
@@ -56,7 +56,7 @@ def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
 
 def _written(name: str, form: str, value: Value) -> str:
     if form and isinstance(value, str):
-        raise LessonError(f"{{{name}:{form}}} asks for a number, and {name} is a text: write {{{name}}}")
+        raise LessonError(f"{{{name}:{form}}} needs a number, but {name} is a text: write {{{name}}}")
     if isinstance(value, str):
         return value
     # A number without a format would have sixteen digits.

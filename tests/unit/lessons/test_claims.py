@@ -82,23 +82,23 @@ def test_two_scores():
 
 @pytest.mark.parametrize(("name", "parameters", "message"), [
     ("row_sum", {"kind": "encoder", "head": "next", "row": "cat"}, "no word 'cat' in “I have a dream.”; its words are"),
-    ("row_sum", {"kind": "encoder", "head": "boss", "row": "have"}, "no rule for a head; the rules are: previous"),
-    ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "no rule for a head"),
-    ("row_sum", {"kind": "encoder", "head": " -> have", "row": "have"}, "no rule for a head"),
+    ("row_sum", {"kind": "encoder", "head": "boss", "row": "have"}, "not a rule for a head; the rules are: previous"),
+    ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "not a rule for a head"),
+    ("row_sum", {"kind": "encoder", "head": " -> have", "row": "have"}, "not a rule for a head"),
     ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
     ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
     ("row_sum", {"kind": "decoder", "head": "same", "row": "1" * 5000}, "no step '1111"),
     ("row_sum", {"kind": "decoder", "head": "same", "row": "٣"}, "no step '٣'"),
     ("row_sum", {"kind": "cross", "head": "I -> have", "row": "have"}, "only in the encoder"),
-    ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name them beforehand"),
+    ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name words of"),
     ("asymmetry", {"kind": "cross", "head": "end", "one": "I", "other": "dream"}, "only in the encoder, not in cross"),
-    ("job", {"kind": "cross", "job": "next"}, "have no number 'next'"),
+    ("job", {"kind": "cross", "job": "next"}, "have no metric 'next'"),
     ("likeliest", {"step": 99}, "no step 99"),
     ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),
     ("beam_against_greedy", {"beam_size": 99}, "1 to 10 hypotheses"),
     ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count is 1 to 20"),
     ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
-    ("loss_at_start", {"vocabulary": -5}, "a vocabulary has 1 piece or more, and 0 stands for the model's own; not -5"),
+    ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: give at least 1 token"),
     ("learned_early", {"share": 2}, "between 0 and 1"),
     ("heads_removed", {"count": 0}, "count is 1 to 72, half of the heads, not 0"),
     ("heads_removed", {"count": 73}, "not 73"),
@@ -158,7 +158,7 @@ def test_a_curve_may_have_any_finite_numbers(small_config, tokenizer):
     assert learned("learned_early", (0, 9.0, 30.0)).values["fraction"] == 0
     with pytest.raises(LessonError, match="no chrF above 0"):
         learned("learned_early", (25, 9.0, -3.0), (50, 4.0, -2.0))
-    with pytest.raises(LessonError, match=r"a loss of 1e\+06 nats a piece: the training diverged"):
+    with pytest.raises(LessonError, match=r"a loss of 1e\+06 nats per token: training diverged"):
         learned("loss_fell", (25, 9.0, 3.0), (50, 1e6, 3.0))
 
 

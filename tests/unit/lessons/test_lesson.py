@@ -35,7 +35,7 @@ def test_counts_the_steps_of_a_lesson_without_reading_it_all():
 
 @pytest.mark.parametrize("content", [
     b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n",
-], ids=["no UTF-8", "no TOML", "a number", "none", "empty", "too large"])
+], ids=["no UTF-8", "not TOML", "a number", "none", "empty", "too large"])
 def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_path, monkeypatch):
     """The lecturer's list of slides is on every page, and only the lesson's own says what is wrong with it."""
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
@@ -47,7 +47,7 @@ def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_pa
     ('title = "T"', "", "the lesson: title is missing"),
     ('title = "T"', "title = 1", "title is 1; it must be a text"),
     ('title = "T"', 'titel = "T"', "the lesson has 'titel'; it can have: title"),
-    ('title = "T"', 'title = "T', "the file is no TOML"),
+    ('title = "T"', 'title = "T', "the file is not TOML"),
     ('title = "T"', 'title = "\\u202eT"', "invisible character"),
     (2 * STEP, "", "it has 1 steps; a lesson has 3 to 7"),
     (STEP, 6 * STEP, "it has 8 steps"),
@@ -71,15 +71,15 @@ def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_pa
     ('show = "map", kind = "encoder"', 'show = "map"', "the figure map takes head, kind, bars (optional), row"),
     ('guess = "sum"', 'guess = "some"', "guess is 'some'"),
     ('guess = "sum"', "", "a question needs choices"),
-    ('guess = "sum"', 'choices = ["1", "2"]\nanswer = "3"', "the answer '3' is none of the choices"),
+    ('guess = "sum"', 'choices = ["1", "2"]\nanswer = "3"', "the answer '3' is not among the choices"),
     ('guess = "sum"', 'choices = ["1"]\nanswer = "1"', "a question has 2 to 6"),
-    ('guess = "sum"', 'guess = "sum"\npercent = "yes"', "percent is true or false"),
+    ('guess = "sum"', 'guess = "sum"\npercent = "yes"', "percent must be true or false"),
     ('guess = "sum"', 'guess = "sum"\nnext_when = "soon"', "next_when is 'soon'; it must be one of: read"),
     ('guess = "sum"', 'guess = "sum"\nnext_when = "read"', "goes on when it is"),
     ('address = "encoder_attention"', 'address = "https://example.org"', "the address"),
     ('address = "encoder_attention"', 'address = "javascript:alert(1)"', "the address"),
     ('address = "encoder_attention"', 'address = "encoder"', "a page 'encoder'; the pages are: about, "),
-    (3 * STEP, "[steps]\n[steps]\n", "each step begins with [[steps]]"),
+    (3 * STEP, "[steps]\n[steps]\n", "begin each step with [[steps]]"),
     ('title = "T"', f"title{'.a' * 300} = 1", "title is {'a': {'a': "),
     ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a text"),
     ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' is not understood"),
@@ -93,7 +93,7 @@ def test_says_what_is_wrong(old, new, message):
 
 
 @pytest.mark.parametrize(("name", "data", "message"), [
-    ("Bad Name.toml", b"", "name the file in small letters"), ("lesson.txt", b"", "with .toml at its end"),
+    ("Bad Name.toml", b"", "name the file in small letters"), ("lesson.txt", b"", "ending in .toml"),
     ("latin.toml", b"\xff", "no UTF-8"),
     ("large.toml", b"#" * 60_000, "at most 50,000"),
 ])

@@ -1,4 +1,4 @@
-"""Claims about what heads are worth: the translation without them."""
+"""Claims about the value of heads: the translation without them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KIND_NAMES: dict[Kind, str] = {
 
 @claim("count", "likelier", "share", "kind", "layer", "head", "change", "factor", "times", "best_change")
 def head_worth(evidence: Evidence) -> Finding:
-    """Without some heads the translation becomes less likely, and without others likelier."""
+    """Without some heads the translation becomes less likely, and without others more likely."""
     changes = evidence.head_changes()
     worst = int(changes.argmin())
     kind, layer, head = all_heads(evidence.runs.config)[worst]
@@ -34,7 +34,7 @@ def head_worth(evidence: Evidence) -> Finding:
 
 @claim("share", "change", "factor", "before", "after", "more", "count", "layer", "head")
 def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """A head does one thing most of the time, and the translation needs many other heads more."""
+    """A head does one thing most of the time, but the translation needs many other heads more."""
     if job not in JOBS:
         raise LessonError(f"{quoted(job)} is no job of a head; the jobs are: {', '.join(JOBS)}")
     layer, head = at = evidence.head(kind, job)
@@ -51,8 +51,7 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
 
 @claim("count", "heads", "share", "before", "least", "most")
 def heads_removed(evidence: Evidence, count: int) -> Finding:
-    """Without the heads that it needs least the model writes the same translation; without as many others it does not.
-    """
+    """Without its least important heads the model writes the same translation; without as many others it does not."""
     before, least, most = removed_translations(evidence, count)
     heads = len(all_heads(evidence.runs.config))
     return Finding(least == before != most, {
@@ -61,7 +60,7 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
 
 
 def check_removable(evidence: Evidence, count: int) -> None:
-    """Refuse a number of heads, of which as many others are to be left.
+    """Reject a number of heads that does not leave as many others.
 
     Raises:
         LessonError: the model has too few heads.
@@ -72,7 +71,7 @@ def check_removable(evidence: Evidence, count: int) -> None:
 
 
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:
-    """What the model writes with all heads, without those that it needs least, and without those it needs most.
+    """The translations with all heads, without the least important ones, and without the most important ones.
 
     Raises:
         LessonError: the model has too few heads.

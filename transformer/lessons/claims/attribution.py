@@ -1,4 +1,4 @@
-"""Claims about what mattered for a word: whether where the model looks names the word that it needs."""
+"""Claims about the source words that a translated word needs: whether they are those that the model looks at."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 
 NO_WORD = "a sentence without a word has no word that mattered"
-# Places of the words that a translation needs most: who names one of them is not far off.
+# Number of the words needed most; a method that names one of them is close.
 CLOSE = 3
-# Nats more that hiding the needed word must cost: e times.
+# Least cost of hiding the needed word compared with the other, nats: a factor of e.
 CLEAR = 1.0
 
 
@@ -26,13 +26,13 @@ class Named:
     """The English words that two methods name for a German one.
 
     Attributes:
-        word: the German one.
-        probability: of it.
-        looked_at: the English one with the largest mean weight over all layers and heads.
-        weight: of it.
-        cost: of hiding it, nats of the German word's log-probability.
-        needed: the English one that costs most when it is hidden (erasure).
-        needed_cost: of hiding it.
+        word: the German word.
+        probability: its probability.
+        looked_at: the English word with the largest mean weight over all layers and heads.
+        weight: the weight of that word.
+        cost: cost of hiding that word, nats of the German word's log-probability.
+        needed: the English word whose hiding costs most (erasure).
+        needed_cost: cost of hiding the needed word.
     """
 
     word: str
@@ -48,18 +48,18 @@ class Named:
         return self.looked_at == self.needed
 
     def without(self, cost: float) -> float:
-        """The probability of the German word with a word hidden that costs so many nats."""
+        """The probability of the German word when a word is hidden that costs `cost` nats."""
         return self.probability * float(np.exp(-cost))
 
 
 @dataclass(frozen=True, eq=False)
 class NamedForAll:
-    """The English words, and what two methods say of each for the whole translation.
+    """The English words, and the values that two methods give each for the whole translation.
 
     Attributes:
         words: in the order of the sentence, equal ones numbered.
         weights: mean weight of each over all layers, heads and steps; float64.
-        costs: of hiding each, nats of the translation's log-probability; float64.
+        costs: cost of hiding each, nats of the translation's log-probability; float64.
     """
 
     words: tuple[str, ...]
@@ -73,7 +73,7 @@ class NamedForAll:
 
     @property
     def order(self) -> list[int]:
-        """The words from the one that costs most."""
+        """The words, starting with the one that costs most."""
         return [int(at) for at in np.argsort(-self.costs, kind="stable")]
 
 
@@ -97,7 +97,7 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
 
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
 def looked_at_is_not_needed(evidence: Evidence) -> Finding:
-    """The English word that the whole translation looks at most is none of the three that it needs most."""
+    """The English word that the whole translation looks at most is not among the three that it needs most."""
     found = named_for_all(evidence)
     looked, needed = found.looked_at, found.order[0]
     place = found.order.index(looked) + 1
@@ -110,7 +110,7 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
 
 
 def named_words(evidence: Evidence) -> list[Named]:
-    """What attention weights and erasure name for each German word of the translation, in order.
+    """The English words that attention weights and erasure name for each German word of the translation, in order.
 
     Raises:
         LessonError: the sentence or its translation has no word.
@@ -133,7 +133,7 @@ def named_words(evidence: Evidence) -> list[Named]:
 
 
 def named_for_all(evidence: Evidence) -> NamedForAll:
-    """What attention weights and erasure say of each English word for the whole translation.
+    """The values that attention weights and erasure give each English word for the whole translation.
 
     Raises:
         LessonError: the sentence has no word.

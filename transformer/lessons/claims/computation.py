@@ -1,4 +1,4 @@
-"""Claims about how a weight is computed, and what it brings."""
+"""Claims about the computation of a weight, and about the vector that it adds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.lessons.evidence import Evidence
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind
 
-# That are shown of a vector.
+# How many numbers of a vector are shown.
 FIRST_NUMBERS = 5
 
 
@@ -52,7 +52,7 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
 
 @claim("count", "width", "deviation")
 def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
-    """What a head hands on is the sum of all values, each times its weight."""
+    """A head's output is the sum of all values, each times its weight."""
     layer, number = at = evidence.head(kind, head)
     row_at = _first_piece(evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)])
     trace = evidence.trace(details=True)
@@ -64,11 +64,12 @@ def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 
 @claim("before", "after", "difference", "hidden", "alone")
 def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Finding:
-    """A word at the same place of two sentences has the same vector before the encoder, another one after it, and the
-    same one again if no word may look at another.
+    """A word at the same place of two sentences has the same vector before the encoder and another one after it.
+
+    If words cannot look at each other, the vectors after the encoder are the same again.
 
     Args:
-        hide, hide_other: a word of either sentence that is hidden from the others, too; empty for none.
+        hide, hide_other: a word of either sentence that is also hidden from the others; empty for none.
     """
     before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
     return Finding(before > 1 - ROUNDING and after < 0.95 and alone > 1 - ROUNDING, {
@@ -78,8 +79,11 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
 
 
 def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
-    """How alike (cosine) the vectors of a word are in two sentences, by when: before the encoder, after it, after it
-    with a word of each hidden, and after it with every word hidden from every other."""
+    """The cosine similarity of a word's vectors in two sentences, by stage.
+
+    The stages are before the encoder and after it. Two more are after it with a word of each hidden, and after it with
+    every word hidden from every other.
+    """
     sentences = evidence, evidence.of(other)
 
     def alike(stage: int, *hidden: tuple[int, ...]) -> float:
@@ -101,13 +105,13 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
-    """The first numbers of a word's vector before the encoder in two sentences, and how alike the whole vectors are."""
+    """The first numbers of a word's vector before the encoder in two sentences, and the cosine of the whole vectors."""
     vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.of(other))]
     return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
 
 
 def _vector(evidence: Evidence, word: str, stage: int, hidden: tuple[int, ...] = ()) -> np.ndarray:
-    """A word's vector in the encoder, the mean of its tokens'; `stage` is a place in the residual stream."""
+    """A word's vector in the encoder, the mean of its tokens'; `stage` is an index of the residual stream."""
     trace = evidence.trace(details=True, interventions=Interventions(hidden_source=hidden))
     stream = trace.residual_stream("encoder")[stage].astype(np.float64)
     return stream[list(_positions(evidence, word))].mean(axis=0)
@@ -119,7 +123,7 @@ def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
 
 @claim("weight", "norm", "layer", "head")
 def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """The head that looks most at a special place brings far less from there than its weight says.
+    """The head that looks most at a special token takes far less from there than its weight says.
 
     Norms as in Kobayashi et al. 2020: weight times the length of the vector that is added.
     """
@@ -136,15 +140,17 @@ def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
 
 @claim("share", "rows")
 def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
-    """In a good part of all rows, the place with the largest weight is not the one that adds the longest vector."""
+    """In many rows, the position with the largest weight is not the one that adds the longest vector."""
     shares = longest_elsewhere(evidence, kind)
     share, rows = float(shares.mean()), evidence.trace().mask(kind).shape[0]
     return Finding(share > 0.05, {"share": share, "rows": shares.size * rows})
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
-    """The share of every head's rows in which the place with the largest weight is not the one that adds the longest
-    vector, [L, H]."""
+    """Share of every head's rows in which the largest weight and the longest added vector are at different positions.
+
+    The shape is [L, H].
+    """
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
     attention = trace.attention(kind)
     norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]
@@ -155,7 +161,7 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
 
 
 def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:
-    """Head, and the positions of the first tokens of two words."""
+    """The head, and the positions of the first tokens of two words."""
     at = evidence.head(kind, head)
     axes = evidence.view(kind).axes
     row_at = _first_piece(axes.row_positions[evidence.row(kind, row, at)])

@@ -1,4 +1,4 @@
-"""Claims about how a translation is written."""
+"""Claims about decoding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SAMPLES = 20
 
 @claim("first", "second", "third", "probability", "second_probability", "step", "read")
 def likeliest(evidence: Evidence, step: int = 1) -> Finding:
-    """At a step of the translation the likeliest token is the one that was written."""
+    """At a step of the translation the most likely token is the one that was written."""
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
     row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
@@ -33,7 +33,7 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
 
 @claim("probability", "steps", "lowest", "lowest_probability", "lowest_step")
 def sentence_probability(evidence: Evidence) -> Finding:
-    """The probability of a translation is the product of those of its tokens, and so below that of each."""
+    """The probability of a translation is the product of its tokens' probabilities, and so below each of them."""
     trace = evidence.trace()
     lowest = int(trace.log_probs.argmin())
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
@@ -46,7 +46,7 @@ def sentence_probability(evidence: Evidence) -> Finding:
 
 @claim("read", "written", "shifted", "complete")
 def shifted(evidence: Evidence) -> Finding:
-    """Each step reads the token that the step before has written, and the last one writes the end symbol."""
+    """Each step reads the token that the step before wrote, and the last one writes the end symbol."""
     trace = evidence.trace()
     follows = trace.target_pieces[1:] == trace.predicted_pieces[:-1]
     last = trace.predicted_pieces[-1]
@@ -58,7 +58,7 @@ def shifted(evidence: Evidence) -> Finding:
 
 @claim("greedy", "beam", "greedy_probability", "beam_probability", "times", "verdict", "beam_size")
 def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) -> Finding:
-    """A beam finds a translation that is at least a number of times as likely as the greedy one."""
+    """A beam finds a translation that is at least `least` times as likely as the greedy one."""
     greedy, beam = beam_and_greedy(evidence, beam_size)
     gain = beam.log_prob - greedy.log_prob
     return Finding(float(np.exp(gain)) > least - 1e-4, {
@@ -69,10 +69,10 @@ def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) 
 
 
 def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Translation]:
-    """What greedy decoding writes, and what a beam does.
+    """The translations by greedy decoding and by beam search.
 
     Raises:
-        LessonError: there is no such beam.
+        LessonError: the size of the beam is out of range.
     """
     if not 1 <= beam_size <= MAX_BEAM_SIZE:
         raise LessonError(f"a beam has 1 to {MAX_BEAM_SIZE} hypotheses, not {beam_size}")
@@ -97,7 +97,7 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
 
 @claim("different", "count", "greedy", "example", "temperature")
 def sampled(evidence: Evidence, temperature: float, count: int, least: int, most: int) -> Finding:
-    """Sampling that many times at a temperature gives a number of different translations within limits."""
+    """Sampling `count` times at a temperature gives a number of different translations within limits."""
     texts = [one.text for one in samples(evidence, temperature, count)]
     greedy = evidence.runs.get(TranslationRun(evidence.sentence)).text
     different = len(set(texts))
@@ -108,10 +108,10 @@ def sampled(evidence: Evidence, temperature: float, count: int, least: int, most
 
 
 def samples(evidence: Evidence, temperature: float, count: int) -> list[Translation]:
-    """Translations that are drawn at a temperature, with seeds from 1.
+    """Translations that are sampled at a temperature, with seeds from 1.
 
     Raises:
-        LessonError: no such temperature, or too many.
+        LessonError: the temperature or the number is out of range.
     """
     if not 1 <= count <= MOST_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise LessonError(
@@ -127,5 +127,5 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
 
 
 def piece_name(piece: Piece) -> str:
-    """A token as a sentence calls it."""
+    """The name of a token in a sentence."""
     return END_NAME if piece.role == "end" else piece.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK

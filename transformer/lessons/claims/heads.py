@@ -1,4 +1,4 @@
-"""Claims about what is seen in attention maps."""
+"""Claims about attention maps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
 from transformer.values.trace import KINDS, Kind
 
-# Sums of float32 numbers are 1 up to this.
+# Largest deviation of a sum of float32 numbers from 1.
 ROUNDING = 1e-4
 
 
@@ -35,14 +35,14 @@ def row_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 
 @claim("word", "weight", "second", "second_weight", "third", "even", "times", "count", "row_word", "layer", "head")
 def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
-    """The largest weight of a row is at least twice what even attention would give."""
+    """The largest weight of a row is at least twice that of even attention."""
     at = evidence.head(kind, head)
     view = evidence.view(kind)
     row_at = evidence.row(kind, row, at)
     names = column_names(view)
     allowed = np.flatnonzero(view.mask[row_at])
     weights = view.weights[*at, row_at]
-    # Equal words are one answer: the largest of them stands for all.
+    # Equal words are one answer: the largest of them represents all.
     ranked = list(dict.fromkeys(names[column] for column in sorted(allowed, key=lambda column: -weights[column])))
     best = {word: max(weights[column] for column in allowed if names[column] == word) for word in ranked}
     even = 1 / len(allowed)
@@ -83,7 +83,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """One head has a job: at least a given share of its attention, and far more than the average head."""
+    """One head has a job: it spends at least `least` of its attention on it, and far more than the average head."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

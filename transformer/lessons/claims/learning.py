@@ -1,4 +1,4 @@
-"""Claims about how the model learned, from the curve that lies beside it."""
+"""Claims about the training of the model, from the learning curve in its folder."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 
-# Nats a token; no vocabulary is so large that a guess loses more.
+# Nats per token; no vocabulary is so large that a guess loses more.
 MOST_LOSS = 100.0
 
 
 @claim("loss", "even", "vocabulary", "difference")
 def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
-    """The first loss that was noted is about ln V: the model guesses evenly among all V tokens.
+    """The first recorded loss is about ln V: the model guesses evenly among all V tokens.
 
     Args:
-        vocabulary: V, where the training began with another vocabulary than the model has now; 0 for the same.
+        vocabulary: V, if the training began with another vocabulary than the model has now; 0 for the same.
     """
     if vocabulary < 0:
-        raise LessonError(f"a vocabulary has 1 piece or more, and 0 stands for the model's own; not {vocabulary:,}")
+        raise LessonError(f"vocabulary is {vocabulary:,}: give at least 1 token, or 0 for the model's own vocabulary")
     _, loss = _column(evidence, "training_loss")[0]
     vocabulary = vocabulary or evidence.runs.config.target_vocabulary
     even = math.log(vocabulary)
@@ -32,16 +32,16 @@ def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
 
 @claim("start", "end", "choices_start", "choices_end", "steps")
 def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
-    """The loss on held-out sentences ended below half of what it began with.
+    """The loss on held-out sentences ended below half of its first value.
 
     Args:
-        until: the last step that counts, where the training went on with another vocabulary, whose losses do not
-            compare; 0 for all.
+        until: the last step that counts, if the training continued with another vocabulary, whose losses cannot be
+            compared; 0 for all.
     """
     _, losses = noted_losses(evidence, until)
     start, end = losses[0][1], losses[-1][1]
     if max(start, end) > MOST_LOSS:
-        raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats a piece: the training diverged")
+        raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats per token: training diverged")
     return Finding(end < start / 2, {
         "start": start, "end": end, "choices_start": math.exp(start), "choices_end": math.exp(end),
         "steps": losses[-1][0],
@@ -50,7 +50,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
 
 @claim("step", "fraction", "best", "reached", "steps")
 def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
-    """Most of the quality was there in the first half of the training."""
+    """The model reached most of its quality in the first half of the training."""
     if not 0 < share < 1:
         raise LessonError(f"a share is between 0 and 1, not {share:g}")
     scores = noted_scores(evidence)
@@ -67,7 +67,7 @@ def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], lis
     """Step and loss: the first of the training, and all on held-out sentences up to a step (0: to the end).
 
     Raises:
-        LessonError: there is none.
+        LessonError: the curve has no such loss.
     """
     losses = [(step, loss) for step, loss in _column(evidence, "validation_loss") if not until or step <= until]
     if not losses:
@@ -79,13 +79,13 @@ def noted_scores(evidence: Evidence) -> list[tuple[int, float]]:
     """Step and chrF on held-out sentences.
 
     Raises:
-        LessonError: there is none.
+        LessonError: the curve has no chrF.
     """
     return _column(evidence, "validation_chrf")
 
 
 def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
-    """Step and value, wherever a value was noted."""
+    """Step and value of each row that has a value."""
     rows = csv.DictReader(evidence.runs.curve.splitlines())
     values = [(int(float(row["step"])), float(row[name])) for row in rows if row.get(name)]
     if not values:

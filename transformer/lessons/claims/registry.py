@@ -1,4 +1,4 @@
-"""Claims by name: what a lesson may say about the model, and the parameters that it takes."""
+"""Claims by name: what a lesson may say about the model, and the parameters of each claim."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TYPES = {str: "a text in quotes", int: "a whole number", float: "a number"}
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured.
+    """The result of a measurement.
 
     Attributes:
         holds: whether the claim is true of this model on this sentence.
-        values: what a text may show, by name.
+        values: values that a text may show, by name.
     """
 
     holds: bool
@@ -35,12 +35,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A pure function of what the model computed.
+    """A pure function of the model's results.
 
     Attributes:
-        measure: takes the evidence and the parameters.
-        says: what it says, in one sentence.
-        values: names that its finding has.
+        measure: the function of the evidence and the parameters.
+        says: the claim in one sentence.
+        values: names of the values of its finding.
         parameters: type of each parameter.
         required: the parameters without a default.
     """
@@ -53,10 +53,10 @@ class Claim:
 
 
 def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
-    """Register a function under its own name; its docstring says what it claims.
+    """Register a function under its own name; its docstring is the claim.
 
     Args:
-        values: names that its finding has.
+        values: names of the values of its finding.
     """
 
     def register(measure: Callable[..., Finding]) -> Callable[..., Finding]:
@@ -76,7 +76,7 @@ def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
     """The claim that a lesson calls.
 
     Raises:
-        LessonError: there is none of this name, or it does not take these parameters.
+        LessonError: there is no claim of this name, or it does not take these parameters.
     """
     if name not in CLAIMS:
         raise LessonError(f"there is no claim {quoted(name)}; the claims are: {', '.join(sorted(CLAIMS))}")
@@ -92,7 +92,7 @@ def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
 
 
 def measured(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
-    """What a claim finds.
+    """The finding of a claim.
 
     Raises:
         LessonError: it cannot be measured on this sentence; the message says why.

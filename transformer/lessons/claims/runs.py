@@ -15,13 +15,13 @@ from transformer.values.trace import Kind
 
 NO_POSITIONS = Interventions(positions=False)
 NO_MASK = Interventions(decoder_mask=False)
-# Of the model, which a figure shows a head without.
+# The parts of the model that a figure can leave out of a head's map.
 PARTS: Mapping[str, Interventions] = {"positions": NO_POSITIONS, "mask": NO_MASK}
 
 
 @claim("first", "second", "first_without", "second_without")
 def order_lost(evidence: Evidence, other: str) -> Finding:
-    """The same words in two orders have two translations with positions, and a single one without them."""
+    """The same words in two orders have two translations with positions, but only one without them."""
     sentences = (evidence.sentence, other)
     first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
     without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]
@@ -32,7 +32,7 @@ def order_lost(evidence: Evidence, other: str) -> Finding:
 
 @claim("share", "without", "even", "layer", "head")
 def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """A head that has a job loses more than half of it when positions are left out."""
+    """A head with a job loses more than half of it when positions are left out."""
     layer, head = at = evidence.head(kind, job)
     name = JOBS.get(job, job)
     share = float(evidence.metric(kind, name)[at])
@@ -77,7 +77,7 @@ def future_disturbs(evidence: Evidence) -> Finding:
     before, after = (
         float(evidence.trace(interventions=each).log_probs.sum(dtype=np.float64)) for each in (AS_TRAINED, NO_MASK)
     )
-    # Of a long translation both may be too small for a number, and what they differ by too large.
+    # In a long translation both probabilities may underflow, and their ratio may overflow.
     with np.errstate(over="ignore", under="ignore"):
         probability, without, times = (float(np.exp(power)) for power in (before, after, before - after))
     return Finding(after < before, {
