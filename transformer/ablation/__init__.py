@@ -1,1 +1,1 @@
-"""What the model does without some of its parts: one change, every head by itself, and heads removed in turn."""
+"""Ablation: the model without some of its parts, for one change, each head alone, and heads removed in turn."""

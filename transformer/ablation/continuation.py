@@ -1,4 +1,4 @@
-"""What a changed model predicts next, and how it writes the translation on from there."""
+"""Predicts the next token with a changed model, and lets it continue the translation from there."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Continuation:
     Attributes:
         before: the translation as the model reads it as trained.
         after: the changed model reading the same translation.
-        step: the position of the predicted token that is looked at.
-        written: what the changed model writes after the tokens before it.
+        step: the position of the predicted token.
+        written: text that the changed model writes after the tokens before it.
     """
 
     before: Trace
@@ -37,19 +37,19 @@ class Continuation:
 
     @property
     def next_pieces(self) -> tuple[int, int]:
-        """Ids of the likeliest token at the step, as trained and changed."""
+        """Ids of the most likely token at the step, as trained and changed."""
         return int(self.before.candidate_ids[self.step, 0]), int(self.after.candidate_ids[self.step, 0])
 
 
 @dataclass(frozen=True)
 class RereadRun(Run[Trace]):
-    """`reread` of a translation.
+    """The result of `reread` for a translation.
 
     Attributes:
-        trace: that has it.
-        interventions: of the changed model.
+        trace: run that has the translation.
+        interventions: interventions of the changed model.
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     trace: TraceRun
@@ -67,13 +67,13 @@ class RereadRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class ContinuationRun(Run[Continuation]):
-    """`continue_from` a step of a translation that a changed model has read.
+    """The result of `continue_from` for a step of a translation that a changed model has read.
 
     Attributes:
-        read: the changed model reading it.
-        step: of `continue_from`.
+        read: run of the changed model that reads it.
+        step: argument of `continue_from`.
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     read: RereadRun
@@ -92,22 +92,22 @@ class ContinuationRun(Run[Continuation]):
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:
     """A changed model reading the translation of a trace (teacher forcing).
 
-    Raises: those of `Translator.trace`.
+    Raises: the errors of `Translator.trace`.
     """
-    # Not its text: the model may have written a word in other tokens than the tokenizer would.
+    # The text would not do: the model may have written a word in other tokens than the tokenizer would.
     read = [piece.id for piece in before.predicted_pieces]
     return translator.trace(before.source_text, read, interventions=interventions)
 
 
 def continue_from(translator: Translator, before: Trace, after: Trace, step: int | None = None) -> Continuation:
-    """Let a changed model write a translation on from one step.
+    """Let a changed model continue a translation from one step.
 
     Args:
-        translator: whose model runs.
+        translator: the model.
         before, after: the translation, read as trained and by `reread`.
         step: the position of a predicted token; None takes `telling_step`.
 
-    Raises: those of `Translator.translate`.
+    Raises: the errors of `Translator.translate`.
     """
     step = telling_step(before, after) if step is None else min(step, len(before.predicted_pieces) - 1)
     prefix = [piece.id for piece in before.predicted_pieces[:step]]
@@ -116,10 +116,10 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 
 
 def telling_step(before: Trace, after: Trace) -> int:
-    """The step to look at, of two traces of one translation.
+    """The step to show, given two traces of one translation.
 
-    The first one at which another token is the likeliest, or whose row of masked or cross-attention is given; where
-    there is neither, the one whose token changed most in log-probability.
+    It is the first step at which another token is the most likely, or whose row of masked or cross-attention is given.
+    If there is none, it is the step whose token changed most in log-probability.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
     given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
@@ -128,9 +128,9 @@ def telling_step(before: Trace, after: Trace) -> int:
 
 
 def candidates(before: Trace, after: Trace, step: int, count: int) -> list[tuple[int, float, float]]:
-    """The likeliest next tokens of both, the likeliest of either first: id, and log-probability before and after.
+    """The most likely next tokens of both traces, best first: id, and log-probability before and after.
 
-    A token that is not among the candidates that a trace has is NaN there: it is less likely than all of them.
+    A token that is not among a trace's stored candidates is NaN there: it is less likely than all of them.
     """
     known = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))

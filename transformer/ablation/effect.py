@@ -1,4 +1,4 @@
-"""What one change of the model does to one sentence."""
+"""The effect of one change of the model on one sentence."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ class Effect:
     """One sentence with and without interventions.
 
     Attributes:
-        before: the translation as trained, or the one passed in, and its attention.
+        before: trace of the translation as trained, or of the one passed in.
         after: the changed model reading the same translation; in the mode "resample", in the first draw.
-        free: the changed model writing its own; in the first draw.
-        scores: of the changed model beside `before`, a variant a draw: KL, TVD and ranks of each step.
-        translations: what the changed model writes in each draw [R].
-        unchanged: in how many draws that is the old translation, token by token.
-        others: in the mode "resample", the sentence of each draw whose outputs the heads have [R]; else empty.
+        free: the changed model writing its own translation; in the first draw.
+        scores: scores of the changed model compared with `before`, one variant per draw: KL, TVD and ranks of each
+            step.
+        translations: translation of the changed model in each draw [R].
+        unchanged: number of draws whose translation is the old one, token by token.
+        others: in the mode "resample", the sentence of each draw whose outputs replace the heads' [R]; otherwise empty.
     """
 
     before: Trace
@@ -43,7 +44,7 @@ class Effect:
 
     @property
     def draws(self) -> int:
-        """How many draws R there are; 1 but for the mode "resample"."""
+        """Number of draws R; 1 except in the mode "resample"."""
         return len(self.translations)
 
     @property
@@ -73,14 +74,14 @@ class Effect:
 
 @dataclass(frozen=True)
 class EffectRun(Run[Effect]):
-    """`effect_of` a text that is read.
+    """The result of `effect_of` for a text.
 
     Attributes:
-        trace: the translation as trained, or one that is given.
-        interventions: what to change.
-        draws: of the mode "resample".
+        trace: run with the translation, as trained or given.
+        interventions: the changes.
+        draws: number of draws of the mode "resample".
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     trace: TraceRun
@@ -91,7 +92,7 @@ class EffectRun(Run[Effect]):
 
     @property
     def long(self) -> bool:
-        # Each of the draws is an answer.
+        # Each draw is a run of its own.
         return self.interventions.mode == "resample"
 
     def compute(self, runs: Translator) -> Effect:
@@ -105,14 +106,14 @@ def effect_of(
     """Run a sentence with and without interventions.
 
     Args:
-        translator: whose model runs.
+        translator: the model.
         text: a sentence in the source language.
-        interventions: what to change.
+        interventions: the changes.
         target: the translation to compare on, or the ids of its tokens; None takes the model's own, as trained.
-        details: of the traces, as in `Translator.trace`.
-        draws: of the mode "resample", in which every draw is an answer; computed as one batch.
+        details: whether the traces have details, as in `Translator.trace`.
+        draws: number of draws of the mode "resample", computed as one batch.
 
-    Raises: those of `Translator.trace`.
+    Raises: the errors of `Translator.trace`.
     """
     runs = draws_of(interventions, draws)
     compared = translator.compare(text, target, runs, details=details)
@@ -137,7 +138,7 @@ def effect_of(
 
 
 def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
-    """The other sentence of each run that takes one."""
+    """The other sentence of each run that uses one."""
     source, means = _ids(before.source_pieces), translator.means
     return tuple(
         translator.tokenizer.decode(drawn(means.pairs, source, run.seed, run.draw)[0][0])

@@ -23,13 +23,15 @@ class Estimate:
 
 
 def over_draws(values: np.ndarray) -> Estimate:
-    """Mean of values [R, ...] over R independent draws, with Student's 95 % interval: a bootstrap of so few is narrow.
+    """Mean of values [R, ...] over R independent draws, with Student's 95 % interval.
+
+    A bootstrap of so few values would be too narrow.
 
     Raises:
-        ValueError: one draw says nothing of the others.
+        ValueError: there is only one draw, which gives no spread.
     """
     if len(values) < 2:
-        raise ValueError("an interval needs at least two draws")
+        raise ValueError("there is only one draw: an interval needs at least two")
     values = np.asarray(values, dtype=np.float64)
     mean = values.mean(axis=0)
     reach = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))

@@ -1,4 +1,4 @@
-"""How much each head matters to a translation: measured by switching it off, and estimated by a gradient."""
+"""The importance of each head for a translation, measured by ablation and estimated by a gradient."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions,
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.run import Run
 
-# One number a head: float64 [L, H], by kind.
+# One number per head: float64 [L, H], by kind.
 ByHead = Mapping[Kind, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredImportance:
-    """What switching each head off does to the log-probability of one translation.
+    """The change of one translation's log-probability when each head is switched off.
 
-    Above 0 the translation becomes likelier without the head.
+    Above 0 the translation becomes more likely without the head.
 
     Attributes:
-        mode: what is put in the place of a head.
+        mode: how a head is replaced.
         measured: change of the log-probability when that head alone is off, nats; the mean over the draws.
-        estimated: the first-order estimate of the same in the mode "zero", minus the gradient by the head's gate, nats.
-        log_prob: of the translation with every head on, nats.
+        estimated: first-order estimate of the change in the mode "zero": minus the gradient by the head's gate, nats.
+        log_prob: log-probability of the translation with every head on, nats.
         drawn: the change in each draw of the mode "resample", [R, L, H] by kind; in the other modes R is 1.
     """
 
@@ -54,13 +54,13 @@ class MeasuredImportance:
 
 @dataclass(frozen=True)
 class ImportanceRun(Run[MeasuredImportance]):
-    """`head_importance` of a translation.
+    """The result of `head_importance` for a translation.
 
     Attributes:
-        trace: that has the translation.
-        mode, seed, draws: of `head_importance`.
+        trace: run that has the translation.
+        mode, seed, draws: arguments of `head_importance`.
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     trace: TraceRun
@@ -83,13 +83,13 @@ def head_importance(
     """Switch every head off by itself, all in batches, and take the gradient.
 
     Args:
-        translator: whose model runs.
+        translator: the model.
         text: a sentence in the source language.
         target: its translation, or the ids of its tokens; None takes the model's own.
-        mode: what is put in the place of a head.
-        seed, draws: of the mode "resample": every head is replaced by the same sentences, one a draw.
+        mode: how a head is replaced.
+        seed, draws: for the mode "resample": every head is replaced by the same sentences, one per draw.
 
-    Raises: those of `Translator.trace`.
+    Raises: the errors of `Translator.trace`.
     """
     heads = all_heads(translator.config)
     target = [piece.id for piece in translator.translate(text).pieces] if target is None else target
@@ -107,7 +107,7 @@ def head_importance(
 
 
 def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[float]) -> dict[Kind, np.ndarray]:
-    """Numbers of heads as arrays [L, H] by kind; NaN for heads that are not among them."""
+    """Numbers of heads as arrays [L, H] by kind; NaN for other heads."""
     config = translator.config
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     arrays: dict[Kind, np.ndarray] = {kind: np.full((layers[kind], config.heads), np.nan) for kind in KINDS}
@@ -122,7 +122,9 @@ def flattened(values: ByHead) -> np.ndarray:
 
 
 def normalised_by_layer(values: np.ndarray) -> np.ndarray:
-    """Magnitudes of [L, H] over the Euclidean norm of their layer (Michel et al. 2019, section 4.1); a layer of zeros
-    stays."""
+    """Magnitudes of [L, H] over the Euclidean norm of their layer (Michel et al. 2019, section 4.1).
+
+    A layer of zeros stays unchanged.
+    """
     norm = np.sqrt((values**2).sum(axis=-1, keepdims=True))
     return np.abs(values) / np.where(norm == 0, 1, norm)

@@ -1,4 +1,4 @@
-"""How many heads a translation needs: heads removed one after the other."""
+"""Measures how many heads a translation needs, by removing one after the other."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class RemovalCurve:
 
     Attributes:
         order: the heads, first removed first.
-        mode: what is put in the place of a head.
-        log_probs: of the translation without the first k heads, nats [N + 1].
+        mode: how a head is replaced.
+        log_probs: log-probability of the translation without the first k heads, nats [N + 1].
     """
 
     order: tuple[Head, ...]
@@ -36,11 +36,11 @@ class RemovalCurve:
 
 
 def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[Head, ...]:
-    """The heads in the order in which to remove them: first those without which the translation is likeliest.
+    """The heads in the order of removal: first those without which the translation is most likely.
 
     Args:
-        config: of the model.
-        change: of the log-probability without each head, `MeasuredImportance.measured` or `.estimated`.
+        config: configuration of the model.
+        change: change of the log-probability without each head, `MeasuredImportance.measured` or `.estimated`.
     """
     heads = all_heads(config)
     return tuple(heads[index] for index in np.argsort(-flattened(change), kind="stable"))
@@ -55,17 +55,17 @@ def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
 def removal_curve(
     translator: Translator, text: str, target: ReadTarget, order: Sequence[Head], *, mode: Mode = "zero", seed: int = 0,
 ) -> RemovalCurve:
-    """Remove one head after the other, and score the same translation each time; all in batches.
+    """Remove one head after the other, and score the same translation each time, all in batches.
 
     Args:
-        translator: whose model runs.
+        translator: the model.
         text: a sentence in the source language.
         target: its translation, or the ids of its tokens; None takes the model's own, as trained.
-        order: N heads, as from `least_important_first` or `random_order`.
-        mode: what is put in the place of a head.
-        seed: of the mode "resample", of which this takes the first draw: a curve is a run for every head.
+        order: N heads, for example from `least_important_first` or `random_order`.
+        mode: how a head is replaced.
+        seed: seed of the mode "resample", whose first draw is used, because a curve needs a run for every head.
 
-    Raises: those of `Translator.trace`.
+    Raises: the errors of `Translator.trace`.
     """
     variants = [without(order[:count], mode, seed) for count in range(1, len(order) + 1)]
     scores = translator.score(text, target, variants)
@@ -74,20 +74,22 @@ def removal_curve(
 
 
 def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
-    """All of these heads off."""
+    """The interventions that switch all of these heads off."""
     return Interventions(gates=dict.fromkeys(heads, 0.0), mode=mode, seed=seed)
 
 
 @dataclass(frozen=True)
 class RemovalRun(Run[tuple[RemovalCurve, ...]]):
-    """The log-probability of a translation while heads are removed: first those of which `head_importance` measures the
-    least, then those of which its gradient does, then so many random orders.
+    """The log-probability of a translation while heads are removed, in several orders.
+
+    The first order is by the importance that `head_importance` measures, the second by its gradient; the others are
+    random.
 
     Attributes:
-        importance: of the heads; of its draws the curves take the first.
-        orders: how many random ones.
+        importance: importance of the heads; the curves use the first of its draws.
+        orders: number of random orders.
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     importance: ImportanceRun

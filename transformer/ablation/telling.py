@@ -1,4 +1,4 @@
-"""Changes that are worth trying first: those under which the model writes another translation."""
+"""Finds changes that are worth trying first, because the model writes another translation under them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.values.kinds import KINDS
 from transformer.values.run import Run
 from transformer.values.trace import Trace
 
-# How many heads are tried alone, and how many together: most sentences need no more for another translation.
+# How many heads are tried alone, and how many together: for most sentences this is enough for another translation.
 ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
 
 
@@ -23,8 +23,8 @@ class TellingHeads:
     """Heads to switch off.
 
     Attributes:
-        heads: the fewest found; their order is that of the gradient.
-        written: what the model writes without them; empty where it still writes the same translation.
+        heads: the fewest found, in the order of the gradient.
+        written: text that the model writes without them; empty if it still writes the same translation.
     """
 
     heads: tuple[Head, ...]
@@ -33,7 +33,7 @@ class TellingHeads:
 
 @dataclass(frozen=True)
 class TellingHeadsRun(Run[TellingHeads]):
-    """`telling_heads` of a text."""
+    """The result of `telling_heads` for a text."""
 
     text: str
 
@@ -45,7 +45,7 @@ class TellingHeadsRun(Run[TellingHeads]):
 
 @dataclass(frozen=True)
 class TellingChangeRun(Run[int | None]):
-    """The number of the first of some changes under which the model writes another translation, from 0.
+    """The index of the first change under which the model writes another translation.
 
     Attributes:
         trace: the translation as trained.
@@ -68,16 +68,16 @@ class TellingChangeRun(Run[int | None]):
 
 
 def telling_heads(translator: Translator, text: str) -> TellingHeads:
-    """The fewest heads without which the model writes another translation, of a few that a gradient points at.
+    """The fewest heads, of a few with a high gradient, without which the model writes another translation.
 
-    Each of the heads that the gradient estimates to be needed most is tried alone, then several of them together. If
-    nothing changes the words, the result is the head that the translation needs most by that estimate.
+    Each of the heads that the gradient estimates as most important is tried alone, then several of them together. If
+    nothing changes the words, the result is the most important head by that estimate.
 
     Args:
         translator: whose model runs.
         text: a sentence in the source language.
 
-    Raises: those of `Translator.trace`.
+    Raises: the errors of `Translator.trace`.
     """
     own = [piece.id for piece in translator.translate(text).pieces]
     gradients = translator.gate_gradients(text, own)
@@ -94,10 +94,10 @@ def telling_heads(translator: Translator, text: str) -> TellingHeads:
 def first_that_changes(
     translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
-    """The number of the first variant, from 0, under which the model writes another text, and that text.
+    """The index of the first variant under which the model writes another text, and that text.
 
     Args:
-        translator, text: of `telling_heads`.
+        translator, text: as in `telling_heads`.
         own: ids of the translation as trained.
         variants: tried together, in one batch.
     """

@@ -1,4 +1,4 @@
-"""What the model of a snapshot answers to an item, and what it looks at meanwhile."""
+"""The answer of a snapshot's model to an item, with its attention."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Answer:
 
     Attributes:
         item: the question with the right answer.
-        written: what the model wrote; "?" is a symbol that no item has.
-        ended: whether it came to an end by itself.
-        probabilities: of each token that it wrote and of the end symbol.
-        sources, reads: tokens that the encoder and the decoder read, labels of columns and rows.
-        attention: weights by kind, float32 [L, H, rows, columns], while it wrote that.
+        written: text that the model wrote; "?" is a symbol that no item has.
+        ended: whether the model wrote the end symbol.
+        probabilities: probability of each token that it wrote and of the end symbol.
+        sources, reads: tokens that the encoder and the decoder read, the labels of columns and rows.
+        attention: weights by kind while it wrote, float32 [L, H, rows, columns].
     """
 
     item: Item
@@ -53,7 +53,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
     """The model of a snapshot, in evaluation mode.
 
     Raises:
-        ValueError: the snapshot has no weights, or not as many as a model of the configuration.
+        ValueError: the snapshot has no weights, or not the number that the configuration needs.
     """
     if snapshot.weights is None:
         raise ValueError(f"the weights of step {snapshot.step} were not kept")
@@ -67,7 +67,7 @@ def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> Answer:
     """Let the model of a snapshot answer a typed item by greedy decoding.
 
     Raises:
-        TaskError: the text is no item of the task.
+        TaskError: the text is not an item of the task.
     """
     task = task_named(config.task)
     item = task.parse(text)

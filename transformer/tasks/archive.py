@@ -1,4 +1,4 @@
-"""A run in a file: an archive of arrays."""
+"""Saves and loads a run as an archive of arrays."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
     """Write a run, as a whole or not at all.
 
     Args:
-        models: snapshots that keep their weights, the first and the last among them, which most of a file is; None for
-            all. The others keep their numbers and their attention.
+        models: number of snapshots that keep their weights, including the first and the last; None for all. Weights
+            take most of the file. The other snapshots keep their numbers and their attention.
     """
     snapshots = run.snapshots
     with_weights = [index for index, snapshot in enumerate(snapshots) if snapshot.weights is not None]
@@ -46,32 +46,32 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
            for name in SCORES for kind in KINDS},
         **({SPECTRUM: np.stack(spectra)} if spectra else {}),
     }
-    # Opened here, because numpy appends .npz to names that end otherwise.
+    # The file is opened here, because numpy appends .npz to other names.
     with replaced(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_run(path: Path) -> TaskRun:
-    """Read what `save_run` wrote.
+    """Read a file of `save_run`.
 
     Raises:
-        TaskError: there is no such file, or it is damaged, or something else; the message is one line.
+        TaskError: the file is missing, damaged, or not a run; the message is one line.
     """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except OSError as error:
-        raise TaskError(f"{path} cannot be read ({error.strerror}): give a file of a recorded run") from error
+        raise TaskError(f"cannot read {path} ({error.strerror}): give a file of a recorded run") from error
     except (ValueError, TypeError, EOFError, BadZipFile, zlib.error) as error:
-        raise TaskError(f"{path.name} is no recorded run, or is damaged: {error}") from None
+        raise TaskError(f"{path.name} is damaged, or is not a recorded run: {error}") from None
     try:
         return _run(arrays)
     except (ValueError, KeyError) as error:
-        raise TaskError(f"{path.name} is a run of another version of the Atlas: {error}") from None
+        raise TaskError(f"{path.name} is a run of another version of Attention Atlas: {error}") from None
 
 
 def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
-    """The run that an archive holds."""
+    """The run in an archive."""
     config = TaskConfig.from_json(arrays["config"].tobytes())
     losses = arrays["losses"]
     weights = dict(zip(arrays["kept"].tolist(), arrays["weights"], strict=True))

@@ -1,4 +1,4 @@
-"""Tasks that calculate: addition digit by digit, and addition modulo a prime."""
+"""Arithmetic tasks: addition digit by digit, and addition modulo a prime."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def summands(task: Task, source: Pieces) -> tuple[Pieces, Pieces]:
     """The tokens before and after the plus sign.
 
     Raises:
-        TaskError: there is not exactly one plus sign.
+        TaskError: the number of plus signs is not one.
     """
     if source.count(PLUS) != 1:
-        raise TaskError(f"an item of {task.title} has one plus sign, for example {task.example}")
+        raise TaskError(f"an item of {task.title} has exactly one plus sign, for example {task.example}")
     place = source.index(PLUS)
     return source[:place], source[place + 1 :]
 
@@ -56,13 +56,13 @@ class Addition(Task):
 
     def check(self, source: Pieces) -> None:
         if {len(side) for side in summands(self, source)} != {self.digits}:
-            raise TaskError(f"both numbers have {self.digits} digits: type an item such as {self.example}")
+            raise TaskError(f"both numbers must have {self.digits} digits: type an item such as {self.example}")
 
 
 class ModularAddition(Task):
     """a + b modulo a prime, every number one symbol (Power et al. 2022, "Grokking", section 3).
 
-    There are few items, and half of them are held out: a model can learn the others by heart long before it calculates.
+    There are few items, and half of them are held out. A model can memorise the others long before it calculates.
     """
 
     name = "modular"

@@ -1,4 +1,4 @@
-"""Everything that decides how a task is learned, as one value that is stored with the run."""
+"""The settings of a training on a task, as one value that is stored with the run."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from transformer.training.config import TrainConfig, check_options, option
 from transformer.training.size import parameters
 
 OptimizerName = Literal["muon", "adam", "adam-by-hand"]
-# Of the weights of all snapshots: what a server can keep for each of a few people.
+# Limit for the weights of all snapshots, so that a server can keep them for several users.
 SNAPSHOT_BYTES = 128 * 1024**2
 OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskConfig:
-    """How a task is learned, within what a page can show and a person can wait for.
+    """The settings of a training, limited to what a page can show while a user waits.
 
     Attributes:
-        task: its name.
-        optimizer: "adam", torch's; "adam-by-hand", the one written out in `transformer.backpropagation`, which has no
-            weight decay; "muon", that of the translation model.
+        task: name of the task.
+        optimizer: "adam" is torch's; "adam-by-hand" is the one of `transformer.backpropagation`, which has no weight
+            decay; "muon" is that of the translation model.
 
-    Each other field says what it is in its `help`.
+    The `help` of each other field describes it.
 
     Raises:
-        TaskError: there is no such task or optimiser, or a value is out of its range; the message names the option.
+        TaskError: there is no such task or optimiser, or a value is out of range; the message names the option.
     """
 
     task: str
@@ -48,7 +48,7 @@ class TaskConfig:
     learning_rate: float = option(5e-3, "learning rate at its peak", above=0, most=1)
     weight_decay: float = option(0.0, "weight decay", least=0, most=10)
     snapshots: int = option(100, "moments that are kept with all weights, the beginning not counted", least=1, most=200)
-    seed: int = option(1, "of the first weights and of the items", least=0, most=2**31 - 1)
+    seed: int = option(1, "seed of the first weights and of the items", least=0, most=2**31 - 1)
 
     def __post_init__(self) -> None:
         task_named(self.task)
@@ -69,7 +69,7 @@ class TaskConfig:
 
     @property
     def training(self) -> TrainConfig:
-        """The same for the parts of the trainer. The loss is not smoothed, and no attention weight dropped."""
+        """The same settings for the trainer's parts. The loss is not smoothed, and there is no dropout."""
         return TrainConfig(
             d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=2 * self.d_model, dropout=0.0,
             steps=self.steps, warmup=min(self.warmup, self.steps), cooldown=self.cooldown,
@@ -78,7 +78,7 @@ class TaskConfig:
 
     @property
     def snapshot_steps(self) -> tuple[int, ...]:
-        """Steps after which a snapshot is taken, as evenly as whole steps allow; 0 and the last are among them."""
+        """Steps after which a snapshot is taken, as evenly spaced as possible, including 0 and the last."""
         count = min(self.snapshots, self.steps)
         return tuple(round(self.steps * number / count) for number in range(count + 1))
 
@@ -89,7 +89,7 @@ class TaskConfig:
 
     @property
     def parameters(self) -> int:
-        """Number of parameters P; counted, because a model cannot be made without torch."""
+        """Number of parameters P, by a formula, because making a model needs torch."""
         return parameters(self.model)
 
     def to_json(self) -> str:
@@ -97,12 +97,12 @@ class TaskConfig:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> TaskConfig:
-        """Read what `to_json` wrote.
+        """Read the JSON of `to_json`.
 
         Raises:
-            TaskError: the text is something else.
+            TaskError: the text is not such a JSON document.
         """
         try:
             return msgspec.json.decode(text, type=cls)
         except msgspec.MsgspecError as error:
-            raise TaskError(f"its configuration is of another version: {error}") from None
+            raise TaskError(f"its configuration is from another version: {error}") from None

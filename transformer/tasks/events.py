@@ -1,4 +1,4 @@
-"""What happened in a run, found in its numbers and put into words."""
+"""Events of a run, found in its numbers and described in words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import KINDS, Kind
 
-# A head has formed when so much of its attention lies where its name says. Short rows of masked attention have half of
-# theirs on the diagonal from the start.
+# A head has formed when this share of its attention has the target of its name. Short rows of masked attention have
+# half of theirs on the diagonal from the start.
 FORMED = 2 / 3
 SOLVED = 0.99
-# Steps between knowing the training items and the held-out ones that are worth a word.
+# Least number of steps between learning the training items and the held-out ones that counts as grokking.
 GROKKING = 1_000
-# A kind of attention as the pages name it.
+# The name of each kind of attention on the pages.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}
 HEADS: Mapping[str, str] = {
     "diagonal": "becomes a diagonal", "mirror": "becomes a mirror", "prefix_match": "looks at what followed before",
@@ -25,13 +25,13 @@ HEADS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a snapshot has and the one before had not.
+    """A property that a snapshot has and the one before lacked.
 
     Attributes:
-        step: of that snapshot.
-        text: a few words, the step included.
-        score: what a head has enough of; empty for an event of the whole model.
-        kind, layer, head: whose event, the first being 0; None for the whole model.
+        step: step of that snapshot.
+        text: a few words, including the step.
+        score: name of the score that a head reached; empty for an event of the whole model.
+        kind, layer, head: the head of the event, from 0; None for the whole model.
     """
 
     step: int
@@ -43,12 +43,12 @@ class Event:
 
 
 def events(run: TaskRun) -> tuple[Event, ...]:
-    """All events of a run, in the order of their steps."""
+    """All events of a run, ordered by step."""
     return tuple(sorted([*_of_heads(run), *_of_model(run.snapshots)], key=lambda event: event.step))
 
 
 def first_over(values: Iterable[float], bound: float) -> int | None:
-    """The index from which on all values are at least the bound; None if the last is below, or there is none."""
+    """The index from which all values are at least the bound; None if the last one is below, or there are none."""
     found = None
     for index, value in enumerate(values):
         if not value >= bound:
@@ -64,7 +64,7 @@ def _of_heads(run: TaskRun) -> Iterator[Event]:
             values = np.array([snapshot.scores[score][kind] for snapshot in run.snapshots])  # [snapshots, L, H]
             for layer, head in np.ndindex(values.shape[1:]):
                 index = first_over(values[:, layer, head], FORMED)
-                # What a head has before the first step it has not learned.
+                # A property that a head has before the first step is not learned.
                 if index:
                     step = run.snapshots[index].step
                     layers = f" of layer {layer + 1}" if run.config.layers > 1 else ""
@@ -79,7 +79,7 @@ def _of_model(snapshots: tuple[Snapshot, ...]) -> Iterator[Event]:
         if index is not None:
             step = snapshots[index].step
             yield Event(step, f"{words} of the held-out items are right at step {step:,}")
-    # Both are the first time: with weight decay, a training that goes on loses some of what it had, and finds it again.
+    # Both are first times: with weight decay, a continued training loses some of its quality, and finds it again.
     learned, found = (
         next((snapshot.step for snapshot, match in zip(snapshots, each, strict=True) if match >= SOLVED), None)
         for each in ([snapshot.training_match for snapshot in snapshots], matches)

@@ -1,4 +1,4 @@
-"""Items as the batches of a training: drawn by a seed, and never those that are held out."""
+"""The items of a training: batches that a seed draws, without the held-out items."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Items:
     """The items of one run.
 
     Args:
-        task: whose items.
-        seed: fixes which are held out, and what every step sees.
+        task: the task of the items.
+        seed: decides which items are held out, and what every step sees.
 
     Attributes:
-        held_out: what no step sees.
-        trained: all others, where the task lists its items; None where they are too many, so that none comes again.
+        held_out: items that no step sees.
+        trained: all other items, if the task lists its items; None if they are too many to draw one twice.
     """
 
     def __init__(self, task: Task, seed: int) -> None:
@@ -29,7 +29,7 @@ class Items:
         self.seed = seed
         self.ids = {piece: FIRST_ID + index for index, piece in enumerate(task.symbols)}
         rng = np.random.default_rng([seed, 0])
-        # A dict, because it keeps the order in which they are drawn.
+        # A dict keeps the order in which the items are drawn.
         drawn: dict[Pieces, None] = {}
         while len(drawn) < task.held_out:
             drawn[task.draw(rng)] = None
@@ -41,9 +41,9 @@ class Items:
         )
 
     def training(self, step: int, count: int) -> list[Item]:
-        """What the step of that number, from 0, learns from; the same however often it is asked for.
+        """The items of a step, from 0; the same for every call.
 
-        It is all of `trained` once where a step asks for as many (a full batch), and drawn at random otherwise.
+        The result is all of `trained` once if `count` equals their number (a full batch), and otherwise a random draw.
         """
         rng = np.random.default_rng([self.seed, 1, step])
         if self.trained is not None:
@@ -58,7 +58,7 @@ class Items:
         return items
 
     def batch(self, items: Sequence[Item]) -> Batch:
-        """Items as ids, all padded to the longest that the task has: kernels are prepared for one shape."""
+        """Items as ids, all padded to the task's longest item, because kernels are prepared for one shape."""
         source = np.full((len(items), self.task.longest_source + 1), OWN.pad)
         predicted = np.full((len(items), self.task.longest_target + 1), OWN.pad)
         for row, item in enumerate(items):
@@ -72,7 +72,7 @@ class Items:
         return [*(self.ids[piece] for piece in pieces), OWN.end]
 
     def decode(self, ids: Sequence[int]) -> Pieces:
-        """The tokens of what a model wrote, up to the end symbol; "?" is a symbol that no item has."""
+        """The tokens of a model's output up to the end symbol; "?" is a symbol that no item has."""
         ids = list(ids)
         written = ids[: ids.index(OWN.end)] if OWN.end in ids else ids
         return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in written)

@@ -1,4 +1,4 @@
-"""How good a model is on held-out items, and what its heads do with them, in one pass."""
+"""Measures the quality of a model on held-out items, and the scores of its heads, in one pass."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from transformer.tasks.task import FIRST_ID, Item, Task
 from transformer.text.vocabulary import OWN
 from transformer.values.kinds import KINDS, Kind
 
-# The scores of a head hardly change with more items.
+# Number of items for the head scores, which hardly change with more.
 SCORED = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What `measure` found; each field is that of a `Snapshot` of the same name."""
+    """The result of `measure`; each field is that of a `Snapshot` with the same name."""
 
     held_out_loss: float
     exact_match: float
@@ -40,7 +40,7 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
 
     Args:
         seen: items that it may have learned from.
-        watched: the item whose attention is wanted.
+        watched: the item whose attention is recorded.
     """
     loss, matches, _ = teacher_forced(model, items, items.held_out)
     scored = items.held_out[:SCORED]
@@ -60,7 +60,7 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
 
 
 def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
-    """The Fourier spectrum of the embeddings of the task's numbers, float32 [F]; None where it has none."""
+    """The Fourier spectrum of the embeddings of the task's numbers, float32 [F]; None if there are no numbers."""
     if not task.modulus:
         return None
     embedding = model.target_embedding.weight[FIRST_ID : FIRST_ID + task.modulus]
@@ -71,11 +71,11 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
     """Loss and exact match while the decoder reads the right answers.
 
-    Greedy decoding is right to the end exactly if every token is the likeliest after the right ones before it, so one
-    pass says what decoding token by token would.
+    Greedy decoding is right if and only if every token is the most likely after the right ones before it. So one pass
+    gives the same result as decoding token by token.
 
     Returns:
-        The mean loss of a token in nats, the share of items without a mistake, and which those are, bool [N].
+        The mean loss per token in nats, the share of items without a mistake, and which items those are, bool [N].
     """
     batch = items.batch(asked)
     logits = model(batch.source, batch.target, source_mask=batch.source != OWN.pad)

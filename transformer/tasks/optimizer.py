@@ -1,4 +1,4 @@
-"""The choice of an optimiser, behind the one method that a training step calls."""
+"""The optimisers behind the one method that a training step calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BETAS = (0.9, 0.98)
 
 
 class AdamByHand:
-    """Adam as `transformer.backpropagation.optimizers` writes it out, in float64; the gradients are autograd's."""
+    """Adam as implemented in `transformer.backpropagation.optimizers`, in float64; autograd gives the gradients."""
 
     def __init__(self, model: Transformer, config: TaskConfig) -> None:
         self.model = model

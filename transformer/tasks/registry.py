@@ -22,10 +22,10 @@ TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
 
 
 def task_named(name: str) -> Task:
-    """The task of that name.
+    """The task with a name.
 
     Raises:
-        TaskError: there is none.
+        TaskError: there is no such task.
     """
     if name not in TASKS:
         raise TaskError(f"there is no task {name!r}: the tasks are {', '.join(TASKS)}")

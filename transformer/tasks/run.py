@@ -1,4 +1,4 @@
-"""What a run leaves: its losses, and snapshots of the model with all that a picture of that moment needs.
+"""The result of a run: its losses, and snapshots of the model with everything that a figure of that moment needs.
 
 Letters: P parameters, L layers, H heads, S source tokens, T target tokens, both with start or end symbol.
 """
@@ -20,15 +20,14 @@ class Snapshot:
     """The model after a step.
 
     Attributes:
-        step: 0 before the first.
-        weights: all parameters one after another, in the order in which the model has them, float16 [P]; None where a
-            file has left them out.
+        step: number of the step; 0 before the first.
+        weights: all parameters in the model's order, float16 [P]; None if a file has left them out.
         held_out_loss: mean over the tokens of the held-out items, nats.
         exact_match: share of the held-out items that the model answers without a mistake.
-        training_match: the same of the items that training draws from; where there is no end of them, of a few.
+        training_match: the same for the items that training draws from, or for a few of them if they are unlimited.
         attention: weights for the item of the run, while the decoder reads the right answer, by kind; float16
             [L, H, rows, columns].
-        scores: of every head over held-out items, by name (`transformer.tasks.scores.SCORES`) and kind: [L, H].
+        scores: scores of every head over held-out items, by name (`transformer.tasks.scores.SCORES`) and kind: [L, H].
         spectrum: norm of each frequency in the embeddings of the numbers (`transformer.tasks.spectrum`), float32 [F];
             None for tasks that are not modular.
     """
@@ -45,14 +44,14 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class TaskRun:
-    """A training so far.
+    """A training and its results so far.
 
     Attributes:
-        config: how it is trained.
-        item: whose attention the snapshots have.
+        config: settings of the training.
+        item: the item whose attention the snapshots have.
         losses: mean over the tokens of each step's items, nats, float32 [steps taken].
-        snapshots: in the order of their steps; the first is of step 0.
-        seconds: that the steps and snapshots took.
+        snapshots: ordered by step; the first is of step 0.
+        seconds: duration of the steps and snapshots.
     """
 
     config: TaskConfig
@@ -71,10 +70,10 @@ class TaskRun:
         return self.step == self.config.steps
 
     def index_at(self, step: int) -> int:
-        """The snapshot that shows the moment after a step: the last one that is not later."""
+        """The index of the snapshot to show after a step: the last one that is not later."""
         return max(0, sum(snapshot.step <= step for snapshot in self.snapshots) - 1)
 
     def with_weights(self, index: int) -> Snapshot:
-        """The snapshot nearest to one that has the model's weights."""
+        """The nearest snapshot that has the model's weights."""
         kept = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
         return min(kept, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))

@@ -1,4 +1,4 @@
-"""What every head does with the items of a task, as numbers that can be drawn beside the loss. No torch.
+"""Scores of every head on the items of a task, which are drawn beside the loss; needs no torch.
 
 Letters: N items, L layers, H heads, T target tokens, S source tokens; the last of each is the end symbol.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from transformer.analysis.heads.pattern import row_entropy
 from transformer.values.kinds import KINDS, Kind
 
-# What each score is, in a few words.
+# A short description of each score.
 SCORES = {
     "diagonal": "attention on the place that is as far from the beginning",
     "mirror": "attention on the place that is as far from the end as the query is from the beginning",
@@ -26,8 +26,8 @@ def head_scores(
 ) -> dict[str, dict[Kind, np.ndarray]]:
     """The scores of every head, each the mean over all queries of all items that it applies to.
 
-    Row t of masked and cross-attention is the step that reads target token t and predicts the next, so its place in the
-    answer is t. Places are compared without start and end symbol.
+    Row t of masked and cross-attention reads target token t and predicts the next, so its position in the answer is t.
+    Positions are compared without start and end symbol.
 
     Args:
         attention: weights by kind, [N, L, H, rows, columns].
@@ -36,7 +36,7 @@ def head_scores(
         lengths: tokens of each item's source and answer, without the end symbol.
 
     Returns:
-        By name and kind, float64 [L, H]; NaN where a score applies to no query.
+        The scores by name and kind, float64 [L, H]; NaN if a score applies to no query.
     """
     measures: dict[str, Callable[[Kind, int, int], list[tuple[int, int]]]] = {
         "diagonal": lambda kind, rows, columns: [(row, row) for row in range(min(rows, columns))],
@@ -75,10 +75,10 @@ def sides(kind: Kind, source: int, target: int) -> tuple[int, int]:
 def prefix_matches(
     kind: Kind, weights: np.ndarray, source: np.ndarray, target: np.ndarray, lengths: Sequence[tuple[int, int]]
 ) -> list[np.ndarray]:
-    """The attention of each query on the places after its own symbol (Olsson et al. 2022, prefix matching score).
+    """The attention of each query to the tokens after its own symbol (Olsson et al. 2022, prefix matching score).
 
-    Masked attention looks for it earlier in what was written, cross-attention in the source, and the encoder in the
-    source, the query's own place left out. A query whose symbol is nowhere else is left out.
+    Masked attention searches for its symbol earlier in the written text, and cross-attention in the source. The encoder
+    searches in the source, except at the query's own position. A query whose symbol is nowhere else is left out.
     """
     found = []
     for item, (sources, targets) in enumerate(lengths):
@@ -97,5 +97,5 @@ def prefix_matches(
 
 
 def mean(each: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """The mean of arrays [L, H], or NaN without one."""
+    """The mean of arrays [L, H], or NaN if there are none."""
     return np.stack(each).mean(axis=0, dtype=np.float64) if each else np.full(weights.shape[1:3], np.nan)

@@ -1,4 +1,4 @@
-"""Tasks that move letters: copy, reverse, sort, and a pattern that repeats."""
+"""Tasks that rearrange letters: copy, reverse, sort, and a repeated pattern."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ TIMES = 3
 
 
 class Letters(Task):
-    """Random letters that are put into another order.
+    """Random letters to be put into another order.
 
     Args:
-        order: what is done to them.
+        order: the function that reorders them.
     """
 
     symbols = LETTERS
     known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
-    # Few items are shorter, so that those held out would be missing in training.
+    # There are few shorter items, so training would miss those that are held out.
     shortest = 3
     longest_source = longest_target = 10
     example = "dacbh"
@@ -45,9 +45,9 @@ class Letters(Task):
 
 
 class RepeatedPattern(Letters):
-    """A few different letters, to be written three times over.
+    """A few different letters, to be written three times.
 
-    From the second time on, the decoder can look up in what it has written what came after the same letter before: the
+    From the second time on, the decoder can find the next letter after the same letter in its own output. That is the
     work of an induction head (Olsson et al. 2022, "In-context Learning and Induction Heads").
     """
 
@@ -67,4 +67,4 @@ class RepeatedPattern(Letters):
     def check(self, source: Pieces) -> None:
         super().check(source)
         if len(set(source)) < len(source):
-            raise TaskError(f"no letter comes twice in a pattern: type one such as {self.example}")
+            raise TaskError(f"a pattern must not repeat a letter: type one such as {self.example}")

@@ -1,4 +1,4 @@
-"""What a task is: items that a seed draws, and the one right answer to each."""
+"""The interface of a task: items that a seed draws, and the one right answer to each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.text.vocabulary import OWN
 
 # The tokens of an item as they are written, without the end symbol.
 Pieces = tuple[str, ...]
-# Of the first symbol of a task; the ids before it are padding, start and end.
+# The id of a task's first symbol; the ids before it are padding, unknown, start and end.
 FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
 
 
@@ -22,8 +22,8 @@ class Item:
     """A question and its answer.
 
     Attributes:
-        source: what the encoder reads.
-        target: what the decoder should write.
+        source: text that the encoder reads.
+        target: text that the decoder should write.
     """
 
     source: Pieces
@@ -34,15 +34,15 @@ class Task(ABC):
     """A family of items.
 
     Attributes:
-        name: on the command line and in files.
-        title: for people.
-        says: one sentence that tells what is to be done.
-        example: an item as one types it.
+        name: name on the command line and in files.
+        title: name on the screen.
+        says: one sentence with the instruction.
+        example: an item as a user types it.
         known: the symbols of an item, in words.
         symbols: every token that a source or a target may have.
-        longest_source, longest_target: tokens, without the end symbol.
+        longest_source, longest_target: maximum number of tokens, without the end symbol.
         held_out: number of items that no training step sees.
-        modulus: p, where the first p symbols are the numbers modulo p; 0 where there are no such numbers.
+        modulus: p, if the first p symbols are the numbers modulo p; 0 if there are no such numbers.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Task(ABC):
         """A random source."""
 
     def sources(self) -> Iterable[Pieces] | None:
-        """Every source there is, in a fixed order; None where there are too many to list."""
+        """Every possible source, in a fixed order; None if there are too many to list."""
         return None
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, source: Pieces) -> None:
-        """Refuse a source of known symbols that is no item.
+        """Reject a source of known symbols that is not an item.
 
         Raises:
             TaskError: the message says in one sentence what is wrong and what an item looks like.
@@ -81,20 +81,20 @@ class Task(ABC):
         return Item(source, self.answer(source))
 
     def split(self, text: str) -> list[str]:
-        """The tokens of a typed text; a character each, spaces left out."""
+        """The tokens of a typed text: one per character, without spaces."""
         return [character for character in text if not character.isspace()]
 
     def write(self, pieces: Pieces) -> str:
-        """Tokens as one types them."""
+        """Tokens as a user types them."""
         return "".join(pieces)
 
     def parse(self, text: str) -> Item:
-        """The item that somebody typed.
+        """The item that a user typed.
 
         Raises:
-            TaskError: it is empty, too long, or has another symbol than those of the task.
+            TaskError: it is empty, too long, or contains a symbol that the task lacks.
         """
-        # Before it is split, because a text may be long.
+        # The length is checked before the text is split, because it may be long.
         if len(text) > 100:
             raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, for example "
                             f"{self.example}; this text has {len(text)} characters")

@@ -1,4 +1,4 @@
-"""A training that goes on in slices, so that a page can show it, stop it, and let others have their turn."""
+"""A training in slices, so that a page can show it, stop it, and let other users have their turn."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from transformer.tasks.task import Item
 from transformer.training.loss import SummedLoss
 from transformer.training.steps import DivergedError, Steps
 
-# Training items that a snapshot asks for where there is no end of them.
+# Number of training items that a snapshot tests if they are unlimited.
 SEEN = 64
-# The first weights are drawn from torch's generator, which all threads share.
+# torch's generator, which draws the first weights, is shared by all threads.
 SEEDED = threading.Lock()
 
 
 def seeded_model(config: TaskConfig) -> Transformer:
-    """The model before its first step; torch's generator is left as it was."""
+    """The model before its first step; the state of torch's generator does not change."""
     with SEEDED, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return build(config.model)
@@ -37,12 +37,13 @@ def seeded_model(config: TaskConfig) -> Transformer:
 class TaskTrainer:
     """Trains a small `Transformer` on a task, with the loss, schedule and optimiser of the translation model.
 
-    What a step computes follows from the configuration and the step's number alone: slices of any size lead to the same
-    run. Nothing happens between two calls, so a training is paused by not calling `advance`. One thread at a time.
+    The configuration and the step's number alone decide what a step computes, so slices of any size lead to the same
+    run. Nothing happens between two calls, so a training is paused by not calling `advance`. Only one thread may use a
+    trainer at a time.
 
     Args:
-        config: how to train.
-        watched: the item whose attention every snapshot keeps; the longest of the held-out ones without one.
+        config: settings of the training.
+        watched: the item whose attention every snapshot keeps; by default the longest of the held-out ones.
 
     Raises:
         TaskError: the item is not one of the task.
@@ -60,7 +61,7 @@ class TaskTrainer:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again with the first weights."""
+        """Restart with the first weights."""
         self.model = seeded_model(self.config)
         loss = SummedLoss(self.model, label_smoothing=0.0)
         self.steps = Steps(loss, optimizer(self.model, self.config), self.config.training)
@@ -79,17 +80,17 @@ class TaskTrainer:
         return self.step == self.config.steps
 
     def advance(self, *, steps: int | None = None, seconds: float = math.inf) -> int:
-        """Go on until so many steps are taken, so much time has passed, or the run is finished.
+        """Train until enough steps are taken, enough time has passed, or the run is finished.
 
         Args:
-            steps: at most so many; 1 is a single step, None sets no limit.
-            seconds: no step is begun after them; one is taken in any case.
+            steps: maximum number of steps; None sets no limit.
+            seconds: no step is begun after this time; one is taken in any case.
 
         Returns:
             Number of steps taken.
 
         Raises:
-            TaskError: the loss or its gradient is no longer a finite number. The run so far stays as it is.
+            TaskError: the loss or its gradient is no longer a finite number. The run so far stays unchanged.
         """
         started, before = time.monotonic(), self.step
         last = self.config.steps if steps is None else min(self.config.steps, before + steps)
@@ -129,4 +130,4 @@ class TaskTrainer:
         self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(found)))
 
     def _diverged(self, step: int) -> TaskError:
-        return TaskError(f"the training has diverged at step {step}: begin again with a lower --learning-rate")
+        return TaskError(f"the training has diverged at step {step}: start again with a lower --learning-rate")

@@ -42,7 +42,7 @@ def test_says_in_one_sentence_what_is_wrong(task, text):
 
 
 def test_a_pattern_has_no_letter_twice():
-    with pytest.raises(TaskError, match="no letter comes twice"):
+    with pytest.raises(TaskError, match="must not repeat a letter"):
         task_named("pattern").parse("abca")
 
 
