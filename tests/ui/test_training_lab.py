@@ -204,7 +204,7 @@ def test_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):
     (tmp_path / "reverse.npz").write_bytes(b"no")
     monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
     test = opened(PAGE)
-    assert healthy(test, warned=True) and "is no recorded run" in test.warning[0].value
+    assert healthy(test, warned=True) and "is not a recorded run" in test.warning[0].value
     assert film(test)["at"] == [0], "one can train instead"
 
 

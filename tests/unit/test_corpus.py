@@ -222,7 +222,7 @@ def test_keeps_nothing_of_a_file_that_has_nothing_to_measure(small_translator, t
 def test_says_which_line_is_no_text(small_translator, tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("A dog\n\nGrün\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="line 3: this is no UTF-8 text"):
+    with pytest.raises(ValueError, match="line 3: this is not UTF-8 text"):
         measure_corpus(small_translator, path, tmp_path / "state")
 
 

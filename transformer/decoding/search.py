@@ -100,7 +100,7 @@ def logit_lens(
         The predictions, and the ranks [T] in the last layer's, which are the model's own.
     """
     ids, log_probs, taken, ranks = [], [], [], predicted
-    # Each layer runs in the same shapes as in the model, so the last layer's numbers equal the model's bit for bit.
+    # Each layer runs in the same shapes as in the model, so the last layer's numbers equal the model's, bit by bit.
     # Only one layer's distributions over the vocabulary are in memory at a time.
     for output in outputs:
         distribution = generator(norm(output)[0]).float().log_softmax(dim=-1)

@@ -1,5 +1,4 @@
-"""The mean of several sets of weights: of the last checkpoints of one training, or of models that learned on from each
-other."""
+"""Averages sets of weights: the last checkpoints of one training, or models that started from each other."""
 
 from __future__ import annotations
 
@@ -27,22 +26,22 @@ def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
 def average_models(folders: Sequence[Path], output: Path) -> None:
     """Write the model whose weights are the mean of those of several ("Model soups", Wortsman et al. 2022, section 2).
 
-    It is of use for models that began with the same weights (`train --from`), and of none for others.
+    This is useful only for models that began with the same weights (`train --from`).
 
     Args:
-        folders: of two translation models or more.
+        folders: folders of at least two translation models.
         output: model folder to write; without a card.
 
     Raises:
         CheckpointError: a folder cannot be read or written, or the models differ in shape or vocabulary.
-        ValueError: there are not two models.
+        ValueError: there are fewer than two models.
     """
     if len(folders) < 2:
-        raise ValueError("a mean is of two models or more: name another folder")
+        raise ValueError("averaging needs at least two models: name another folder")
     with writing(output):
         used = (output / CONFIG).exists()
     if used:
-        raise CheckpointError(f"{output} holds a model already: give another folder, or remove this one.")
+            raise CheckpointError(f"{output} already contains a model: give another folder, or remove this one.")
     for folder in folders:
         if is_language_model(folder):
             raise CheckpointError(f"{folder} is a language model: only translation models can be averaged.")

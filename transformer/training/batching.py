@@ -1,4 +1,4 @@
-"""Batches of few distinct shapes, in an order that the seed fixes for every epoch."""
+"""Batches of few distinct shapes, in an order that the seed decides for every epoch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.text.tokenizer import PAD, START
 from transformer.training.data import PieceData
 
-# Matrix kernels are prepared anew for each shape, so sentences are padded to one of these lengths (in tokens).
+# Matrix kernels are prepared for each new shape, so sentences are padded to one of these lengths (in tokens).
 WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 
@@ -32,7 +32,7 @@ class Batch:
 
     @property
     def pieces(self) -> int:
-        """Target tokens to predict, padding left out."""
+        """Number of target tokens to predict, without padding."""
         return int((self.predicted != PAD).sum())
 
     def to(self, device: torch.device | str) -> Batch:
@@ -41,12 +41,12 @@ class Batch:
 
 
 class Batches:
-    """All pairs of a data set, once an epoch, grouped by length and shuffled.
+    """All pairs of a data set, once per epoch, grouped by length and shuffled.
 
     Args:
         data: the pairs.
-        pieces: target tokens a batch, padding included; a batch of width w has tokens // w rows.
-        seed: with the epoch's number it fixes the order.
+        pieces: target tokens per batch, padding included; a batch of width w has tokens // w rows.
+        seed: decides the order together with the epoch's number.
     """
 
     def __init__(self, data: PieceData, *, pieces: int, seed: int) -> None:
@@ -54,7 +54,7 @@ class Batches:
             raise ValueError("there are no sentence pairs to train on")
         longest = max(data.source.lengths.max(), data.target.lengths.max())
         if longest > WIDTHS[-1]:
-            raise ValueError(f"the longest sentence has {longest} pieces; at most {WIDTHS[-1]} are possible")
+            raise ValueError(f"the longest sentence has {longest} tokens; at most {WIDTHS[-1]} are possible")
         self.data = data
         self.pieces = pieces
         self.seed = seed
@@ -67,14 +67,14 @@ class Batches:
         batches = []
         for width in np.unique(self.target_widths):
             members = rng.permutation(np.flatnonzero(self.target_widths == width))
-            # Neighbours with sources of one width: in most batches neither side has much padding.
+            # Neighbours have sources of one width: in most batches neither side has much padding.
             members = members[np.argsort(self.source_widths[members], kind="stable")]
             rows = max(1, self.pieces // int(width))
             batches += [members[start : start + rows] for start in range(0, len(members), rows)]
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def count(self, members: np.ndarray) -> int:
-        """Target tokens to predict of the pairs `members`."""
+        """Number of target tokens to predict in the pairs `members`."""
         return int(self.data.target.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:
@@ -85,7 +85,7 @@ class Batches:
         return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
 
     def __iter__(self) -> Iterator[Batch]:
-        """Every pair once, the order of epoch 0."""
+        """Yield every pair once, in the order of epoch 0."""
         return map(self.load, self.epoch(0))
 
 

@@ -1,4 +1,4 @@
-"""Everything that decides how a training run goes, as one value that is stored with the run."""
+"""The settings of a training run, as one value that is stored with the run."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 from transformer.config import CHOICES, TransformerConfig, decoder_only
 
-# Of whole numbers: what follows from a seed and a step must fit into the 64 bits that torch takes for a seed.
+# Limit of integers: numbers computed from a seed and a step must fit into the 64 bits of torch's seeds.
 MOST = 2**31 - 1
-# Ten times as many as the deepest models have: of narrow ones the Python objects take more room than the weights do.
+# Ten times the depth of the deepest models. In deeper narrow models the Python objects take more memory than weights.
 MOST_LAYERS = 1_000
-# A learning rate times the root of a matrix's size is to be a number in float32.
+# A learning rate times the root of a matrix's size must be finite in float32.
 MOST_RATE = 1e30
 
 
 def option(default: float, help: str, *, least: float | None = None, above: float | None = None,
            below: float | None = None, most: float | None = None) -> Any:
-    """A field with its default, what it says in `train --help`, and the range it must be in.
+    """A field with its default, its text in `train --help`, and its range.
 
     Args:
-        default: decides the type too.
+        default: also decides the type.
         help: one line.
-        least, most: bounds that are allowed themselves. No whole number may be above MOST.
-        above, below: bounds that are not.
+        least, most: bounds that are allowed themselves. No integer may be above MOST.
+        above, below: bounds that are not allowed themselves.
     """
     if most is None and isinstance(default, int):
         most = MOST
@@ -42,17 +42,17 @@ HOLDS = {
 
 
 def check_options(config: Any) -> None:
-    """See that every `option` of a dataclass is in its range.
+    """Check that every `option` of a dataclass is in its range.
 
     Raises:
-        ValueError: one is not, or is no number; the message names it as the command line does.
+        ValueError: a value is not in its range or not a number; the message uses the name on the command line.
     """
     for each in fields(config):
         if "bounds" not in each.metadata:
             continue
         value = getattr(config, each.name)
         name = f"--{each.name.replace('_', '-')}"
-        # Compared, because a whole number may be too large for a float.
+        # Compared instead of converted, because an integer may be too large for a float.
         if not -math.inf < value < math.inf:
             raise ValueError(f"{name} must be a number, not {value}")
         for words, bound in each.metadata["bounds"].items():
@@ -62,10 +62,10 @@ def check_options(config: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """How a model is trained. Each field says what it is in its `help`.
+    """The settings of a training. The `help` of each field describes it.
 
     Raises:
-        ValueError: a value is out of its range, or is no number; the message names the option.
+        ValueError: a value is out of its range, or is not a number; the message names the option.
     """
 
     d_model: int = option(256, "width of the residual stream", least=1)
@@ -91,9 +91,9 @@ class TrainConfig:
         "the finished model", least=1,
     )
     save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)
-    seed: int = option(1, "of the first weights, the order of the data and dropout", least=0)
+    seed: int = option(1, "seed of the first weights, the order of the data and dropout", least=0)
     positions: str = field(default="", metadata={
-        "help": "how positions are told: sinusoidal for a translator and learned for a language model, if not given",
+        "help": "encoding of positions; the default is sinusoidal for a translator and learned for a language model",
         "choices": CHOICES["positions"],
     })
 
@@ -105,7 +105,7 @@ class TrainConfig:
             raise ValueError(f"--positions must be one of {', '.join(CHOICES['positions'])}, not {self.positions!r}")
 
     def model(self, vocabulary: int) -> TransformerConfig:
-        """The configuration of a translation model, for a joint vocabulary of that many tokens."""
+        """The configuration of a translation model for a joint vocabulary of `vocabulary` tokens."""
         return TransformerConfig(
             source_vocabulary=vocabulary, target_vocabulary=vocabulary, d_model=self.d_model, heads=self.heads,
             encoder_layers=self.layers, decoder_layers=self.layers, d_ff=self.d_ff, dropout=self.dropout,
@@ -113,7 +113,7 @@ class TrainConfig:
         )
 
     def language_model(self, vocabulary: int, context: int) -> TransformerConfig:
-        """The configuration of a language model for a vocabulary and contexts of that many tokens."""
+        """The configuration of a language model for a vocabulary of `vocabulary` tokens and contexts of `context`."""
         return decoder_only(
             vocabulary, d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=self.d_ff,
             dropout=self.dropout, max_positions=context, **self._positions,

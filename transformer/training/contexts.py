@@ -1,4 +1,4 @@
-"""What a language model reads: texts, one after another in contexts of one width."""
+"""The training data of a language model: texts, one after another in contexts of one width."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.batching import Batch
 from transformer.training.data import Pair, check_size
 
-# Its name in a file, by which the file is known from one of sentence pairs.
+# The name of the data in a file; it distinguishes the file from one of sentence pairs.
 CONTEXTS = "contexts"
-# Tokens of a pattern, from and to.
+# Range of the number of tokens of a pattern.
 PATTERN = (4, 48)
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """Texts as tokens, whole ones, as many as find room in a context.
+    """Texts as tokens; each context contains as many whole texts as fit.
 
     Attributes:
         pieces: uint16 [N, W]; an end symbol after each text, padding after the last.
@@ -41,7 +41,7 @@ class Contexts:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each context, padding left out, [N]."""
+        """Number of tokens of each context, without padding, [N]."""
         return (self.pieces != PAD).sum(axis=1)
 
     @classmethod
@@ -49,17 +49,17 @@ class Contexts:
         cls, texts: Sequence[str], tokenizer: Tokenizer, *, width: int, rng: np.random.Generator,
         repeated: float = 0.0, patterns: float = 0.0,
     ) -> Contexts:
-        """Split texts into tokens and lay them out, in random order.
+        """Split texts into tokens and distribute them over contexts, in random order.
 
         Args:
-            texts: one that has more than `width` tokens is left out.
-            tokenizer: splits them.
-            width: tokens of a context.
-            rng: where the choices come from.
-            repeated: after a text, one that the context holds already comes again with this probability, as long as
-                there is room: a text which only the look back can tell, so that the model learns to look.
-            patterns: add so many contexts, relative to their number, that hold no text, but a few tokens, drawn from
-                all texts, again and again: nothing but the look back can tell any of them.
+            texts: the texts; one with more than `width` tokens is left out.
+            tokenizer: splits the texts.
+            width: number of tokens of a context.
+            rng: source of the random choices.
+            repeated: probability that an earlier text of the context is repeated after a text, as long as there is
+                room. Only looking back can predict a repeated text, so the model learns to look back.
+            patterns: relative number of additional contexts that contain no text. They repeat a few tokens, drawn from
+                all texts, again and again: only looking back can predict them.
         """
         check_size(tokenizer)
         encoded = [tokenizer.encode_ids(text) for text in texts]
@@ -85,38 +85,38 @@ class Contexts:
             joined = [piece for part in parts for piece in part]
             row[: len(joined)] = joined
         if not contexts[0]:
-            # Nothing fits into the only one.
+            # No text fits into the only context.
             return cls(pieces[:0], left_out)
         drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(pieces)))]
         return cls(np.concatenate([pieces, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a file, with the fingerprint of the vocabulary that the tokens are of."""
+        """Write a file, with the fingerprint of the vocabulary of the tokens."""
         write_sealed(path, {CONTEXTS: torch.from_numpy(self.pieces)}, {"vocabulary": fingerprint})
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Contexts:
-        """What `save` wrote."""
+        """The contexts in the arrays of a file of `save`."""
         return cls(arrays[CONTEXTS])
 
 
 def _pattern(encoded: Sequence[Sequence[int]], width: int, rng: np.random.Generator) -> np.ndarray:
-    """Tokens of random texts in a row that fills the context, over and over; no end symbol among them."""
+    """Tokens of random texts, repeated until they fill the context, without end symbols."""
     run = []
     for _ in range(rng.integers(*PATTERN, endpoint=True)):
         text = encoded[int(rng.integers(len(encoded)))]
-        # The last is the end symbol.
+        # The last token is the end symbol.
         run.append(text[int(rng.integers(len(text) - 1))])
     return np.resize(run, width)
 
 
 class ContextBatches:
-    """All contexts, once an epoch, shuffled; what `transformer.training.batching.Batches` is for pairs.
+    """All contexts, once per epoch, shuffled; the counterpart of `transformer.training.batching.Batches`.
 
     Args:
         data: the contexts.
-        pieces: of a batch, padding included.
-        seed: with the epoch's number it fixes the order.
+        pieces: number of tokens of a batch, padding included.
+        seed: decides the order together with the epoch's number.
     """
 
     def __init__(self, data: Contexts, *, pieces: int, seed: int) -> None:
@@ -132,7 +132,7 @@ class ContextBatches:
         return [order[start : start + self.rows] for start in range(0, len(order), self.rows)]
 
     def count(self, members: np.ndarray) -> int:
-        """Tokens to predict of the contexts `members`."""
+        """Number of tokens to predict in the contexts `members`."""
         return int(self.data.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:
@@ -142,7 +142,7 @@ class ContextBatches:
         return Batch(None, torch.from_numpy(read), torch.from_numpy(predicted))
 
     def __iter__(self) -> Iterator[Batch]:
-        """Every context once, the order of epoch 0."""
+        """Yield every context once, in the order of epoch 0."""
         return map(self.load, self.epoch(0))
 
 

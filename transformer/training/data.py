@@ -1,4 +1,4 @@
-"""Sentence pairs: read from tab-separated files, augmented, split into tokens, stored in one flat file."""
+"""Sentence pairs: read from tab-separated files, augmented, split into tokens, and stored in one flat file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.text.tokenizer import PAD, Tokenizer, normalise
 
 Pair = tuple[str, str]
 
-# Of a vocabulary.
+# Maximum number of tokens of a vocabulary.
 MOST_PIECES = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
@@ -42,7 +42,7 @@ def read_rows(path: Path) -> list[Pair]:
     Further columns are ignored; a side may be empty.
 
     Raises:
-        ValueError: a row has no tab or is no UTF-8, no pair has a text on both sides, or the file is damaged; the
+        ValueError: a row has no tab or is not UTF-8, no pair has a text on both sides, or the file is damaged; the
             message names file and line.
     """
     pairs = []
@@ -56,10 +56,10 @@ def read_rows(path: Path) -> list[Pair]:
 
 
 def read_sentences(path: Path, column: int) -> list[str]:
-    """The sentences of one column, from 1, of such a file; it may have no other. A warning counts the empty ones.
+    """The sentences of one column, from 1, of such a file, which needs no other. A warning counts the empty ones.
 
     Raises:
-        ValueError: a row has no such column or is no UTF-8, there is no sentence, or the file is damaged; the message
+        ValueError: a row has no such column or is not UTF-8, there is no sentence, or the file is damaged; the message
             names file and line.
     """
     sentences = []
@@ -81,8 +81,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The number of each line of a UTF-8 file, from 1, and the line; gzip-compressed if its name ends in .gz.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: a line is no UTF-8, or the file cannot be read; the message names file and line.
+        FileNotFoundError: the file does not exist.
+        ValueError: a line is not UTF-8, or the file cannot be read; the message names file and line.
     """
     open_file = gzip.open if path.suffix == ".gz" else open
     try:
@@ -91,7 +91,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
                 try:
                     yield number, line.decode("utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:
-                    raise ValueError(f"{path}, line {number}: this is no UTF-8 text ({error})") from None
+                    raise ValueError(f"{path}, line {number}: this is not UTF-8 text ({error})") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is damaged ({error}): fetch it again") from error
     except FileNotFoundError:
@@ -106,18 +106,18 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def typed_carelessly(pair: Pair) -> Pair:
-    """The pair as hurried people type it: the source in lower case, without its final punctuation."""
+    """The pair as users type it in a hurry: the source in lower case, without its final punctuation."""
     source, target = pair
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
 
 
 def _bare(text: str) -> str:
-    """The text in lower case, punctuation and spaces aside."""
+    """The text in lower case, without punctuation and spaces."""
     return "".join(character for character in text.lower() if character.isalnum())
 
 
 def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
-    """The held-out sentences, sources then targets, that are among the training ones of their language.
+    """The held-out sentences, sources then targets, that also occur in the training data of their language.
 
     Case, punctuation and spaces do not count.
     """
@@ -129,7 +129,7 @@ def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
 
 
 def without(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
-    """The pairs of which neither side is a held-out sentence, compared as in `overlap`."""
+    """The pairs without a held-out sentence on either side, compared as in `overlap`."""
     sources, targets = ({_bare(pair[side]) for pair in held_out} for side in range(2))
     return [pair for pair in pairs if _bare(pair[0]) not in sources and _bare(pair[1]) not in targets]
 
@@ -156,13 +156,13 @@ def augment(
 
 
 def check_size(tokenizer: Tokenizer) -> None:
-    """Refuse a vocabulary whose tokens do not fit into the uint16 that they are kept as.
+    """Reject a vocabulary whose ids do not fit into uint16, in which they are stored.
 
     Raises:
-        ValueError: it is too large.
+        ValueError: the vocabulary is too large.
     """
     if tokenizer.size > MOST_PIECES:
-        raise ValueError(f"vocabularies of up to {MOST_PIECES:,} pieces can be kept, this one has {tokenizer.size}")
+        raise ValueError(f"a vocabulary may have up to {MOST_PIECES:,} tokens, this one has {tokenizer.size}")
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Side:
         return self.pieces[self.starts[index] : self.starts[index + 1]]
 
     def padded(self, members: np.ndarray, width: int) -> np.ndarray:
-        """The sentences `members` [M], filled up with padding: int64 [M, width], none of them longer than that."""
+        """The sentences `members` [M], padded to `width`, which none exceeds: int64 [M, width]."""
         columns = np.arange(width)
         positions = np.minimum(self.starts[members][:, None] + columns, len(self.pieces) - 1)
         inside = columns < self.lengths[members][:, None]
@@ -203,7 +203,7 @@ class Side:
 
 @dataclass(frozen=True)
 class PieceData:
-    """Sentence pairs as tokens, equally many on both sides."""
+    """Sentence pairs as tokens, with the same number of sentences on both sides."""
 
     source: Side
     target: Side
@@ -220,9 +220,9 @@ class PieceData:
 
         Args:
             pairs: texts.
-            tokenizer: splits them.
-            max_pieces: a pair of which a side has more is left out.
-            sampled: so many times every pair comes once more, each time split at random.
+            tokenizer: splits the texts.
+            max_pieces: a pair with a longer side is left out.
+            sampled: number of additional copies of every pair, each split at random.
         """
         check_size(tokenizer)
         encoded: list[tuple[list[int], list[int]]] = []
@@ -235,7 +235,7 @@ class PieceData:
         return cls(Side.of([source for source, _ in short]), Side.of([target for _, target in short]))
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a file, with the fingerprint of the vocabulary that the tokens are of."""
+        """Write a file, with the fingerprint of the vocabulary of the tokens."""
         arrays = {
             "source": self.source.pieces, "source_starts": self.source.starts, "target": self.target.pieces,
             "target_starts": self.target.starts,
@@ -245,5 +245,5 @@ class PieceData:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PieceData:
-        """What `save` wrote."""
+        """The pairs in the arrays of a file of `save`."""
         return cls(*(Side(arrays[name], arrays[f"{name}_starts"]) for name in ("source", "target")))

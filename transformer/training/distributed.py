@@ -1,4 +1,4 @@
-"""One training process, or several that torchrun started."""
+"""A training process: the only one, or one of several that torchrun started."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Process:
-    """Which of `count` processes this one is, and the device it trains on."""
+    """The rank of this process among `count` processes, and the device it trains on."""
 
     rank: int
     count: int
     device: torch.device
 
     def sum(self, number: float) -> float:
-        """The sum of what each process gives."""
+        """The sum of the numbers of all processes."""
         if self.count == 1:
             return number
         total = torch.tensor(number, device=self.device)
@@ -36,10 +36,10 @@ class Process:
         return total.item()
 
     def of_first(self, data: bytes) -> bytes:
-        """What the first process gives, in each of several; what others give counts for nothing."""
+        """Broadcast the data of the first process to all; the data of the others is ignored."""
         size = torch.tensor(len(data), device=self.device)
         distributed.broadcast(size, 0)
-        # A copy that can be written to, as torch wants it.
+        # torch needs a writable copy.
         content = torch.frombuffer(bytearray(data), dtype=torch.uint8) if self.rank == 0 else torch.empty(
             int(size), dtype=torch.uint8
         )
@@ -48,11 +48,11 @@ class Process:
         return content.cpu().numpy().tobytes()
 
     def in_first(self, work: Callable[[], Result]) -> Result | None:
-        """What the first process gets from work that it alone does; None in the others.
+        """Do work in the first process only and return its result; None in the others.
 
         Raises:
-            ValueError, OSError: those of `work` in the first one; in each of the others a ValueError with the same
-                message, for there is nothing to wait for.
+            ValueError, OSError: the error of `work` in the first process. Each of the others raises a ValueError with
+                the same message, because they would wait in vain.
         """
         result, error = None, None
         if self.rank == 0:
@@ -74,7 +74,7 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     """Join the processes that torchrun started, or be the only one.
 
     Args:
-        device: "cpu", "cuda" or "mps"; None takes CUDA if it is there, else the CPU.
+        device: "cpu", "cuda" or "mps"; None takes CUDA if available, otherwise the CPU.
 
     Raises:
         DeviceError: this machine has no such device.
@@ -87,14 +87,14 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     if name == "cuda":
         name = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(name)
-    # DistributedDataParallel imports it, and what is imported while there is a group keeps that group for good.
+    # DistributedDataParallel imports it. A module that is imported while there is a group keeps that group forever.
     importlib.import_module("torch._dynamo")
     distributed.init_process_group("nccl" if name.startswith("cuda") else "gloo")
     try:
         yield Process(distributed.get_rank(), count, torch.device(name))
     finally:
-        # The threads of a group end with the last reference to it: a DistributedDataParallel has one, and is part of
-        # cycles. A thread that outlives the interpreter can abort the process when all its work is done.
+        # The threads of a group end with the last reference to it. A DistributedDataParallel has one and is part of
+        # cycles. A thread that outlives the interpreter can abort the process after all its work is done.
         gc.collect()
         distributed.destroy_process_group()
 

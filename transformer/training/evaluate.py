@@ -1,4 +1,4 @@
-"""BLEU and chrF of a model on held-out pairs."""
+"""Computes BLEU and chrF of a model on held-out pairs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.training.data import Pair, read_rows, typed_carelessly
 from transformer.values.interventions import AS_TRAINED, Interventions
 
-# Sentences side by side: a GPU is idle with few, a CPU gains nothing by more.
+# Number of sentences translated together: a GPU is idle with few, a CPU gains nothing from more.
 BATCH = {"cuda": 512, "mps": 64, "cpu": 64}
-# Words of the source, from and to.
+# Ranges of the number of words of the source.
 LENGTHS = ((1, 5), (6, 12), (13, 20), (21, 40))
 BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
@@ -34,13 +34,13 @@ BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 class Scores:
     """Corpus scores, 0 to 100, each with the signature that says how it was computed.
 
-    They are of every pair of the file, so that they can be compared with those of other programs: an empty source has
-    an empty translation, and an empty target is compared with as it stands.
+    They include every pair of the file, so that they can be compared with those of other programs. An empty source has
+    an empty translation, and an empty target is compared unchanged.
 
     Attributes:
-        sentences: how many pairs; of them `empty_sources` and `empty_targets` have nothing on that side.
+        sentences: number of pairs; `empty_sources` and `empty_targets` count those with an empty side.
         length_ratio: characters of all translations over characters of all references.
-        by_length: the same for the sources of each of LENGTHS that there are, by name ("6-12").
+        by_length: the scores for the sources of each of LENGTHS that occurs, by name ("6-12").
     """
 
     sentences: int
@@ -67,7 +67,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores of the sentences of some length, as in `Scores`."""
+    """Scores of the sentences in a range of lengths, as in `Scores`."""
 
     sentences: int
     bleu: float
@@ -78,14 +78,14 @@ class LengthScores:
 def evaluate(
     folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False
 ) -> Scores:
-    """Translate the sources of a file of pairs and compare with its targets.
+    """Translate the sources of a file of pairs and compare the translations with its targets.
 
     Args:
         folder: model folder.
         data: tab-separated file.
-        device: None takes the best there is.
+        device: None takes the fastest available.
         beam: size of the beam; 1 decodes greedily.
-        careless: put the sources into lower case first, without final punctuation.
+        careless: first put the sources into lower case, without final punctuation.
 
     Raises:
         ValueError: the beam's size is out of range, this machine has no such device, or the file cannot be read.
@@ -101,7 +101,7 @@ def evaluate(
 
 
 def score(translations: Sequence[str], pairs: Sequence[Pair]) -> Scores:
-    """BLEU (Papineni et al. 2002) and chrF (Popović 2015), by sacrebleu (Post 2018), against the pairs' targets."""
+    """BLEU (Papineni et al. 2002) and chrF (Popović 2015) against the pairs' targets, by sacrebleu (Post 2018)."""
     by_length = {}
     for least, most in LENGTHS:
         members = [index for index, (source, _) in enumerate(pairs) if least <= len(source.split()) <= most]
@@ -138,7 +138,7 @@ def translate_all(
 ) -> list[str]:
     """Translate many sentences, those of similar length together; greedily if the beam's size is 1.
 
-    `interventions` hold for every sentence. The translation of an empty sentence is empty.
+    `interventions` apply to every sentence. The translation of an empty sentence is empty.
     """
     located = [tokenizer.encode_source(sentence) for sentence in sentences]
     pieces = [[piece.id for piece in each] for each in located]
@@ -158,7 +158,7 @@ def translate_all(
 def _translate_batch(
     model: Transformer, tokenizer: Vocabulary, source: Tensor, beam: int, interventions: Interventions
 ) -> list[Sequence[int]]:
-    """Ids of the translations' tokens, special ones among them, for padded sources [B, S]."""
+    """Ids of the translations' tokens, including special ones, for padded sources [B, S]."""
     real = source != model.symbols.pad
     edits = edits_of([interventions] * len(source), model.config, device=source.device)
     cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)

@@ -1,4 +1,4 @@
-"""What training minimises."""
+"""The loss that training minimises."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
 
-# Positions to predict are counted in these portions, so that the product with the vocabulary has few shapes.
+# Positions to predict are padded to multiples of this number, so that the product with the vocabulary has few shapes.
 PORTION = 256
 
 
 class SummedLoss(nn.Module):
     """Cross-entropy of the predicted tokens with label smoothing (section 5.4), summed over the tokens.
 
-    A sum, so that batches of unequal size and processes can be added up before the one division.
+    A sum can be added up over batches of unequal size and over processes before the one division.
     """
 
     def __init__(self, model: Transformer, *, label_smoothing: float) -> None:
@@ -28,7 +28,7 @@ class SummedLoss(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Summed loss, a scalar, in nats."""
         if batch.source is None:
-            # Contexts are full of tokens: there is hardly any padding to leave out.
+            # Contexts are full of tokens, so there is hardly any padding to skip.
             hidden, labels = self.model.decode(batch.target, None).flatten(0, 1), batch.predicted.flatten()
         else:
             source_mask = batch.source != PAD
@@ -42,16 +42,16 @@ class SummedLoss(nn.Module):
 
 
 def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
-    """Where in the flattened batch there is a token to predict, filled up with padding to whole portions.
+    """The positions of the flattened batch that have a token to predict, padded to multiples of PORTION.
 
     Args:
         predicted: token ids [B, T].
 
     Returns:
-        Positions [N] and the ids there [N]; N is a multiple of PORTION, or B * T where that is less.
+        Positions [N] and the ids there [N]; N is a multiple of PORTION, or B * T if that is less.
     """
     flat = predicted.flatten()
-    # A stable sort puts the real tokens first; what follows them is padding.
+    # A stable sort puts the real tokens first, followed by padding.
     order = torch.argsort((flat == PAD).to(torch.uint8), stable=True)
     real = int((flat != PAD).sum())
     positions = order[: -(-real // PORTION) * PORTION]

@@ -1,4 +1,4 @@
-"""The optimiser: clipping, the learning rate of the step, and the torch optimisers that share the parameters."""
+"""The optimiser: it clips, sets the step's learning rate, and combines the torch optimisers of the parameters."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.training.config import TrainConfig
 
 
 class Optimizer:
-    """One optimiser made of several, which share the parameters and the learning rate.
+    """One optimiser that combines several, which share the parameters and the learning rate.
 
     Args:
-        model: whose parameters it changes.
-        config: how to train.
-        parts: what it is made of; None for `muon_and_adamw`.
+        model: the model whose parameters it changes.
+        config: settings of the training.
+        parts: the combined optimisers; None for `muon_and_adamw`.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Optimizer:
         self.parts = muon_and_adamw(model, config) if parts is None else parts
 
     def step(self, factor: float) -> float:
-        """Clip, take a step at `factor` times the peak learning rate, and forget the gradients.
+        """Clip, take a step at `factor` times the peak learning rate, and clear the gradients.
 
         Returns:
             The norm of the gradient before clipping. If it is not finite, no step is taken.
@@ -45,7 +45,7 @@ class Optimizer:
         return norm
 
     def state(self) -> dict[str, Tensor]:
-        """Everything it remembers, as named tensors."""
+        """The whole state, as named tensors."""
         return {
             f"{part}.{position}.{key}": value
             for part, optimizer in enumerate(self.parts)
@@ -54,7 +54,7 @@ class Optimizer:
         }
 
     def load_state(self, tensors: dict[str, Tensor]) -> None:
-        """Continue from what `state` gave."""
+        """Continue from a result of `state`."""
         for name, tensor in tensors.items():
             part, position, key = name.split(".")
             optimizer = self.parts[int(part)]
@@ -66,9 +66,9 @@ def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim
     """Muon for the matrices inside the layers, and AdamW for everything else.
 
     Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") takes matrices that map
-    activations to activations; embeddings, learned positions, norms and biases are not of that kind. Its updates are
-    scaled to the size of AdamW's (Liu et al. 2025, "Muon is Scalable for LLM Training", section 2.2), so that one
-    learning rate serves both.
+    activations to activations. Embeddings, learned positions, norms and biases are not of that kind. Muon's updates are
+    scaled to the size of AdamW's, so that one learning rate serves both (Liu et al. 2025, "Muon is Scalable for LLM
+    Training", section 2.2).
     """
     embeddings = {
         id(p) for module in model.modules() if isinstance(module, nn.Embedding | PositionalEncoding)

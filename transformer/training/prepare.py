@@ -15,8 +15,8 @@ from transformer.training.contexts import Contexts, texts_of
 from transformer.training.data import MOST_PIECES, Pair, PieceData, augment, read_pairs, without
 from transformer.training.run_folder import DataName, RunFolder
 
-# Copies of a pair, and tokens of a context: no corpus of these sentences needs more, and a slip of a finger would fill
-# the memory.
+# Limit of the copies of a pair, and of the tokens of a context. These corpora need no more, and a typing error would
+# fill the memory.
 MOST_SAMPLED = 1_000
 MOST_CONTEXT = 65_536
 
@@ -40,22 +40,23 @@ def prepare(
     """Write tokenizer.model, train.safetensors and validation.safetensors into the run folder.
 
     Args:
-        run: the folder, made if it is not there.
+        run: the folder, created if necessary.
         data: tab-separated files of source and target sentences.
-        validation: another one, for the loss that is watched during training.
-        held_out: files of pairs that the model is to be scored on: what they share with the data is left out of it.
+        validation: another such file, for the loss that is watched during training.
+        held_out: files of pairs that the model is scored on: sentences that also occur in them are removed from the
+            data.
         vocabulary: number of tokens, one vocabulary for both languages.
         careless: share of pairs that get a copy in lower case without final punctuation.
         joined: number of pairs to make out of two or three others, relative to all.
-        sampled: how often every pair comes once more, split into tokens at random. Sentencepiece takes no seed for
-            that: prepared again, these splits are others.
-        seed: of the other choices.
-        start: model folder whose vocabulary is taken, for a run that is to start with its weights.
+        sampled: number of additional copies of every pair, split into tokens at random. Sentencepiece takes no seed, so
+            these splits differ when the data is prepared again.
+        seed: seed of the other choices.
+        start: model folder whose vocabulary is taken, for a run that starts with its weights.
         turned: train the other direction: the second side of every pair is the source.
 
     Raises:
-        ValueError: a file cannot be read (see `read_pairs`), an option is out of range, no vocabulary can be made of
-            so little text, or no pair is short enough to be learned.
+        ValueError: a file cannot be read (see `read_pairs`), an option is out of range, there is too little text for a
+            vocabulary, or no pair is short enough to be learned.
         OSError: a file cannot be written.
     """
     if not 0 <= sampled <= MOST_SAMPLED:
@@ -78,11 +79,11 @@ def prepare(
         pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1], sampled=copies)
         if not len(pieces):
             raise ValueError(
-                f"no pair of the {name} data has at most {WIDTHS[-1]} pieces on each side: give one sentence a line"
+                f"no pair of the {name} data has at most {WIDTHS[-1]} tokens on each side: write one sentence per line"
             )
         folder.save_data(name, pieces, tokenizer)
         log.info(
-            "%s: %d pairs of at most %d pieces, %d source and %d target pieces; %d longer pairs left out", name,
+            "%s: %d pairs of at most %d tokens, %d source and %d target tokens; %d longer pairs left out", name,
             len(pieces), WIDTHS[-1], len(pieces.source.pieces), len(pieces.target.pieces),
             len(chosen) * (1 + copies) - len(pieces),
         )
@@ -101,17 +102,17 @@ def prepare_language_model(
     seed: int = 1,
     start: Path | None = None,
 ) -> None:
-    """The same for a language model of the source texts, each of which counts once.
+    """Prepare a run of a language model of the source texts, each of which counts once.
 
     Args:
-        run, data, validation, held_out, seed, start: as of `prepare`.
+        run, data, validation, held_out, seed, start: as in `prepare`.
         vocabulary: number of tokens.
-        context: tokens that the model reads at once, so also the positions that it learns.
-        repeated, patterns: what makes it learn to look back (see `Contexts.of`); not in the validation data.
+        context: number of tokens that the model reads at once, and so of the positions that it learns.
+        repeated, patterns: additions that teach it to look back (see `Contexts.of`); not in the validation data.
 
     Raises:
-        ValueError: as `prepare` does, or no text finds room in a context.
-        OSError: as `prepare` does.
+        ValueError: as in `prepare`, or no text fits into a context.
+        OSError: as in `prepare`.
     """
     if not 1 <= context <= MOST_CONTEXT:
         raise ValueError(f"--context must be at least 1 and at most {MOST_CONTEXT:,}, not {context}")
@@ -135,21 +136,21 @@ def prepare_language_model(
             raise ValueError(f"no text of the {name} data fits into --context {context}: give a larger one")
         folder.save_data(name, contexts, tokenizer)
         log.info(
-            "%s: %d texts, %d contexts of %d pieces, %d pieces; %d longer texts left out", name,
+            "%s: %d texts, %d contexts of %d tokens, %d tokens; %d longer texts left out", name,
             len(chosen) - contexts.left_out, len(contexts), context, contexts.lengths.sum(), contexts.left_out,
         )
 
 
 def _check_vocabulary(size: int) -> None:
-    """Refuse a size that no vocabulary can have, before sentencepiece says so in its own words."""
+    """Reject an impossible size, with a clearer message than sentencepiece's."""
     if not 1 <= size <= MOST_PIECES:
         raise ValueError(f"--vocabulary must be at least 1 and at most {MOST_PIECES:,}, not {size}")
 
 
 def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> tuple[list[Pair], list[Pair]]:
-    """The pairs to train on, without what they share with others, and those of the validation.
+    """The pairs to train on, without those that are held out, and the validation pairs.
 
-    Each file once, because a pipe gives what it has once.
+    Each file is read only once, because it may be a pipe.
 
     Raises:
         ValueError: nothing is left.
@@ -159,5 +160,5 @@ def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> t
     pairs = without(pairs, [*watched, *(pair for path in held_out for pair in read_pairs(path))])
     log.info("%d pairs, %d left out because they are held out", len(pairs), given - len(pairs))
     if not pairs:
-        raise ValueError("every pair of the data is held out too: give other files to --data")
+        raise ValueError("every pair of the data is also held out: give other files to --data")
     return pairs, watched

@@ -1,4 +1,4 @@
-"""The folder of a training run: its data, what it continues from, and its last weights."""
+"""The folder of a training run: its data, its saved state, and its last weights."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from transformer.training.data import PieceData
 
 STATE = "state.safetensors"
 MODEL = "model"
-# What a state says of its run.
+# The metadata of a state.
 PROGRESS = ("step", "seconds", "config", "fingerprints")
-# Its name has the step, in as many digits as it needs, but seven at least.
+# A file's name contains the step, with at least seven digits.
 WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 DataName = Literal["train", "validation"]
 
 
 @dataclass(frozen=True)
 class State:
-    """What a run continues from.
+    """The state from which a run continues.
 
     Attributes:
-        tensors: weights and what the optimiser remembers, by name.
+        tensors: weights and the optimiser's state, by name.
         progress: PROGRESS by name: step, seconds, configuration, and `RunFolder.fingerprints`.
     """
 
@@ -43,8 +43,8 @@ class State:
 class RunFolder:
     """The files of one run.
 
-    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors; `train` adds state.safetensors, the
-    last few weights-STEP.safetensors, and model/, the model so far with its learning curve.
+    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors. `train` adds state.safetensors and
+    the last few weights-STEP.safetensors. It also writes model/, the current model with its learning curve.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class RunFolder:
 
     @property
     def model(self) -> Path:
-        """The folder of the model that the run leaves."""
+        """The folder of the run's model."""
         return self.path / MODEL
 
     @property
@@ -76,7 +76,7 @@ class RunFolder:
             raise ValueError(f"{error}: call `prepare --run {self.path}` again, or put a copy back") from error
 
     def save_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Begin the folder with its vocabulary.
+        """Create the folder with its vocabulary.
 
         Raises:
             OSError: it cannot be written.
@@ -87,8 +87,9 @@ class RunFolder:
             file.write_bytes(tokenizer.serialized)
 
     def data(self, name: DataName, tokenizer: Tokenizer) -> PieceData | Contexts:
-        """What to train or to validate on, in the tokens of the run's vocabulary: pairs for a translation model, or
-        contexts for a language model.
+        """The training or validation data, in tokens of the run's vocabulary.
+
+        The data is pairs for a translation model, or contexts for a language model.
 
         Raises:
             ValueError: the file is missing or damaged, or was prepared with another vocabulary.
@@ -107,30 +108,30 @@ class RunFolder:
         data.save(self._data_path(name), tokenizer.fingerprint)
 
     def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
-        """What changes with the vocabulary or the data, of each of their files by its name.
+        """Fingerprints of the vocabulary and data files, by file name.
 
         Args:
-            tokenizer: the run's; its data has been read, and was whole.
+            tokenizer: the run's tokenizer; its data has already been read and was complete.
         """
         paths = [self._data_path(name) for name in get_args(DataName)]
         return {VOCABULARY: tokenizer.fingerprint, **{path.name: seal_of(path) for path in paths}}
 
     def state(self) -> State | None:
-        """What the run continues from; None at its beginning.
+        """The saved state of the run; None at its beginning.
 
         Raises:
             ValueError: the file is damaged.
         """
         try:
             found = read_sealed(
-                self.path / STATE, PROGRESS, f"delete it to begin again, or put a copy of {self.path} back"
+                self.path / STATE, PROGRESS, f"delete it to start again, or put a copy of {self.path} back"
             )
         except FileNotFoundError:
             return None
         return State({_current(name): tensor for name, tensor in found.tensors.items()}, found.notes)
 
     def save_state(self, state: State) -> None:
-        """Replace what the run continues from.
+        """Replace the saved state.
 
         Raises:
             OSError: it cannot be written; the old one stays.
@@ -138,7 +139,7 @@ class RunFolder:
         write_sealed(self.path / STATE, state.tensors, state.progress)
 
     def save_weights(self, step: int, weights: Mapping[str, Tensor], *, keep: int) -> None:
-        """Add the weights of a step; of all that there are only the last `keep` stay.
+        """Add the weights of a step, and keep only the last `keep`.
 
         Raises:
             OSError: they cannot be written.
@@ -148,7 +149,7 @@ class RunFolder:
             self._weights_path(old).unlink()
 
     def last_weights(self) -> list[dict[str, Tensor]]:
-        """The weights that were kept, the oldest first.
+        """The weights that were kept, oldest first.
 
         Raises:
             ValueError: a file is damaged, or holds the weights of another step than its name says.
@@ -156,15 +157,15 @@ class RunFolder:
         return [self._read_weights(step) for step in self._weights_steps()]
 
     def check_weights(self, step: int, weights: Mapping[str, Tensor]) -> None:
-        """See that the weights that a run continues with can be averaged, before it takes hours to take more steps.
+        """Check that the kept weights can be averaged, before the run takes hours for more steps.
 
         Args:
-            step: that the run continues from: what an interrupted run saved after it is dropped, for the run takes
-                those steps again.
-            weights: of that step, empty at the beginning. If their own file is missing, they are written again.
+            step: the step that the run continues from. Weights of later steps, which an interrupted run saved, are
+                deleted, because the run takes those steps again.
+            weights: weights of that step, empty at the beginning. If their own file is missing, it is written again.
 
         Raises:
-            ValueError: a file is damaged; one at a time is read.
+            ValueError: a file is damaged; the files are read one at a time.
         """
         for kept in self._weights_steps():
             if kept > step:
@@ -181,7 +182,7 @@ class RunFolder:
         return self.path / f"weights-{step:07d}.safetensors"
 
     def _weights_steps(self) -> list[int]:
-        """Of the files that `save_weights` wrote: what else somebody keeps in the folder is left alone."""
+        """The steps of the files that `save_weights` wrote; other files of the user are ignored."""
         return sorted(int(found[1]) for path in self.path.iterdir() if (found := WEIGHTS.fullmatch(path.name)))
 
     def _read_weights(self, step: int) -> dict[str, Tensor]:
@@ -189,12 +190,12 @@ class RunFolder:
         advice = "delete it, and the model is averaged without it"
         found = read_sealed(path, {"step"}, advice)
         if found.notes != {"step": step}:
-            raise ValueError(f"the file {path} holds other weights than those of step {step}: {advice}")
+            raise ValueError(f"the file {path} does not contain the weights of step {step}: {advice}")
         return {current_name(name): tensor for name, tensor in found.tensors.items()}
 
 
 def _current(name: str) -> str:
-    """What a tensor of a state is called today, "weights.NAME" or "optimizer.NAME"."""
+    """The current name of a tensor of a state, "weights.NAME" or "optimizer.NAME"."""
     part, _, rest = name.partition(".")
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 
@@ -203,10 +204,10 @@ def read_data(path: Path, advice: str) -> tuple[PieceData | Contexts, str]:
     """Prepared data, and the fingerprint of its vocabulary.
 
     Args:
-        advice: as of `read_sealed`, whose errors are raised.
+        advice: argument of `read_sealed`, whose errors are raised.
     """
     found = read_sealed(path, {"vocabulary"}, advice)
-    # Copied: what is mapped would be read from the file once more at every epoch, without a look at the seal.
+    # Copied, because mapped data would be read from the file again at every epoch, without checking the seal.
     arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
     kind = Contexts if CONTEXTS in arrays else PieceData
     return kind.of_arrays(arrays), found.notes["vocabulary"]

@@ -11,7 +11,7 @@ from transformer.text.normalisation import normalise
 from transformer.training.data import read_lines
 from transformer.training.evaluate import translate_all
 
-# Between the spellings of which one must survive.
+# The separator of the spellings of which one must survive.
 OR = " / "
 
 
@@ -20,10 +20,10 @@ class Sample:
     """A sentence and its translation.
 
     Attributes:
-        source: as it was given.
-        translation: the model's.
+        source: the given sentence.
+        translation: the model's translation.
         expected: spellings of a name, a number or a time of which one must be in the translation; empty if nothing is
-            asked.
+            expected.
     """
 
     source: str
@@ -42,19 +42,19 @@ class Sample:
         return f"{line} ✓ {self._found()}" if self.survives else f"{line} ✗ {OR.join(self.expected)}"
 
     def _found(self) -> str:
-        """The expected spelling that is in the translation; empty if none is."""
+        """The expected spelling that is in the translation; empty if there is none."""
         return next((spelling for spelling in self.expected if spelling in self.translation), "")
 
 
 def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """Sentences, one a line; behind a tab what must survive in the translation, or several spellings of it.
+    """Read sentences, one per line; after a tab, the text that must survive in the translation, in several spellings.
 
     Raises:
         ValueError: there is no sentence, or the file cannot be read (see `read_lines`).
     """
     rows = [line.split("\t") for _, line in read_lines(path) if line.strip()]
     if not rows:
-        raise ValueError(f"{path} has no sentence: write one a line")
+        raise ValueError(f"{path} has no sentence: write one per line")
     return [(normalise(row[0]), tuple(row[1].split(OR)) if len(row) > 1 else ()) for row in rows]
 
 
@@ -63,8 +63,8 @@ def translate_samples(folder: Path, sentences: Path, *, device: str | None = Non
 
     Args:
         folder: model folder.
-        sentences: see `read_samples`.
-        device: None takes the best there is.
+        sentences: file for `read_samples`.
+        device: None takes the fastest available.
         beam: size of the beam; 1 decodes greedily.
     """
     checkpoint = load_checkpoint(folder)

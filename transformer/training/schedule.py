@@ -4,16 +4,16 @@ from __future__ import annotations
 
 
 def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
-    """Linear warm-up, a plateau, and a linear way down to 0.
+    """Linear warm-up, a plateau, and a linear decay to 0.
 
-    The plateau makes the end movable: a run can be resumed with more steps, or cooled down early with fewer, and
-    nothing before changes (Hägele et al. 2024, "Scaling Laws and Compute-Optimal Training Beyond Fixed Training
+    Because of the plateau the end can move: a run can be resumed with more steps, or cooled down early with fewer, and
+    earlier steps stay the same (Hägele et al. 2024, "Scaling Laws and Compute-Optimal Training Beyond Fixed Training
     Durations", section 3).
 
     Args:
-        step: from 0.
-        steps: of the whole run.
-        warmup: steps on the way up.
+        step: number of the step, from 0.
+        steps: number of steps of the whole run.
+        warmup: number of steps on the way up.
         cooldown: share of all steps on the way down.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What a run continues from, in each of the processes that train it together: as the first one has it."""
+"""Shares the first process's saved state with all processes that train a run together."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from transformer.training.run_folder import RunFolder, State
 def shared_state(
     folder: RunFolder, config: TrainConfig, fingerprints: dict[str, str], process: Process
 ) -> State | None:
-    """What the first process's folder has; None at the beginning of a run.
+    """The state in the first process's folder; None at the beginning of a run.
 
-    Only that process saves. Another machine's folder has nothing to continue from, or something old.
+    Only that process saves. The folder of another machine has no state, or an old one.
 
     Args:
-        fingerprints: `RunFolder.fingerprints`, of what this process trains on.
+        fingerprints: `RunFolder.fingerprints` of this process's data.
 
     Raises:
         ValueError: the state is damaged, or a process was started with other options, vocabulary or data than the
-            first one: their gradients would be mixed all the same. Each of them raises it.
+            first one; otherwise their gradients would be mixed unnoticed. Every process raises it.
     """
     if process.count == 1:
         return folder.state()
@@ -36,7 +36,7 @@ def shared_state(
     if process.sum(len(others)):
         which = f"this one has another {' and another '.join(others)}" if others else "another one has not"
         raise ValueError(
-            f"all processes of a training must have the options and the prepared data of the first one, and {which}: "
+            f"all processes of a training must have the options and the prepared data of the first one, but {which}: "
             f"start all with the same options, and copy what `prepare` wrote into {folder.path} from the first"
         )
     if first["progress"] is None:

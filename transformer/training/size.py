@@ -1,17 +1,19 @@
-"""How large a model is that is to be trained, and whether there is memory for that. No model is made to find out."""
+"""Computes the size of a model before training, without making it, and checks that the memory suffices."""
 
 from __future__ import annotations
 
 from transformer.config import TransformerConfig
 from transformer.files.memory import gigabytes
 
-# Bytes of a parameter: itself, its gradient, and the one number that Muon remembers of it; AdamW remembers two.
+# Bytes per parameter: itself, its gradient, and the one number that Muon stores for it; AdamW stores two.
 BYTES = 12
 
 
 def parameters(config: TransformerConfig) -> int:
-    """Number of parameters of a model of the kinds that are trained here: pre-norm, with one embedding for all that
-    reads and predicts tokens."""
+    """Number of parameters of a model that is trained here.
+
+    Such a model is pre-norm, with one embedding for all inputs and outputs.
+    """
     d_model, d_ff = config.d_model, config.d_ff
     attention, norm = 4 * d_model * (d_model + 1), 2 * d_model
     feed_forward = 2 * d_model * d_ff + d_ff + d_model
@@ -24,18 +26,18 @@ def parameters(config: TransformerConfig) -> int:
 
 
 def check_size(config: TransformerConfig, available: int | None) -> None:
-    """Refuse a model that cannot be trained on this machine.
+    """Reject a model that is too large to be trained on this machine.
 
     Args:
-        config: of the model.
-        available: bytes that there are; None where nobody says.
+        config: configuration of the model.
+        available: available bytes; None if unknown.
 
     Raises:
-        ValueError: it needs more; the message has both numbers.
+        ValueError: it needs more memory; the message has both numbers.
     """
     count = parameters(config)
     if available is not None and count * BYTES > available:
         raise ValueError(
-            f"a model of {count:,} parameters needs at least {gigabytes(count * BYTES)} of memory to be trained, and "
+            f"a model of {count:,} parameters needs at least {gigabytes(count * BYTES)} of memory for training, but "
             f"this machine has {gigabytes(available)} free: give a smaller --d-model or --d-ff, or fewer --layers"
         )

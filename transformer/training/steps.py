@@ -1,4 +1,4 @@
-"""The steps of a training, whatever it learns: the gradient of a mean loss, the schedule, and the optimiser."""
+"""Takes the steps of any training: the gradient of a mean loss, the schedule, and the optimiser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DivergedError(AtlasError):
 
 
 class Schedule(Protocol):
-    """What the learning rate follows; see `trapezoid`."""
+    """The schedule of the learning rate, such as `trapezoid`."""
 
     @property
     def steps(self) -> int: ...
@@ -37,10 +37,10 @@ class Schedule(Protocol):
 
 
 class StepTaker(Protocol):
-    """An optimiser, as `transformer.training.optimizer.Optimizer`."""
+    """An optimiser, such as `transformer.training.optimizer.Optimizer`."""
 
     def step(self, factor: float) -> float:
-        """Clip, take a step at `factor` times the peak learning rate, forget the gradients; their norm."""
+        """Clip, take a step at `factor` times the peak learning rate, and clear the gradients; return their norm."""
         ...
 
 
@@ -50,9 +50,9 @@ class Steps:
     Args:
         objective: the loss of a `Batch`, summed over its tokens, in nats; in several processes a
             `DistributedDataParallel` of it.
-        optimizer: of the model.
-        schedule: of the learning rate.
-        process: which process this is, and its device.
+        optimizer: optimiser of the model.
+        schedule: schedule of the learning rate.
+        process: this process and its device.
         mixed: multiply matrices in bfloat16.
     """
 
@@ -68,14 +68,14 @@ class Steps:
 
         Args:
             step: its number, from 0.
-            batches: that this process learns from.
-            tokens: to predict in the batches of all processes.
+            batches: batches that this process learns from.
+            tokens: number of tokens to predict in the batches of all processes.
 
         Returns:
             The loss of all processes, summed over the tokens, in nats, and the norm of the gradient.
 
         Raises:
-            DivergedError: the loss or the gradient is not finite; the weights stay as they were.
+            DivergedError: the loss or the gradient is not finite; the weights stay unchanged.
         """
         self.objective.train()
         total = 0.0
@@ -96,14 +96,14 @@ class Steps:
         return torch.autocast(self.process.device.type, torch.bfloat16, enabled=self.mixed)
 
     def _add_gradient(self, batch: Batch, tokens: int, *, last: bool) -> float:
-        """Add what a batch contributes to the gradient of the mean loss; returns its summed loss."""
-        # Processes exchange their gradients once a step, with the last batch.
+        """Add a batch's contribution to the gradient of the mean loss, and return its summed loss."""
+        # Processes exchange their gradients once per step, with the last batch.
         objective = self.objective
         waiting = objective.no_sync() if isinstance(objective, DistributedDataParallel) and not last else nullcontext()
         with torch.enable_grad(), waiting:
             with self.autocast():
                 loss = objective(batch.to(self.process.device))
-            # The mean over all tokens of the step, whoever computes them; DistributedDataParallel divides by the
-            # number of processes, hence the factor.
+            # The mean is over the tokens of all processes. DistributedDataParallel divides by the number of processes,
+            # hence the factor.
             (loss * self.process.count / tokens).backward()
         return float(loss.detach())

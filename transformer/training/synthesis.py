@@ -1,4 +1,4 @@
-"""Sentence pairs of which a model wrote one side, to train another model on."""
+"""Makes sentence pairs with one side written by a model, to train another model on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
 
-# A translation that is so many times as long as its sentence, or as short, is a failure of the model.
+# A translation that is longer or shorter than its sentence by this factor is a failure of the model.
 LONGEST = 3.0
 
 log = logging.getLogger(__name__)
@@ -32,16 +32,16 @@ def synthesise(
 
     Args:
         model: model folder.
-        data: files with a sentence a line, or tab-separated columns.
+        data: files with one sentence per line, or tab-separated columns.
         output: tab-separated file of sources and targets, gzip-compressed.
-        column: of the files in which the sentences are, from 1.
+        column: column of the sentences in the files, from 1.
         back: the translations are the sources, not the targets.
         beam: size of the beam; 1 decodes greedily.
-        device: None takes the best there is.
+        device: None takes the fastest available.
 
     Raises:
         ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, the
-            beam's size is out of range, or `output` names no file that can be written.
+            beam's size is out of range, or `output` cannot be a file.
         OSError: `output` cannot be written.
     """
     if column < 1:
@@ -58,6 +58,6 @@ def synthesise(
 
 
 def plausible(pair: Pair) -> bool:
-    """Whether a sentence and its translation are about as long, in characters; see LONGEST."""
+    """Whether a sentence and its translation have similar lengths in characters; see LONGEST."""
     sentence, translation = map(len, pair)
     return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST

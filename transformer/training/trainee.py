@@ -1,4 +1,4 @@
-"""What `Trainer` trains: a model with its data and loss, whether it translates or writes texts."""
+"""The model that `Trainer` trains, with its data and loss; for translation and language models alike."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from transformer.training.loss import SummedLoss
 from transformer.training.run_folder import RunFolder
 from transformer.training.size import check_size
 
-# So many validation pairs are translated with every checkpoint; all of them would take as long as the steps between.
+# Number of validation pairs translated per checkpoint; translating all would take as long as the steps between.
 TRANSLATED = 200
 Data = PieceData | Contexts
 
 
 class Trainee:
-    """A model with fresh weights, and what it learns from.
+    """A model with fresh weights, and its data.
 
     Args:
         train, validation: sentence pairs for a translation model, or contexts for a language model.
         tokenizer: the vocabulary of the data.
-        config: how to train.
+        config: settings of the training.
 
     Attributes:
-        model: of the shape that the data asks for.
-        loss: a batch's, summed over its tokens, in nats.
-        batches: what it learns from.
-        validation: what its loss is watched on.
+        model: model of the shape that the data requires.
+        loss: loss of a batch, summed over its tokens, in nats.
+        batches: training data.
+        validation: data of the validation loss.
 
     Raises:
         ValueError: there is no data, or the model is too large for this machine.
@@ -57,7 +57,7 @@ class Trainee:
         self.loss = SummedLoss(self.model, label_smoothing=config.label_smoothing)
 
     def chrf(self, device: torch.device) -> float | None:
-        """chrF, 0 to 100, of greedy translations of the first validation pairs; None if it does not translate."""
+        """chrF, 0 to 100, of greedy translations of the first validation pairs; None for a language model."""
         if isinstance(self.validation, ContextBatches):
             return None
         watched = itertools.islice(self.validation.data, TRANSLATED)
@@ -67,22 +67,22 @@ class Trainee:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """A model of the same shape from a folder, with its vocabulary, which may be another.
+        """A model of the same shape from a folder, and its vocabulary, which may differ.
 
         Raises:
             CheckpointError: the folder cannot be read, or its model is of another kind.
-            ValueError: it is not of the shape that is to be trained.
+            ValueError: the model has another shape.
         """
         config = self.model.config
         given = load_checkpoint(folder) if config.encoder_layers else load_language_model(folder, "cpu")
         sizes = {name: getattr(config, name) for name in ("source_vocabulary", "target_vocabulary", "dropout")}
         if not isinstance(given.tokenizer, Tokenizer) or replace(given.config, **sizes) != config:
-            raise ValueError(f"the model in {folder} is not of the shape that is to be trained: {given.config}")
+            raise ValueError(f"the model in {folder} has another shape than the one to be trained: {given.config}")
         return given.model, given.tokenizer
 
 
 def trainee_of(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> Trainee:
-    """The model that a run trains: whichever kind its data is for.
+    """The model that a run trains, of the kind that its data is for.
 
     Raises:
         ValueError: the data is missing, damaged or empty, or the model is too large for this machine.

@@ -1,4 +1,4 @@
-"""The training loop: steps, checkpoints that a run continues from, and the model averaged from the last of them."""
+"""The training loop: steps, checkpoints to continue from, and the model averaged from the last of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from transformer.training.trainee import trainee_of
 from transformer.training.vocabulary_transfer import transfer
 
 LOG_STEPS = 25
-# What may be changed when a run is resumed: its end, and how often and how many checkpoints are kept.
+# The settings that may change when a run is resumed: its end, and how often and how many checkpoints are kept.
 MOVABLE = ("steps", "cooldown", "average", "save_minutes")
 
 log = logging.getLogger(__name__)
@@ -37,26 +37,26 @@ log = logging.getLogger(__name__)
 class Trainer:
     """Trains one model in a run folder (see `RunFolder`).
 
-    Every random choice of a step follows from the seed and the step's number, so a run that was interrupted and
-    resumed takes the steps of an uninterrupted one. Checkpoints, and so what is averaged, go by the clock.
+    Every random choice of a step depends only on the seed and the step's number. So a run that was interrupted and
+    resumed takes the same steps as an uninterrupted one. The clock decides the checkpoints, and so the average.
 
     Args:
         run: the run folder.
-        config: how to train. A run may be resumed with another end (see MOVABLE).
-        process: which process this is, and its device.
-        start: model folder whose weights a new run starts with, instead of random ones; carried over to the
-            run's vocabulary if it has another.
+        config: settings of the training. A run may be resumed with another end (see MOVABLE).
+        process: this process and its device.
+        start: model folder whose weights replace a new run's random ones; they are transferred to the run's vocabulary
+            if it differs.
 
     Raises:
-        ValueError: the micro-batches cannot be shared out among the processes, the run was started with another
-            config, vocabulary or data or has gone further, the processes do not have the same, or the model to start
-            with has another shape.
+        ValueError: the micro-batches cannot be divided among the processes; the run was started with another config,
+            vocabulary or data, or has taken more steps; the processes differ in these; or the model to start with has
+            another shape.
     """
 
     def __init__(self, run: Path, config: TrainConfig, process: Process, start: Path | None = None) -> None:
         if config.micro_batches % process.count:
             raise ValueError(
-                f"{config.micro_batches} micro-batches cannot be shared out evenly among {process.count} processes"
+                f"{config.micro_batches} micro-batches cannot be divided evenly among {process.count} processes"
             )
         self.folder = RunFolder(run)
         self.config = config
@@ -70,7 +70,7 @@ class Trainer:
         self.batches_per_epoch = len(self.order(0))
         if config.micro_batches > self.batches_per_epoch:
             raise ValueError(
-                f"--micro-batches must be at most {self.batches_per_epoch}, which is all there is to train on, not "
+                f"--micro-batches must be at most {self.batches_per_epoch}, the number of batches of the data, not "
                 f"{config.micro_batches}"
             )
         self.model = self.trainee.model.to(process.device)
@@ -89,21 +89,21 @@ class Trainer:
         self.steps = Steps(objective, self.optimizer, config, process, mixed=mixed)
 
     def train(self) -> None:
-        """Take the steps that are left, and leave the finished model in `model/`.
+        """Take the remaining steps, and write the finished model to `model/`.
 
         Raises:
-            DivergedError: a loss, a gradient or a weight is not finite. The last checkpoint stays as it is.
-            OSError: a file cannot be written. The last checkpoint stays here, too.
+            DivergedError: a loss, a gradient or a weight is not finite. The last checkpoint stays unchanged.
+            OSError: a file cannot be written. The last checkpoint stays unchanged, too.
         """
         try:
             self._take_steps()
             if self.process.rank == 0:
                 self._finish()
         except OSError as error:
-            raise OSError(f"{error}: the run goes on from its last checkpoint") from error
+            raise OSError(f"{error}: the run continues from its last checkpoint") from error
 
     def _take_steps(self) -> None:
-        """Those that are left, with a checkpoint every few minutes and at the end."""
+        """Take the remaining steps, with a checkpoint every few minutes and at the end."""
         config = self.config
         saved = logged = time.monotonic()
         started = saved - self.seconds
@@ -116,7 +116,7 @@ class Trainer:
             finished = self.step == config.steps
             if not (finished or self.step % LOG_STEPS == 0):
                 continue
-            # Checkpoints only where a loss is noted, so that each stands beside the mean of as many steps.
+            # A checkpoint is saved only with a reported loss, so that each row has the mean of equally many steps.
             save = self.process.rank == 0 and (finished or now - saved > 60 * config.save_minutes)
             validation = self.validate() if save else None
             self._report(losses / pieces, validation, norm, pieces / (now - logged))
@@ -129,11 +129,10 @@ class Trainer:
         """One step of the optimiser.
 
         Returns:
-            The summed loss in nats and the number of predicted tokens, of all processes, and the norm of the
-            gradient.
+            For all processes, the summed loss in nats and the number of predicted tokens; and the norm of the gradient.
 
         Raises:
-            DivergedError: the loss or the gradient is not finite; the weights stay as they were.
+            DivergedError: the loss or the gradient is not finite; the weights stay unchanged.
         """
         config, process = self.config, self.process
         torch.manual_seed((config.seed * 1_000_003 + self.step) * process.count + process.rank)
@@ -149,7 +148,7 @@ class Trainer:
 
     @torch.no_grad()
     def validation_loss(self) -> float:
-        """Mean over the validation data, in nats a token, label smoothing included."""
+        """Mean over the validation data, in nats per token, including label smoothing."""
         self.loss.eval()
         total, pieces = 0.0, 0
         for batch in self.validation:
@@ -159,7 +158,7 @@ class Trainer:
         return total / pieces
 
     def validate(self) -> Validation:
-        """How good the weights of this step are on the validation data."""
+        """Evaluate the weights of this step on the validation data."""
         return Validation(self.validation_loss(), self.trainee.chrf(self.process.device))
 
     def _members(self, number: int) -> np.ndarray:
@@ -171,7 +170,7 @@ class Trainer:
         return {name: parameter.detach().cpu() for name, parameter in self.model.named_parameters()}
 
     def _save(self) -> None:
-        """Keep a checkpoint and the model so far, the average of those that are kept."""
+        """Save a checkpoint, and the current model: the average of the kept checkpoints."""
         weights = self._weights()
         # The model is stored in float16.
         if not all(weight.half().isfinite().all() for weight in weights.values()):
@@ -189,7 +188,7 @@ class Trainer:
         save_model(self.folder.model, self.model.config, weights, self.tokenizer)
 
     def _finish(self) -> None:
-        """Leave the best average of the last checkpoints as the model: the one with the lowest validation loss."""
+        """Save the best average of the last checkpoints as the model: the one with the lowest validation loss."""
         kept = self.folder.last_weights()
         candidates = {}
         for count in range(1, len(kept) + 1):
@@ -215,7 +214,7 @@ class Trainer:
         given, tokenizer = self.trainee.weights_in(folder)
         weights = dict(given.named_parameters())
         if tokenizer.fingerprint != self.tokenizer.fingerprint:
-            log.info("carrying %s over to the vocabulary of %s", folder, self.folder.path)
+            log.info("transferring %s to the vocabulary of %s", folder, self.folder.path)
             weights = transfer(weights, tokenizer, self.tokenizer)
         copy_weights(weights, self.model)
 
@@ -224,29 +223,29 @@ class Trainer:
         for name, fingerprint in self.fingerprints.items():
             if progress["fingerprints"][name] != fingerprint:
                 raise ValueError(
-                    f"the run in {self.folder.path} was started with another {name}: prepare what it was started with "
-                    f"again, delete {STATE} there to begin with this, or take another folder"
+                    f"the run in {self.folder.path} was started with another {name}: prepare the original one again, "
+                    f"delete {STATE} there to start with this one, or use another folder"
                 )
         # Older runs name no positions.
         began = {"positions": "", **progress["config"]}
         for name, value in asdict(self.config).items():
             if value != began[name] and name not in MOVABLE:
                 raise ValueError(
-                    f"the run in {self.folder.path} was started with {name} {began[name]}, not {value}: "
-                    "give it that again, or take another folder"
+                    f"the run in {self.folder.path} was started with {name} {progress['config'][name]}, not {value}: "
+                    "use the original value, or use another folder"
                 )
         self.step, self.seconds = progress["step"], progress["seconds"]
         if self.step > self.config.steps:
             raise ValueError(
-                f"the run in {self.folder.path} has taken {self.step} steps already, more than {self.config.steps}: "
-                "give it more, or take another folder"
+                f"the run in {self.folder.path} has already taken {self.step} steps, more than {self.config.steps}: "
+                "give a larger --steps, or use another folder"
             )
         copy_weights(strip(state.tensors, "weights."), self.model)
         self.optimizer.load_state(strip(state.tensors, "optimizer."))
         log.info("continuing at step %d", self.step)
 
     def _tidy(self, state: State | None) -> None:
-        """See that the folder can be continued, and drop what an interrupted run noted after its state."""
+        """Check that the folder can be continued, and remove what an interrupted run recorded after its state."""
         self.curve.truncate(self.step)
         self.folder.check_weights(self.step, self._weights() if state else {})
 
@@ -261,7 +260,7 @@ class Trainer:
         left = self.seconds / self.step * (config.steps - self.step)
         measured = f" (validation {validation})" if validation else ""
         log.info(
-            "step %d of %d, epoch %.2f, loss %.3f%s, %.0f pieces/s, %.0f minutes left", self.step, config.steps,
+            "step %d of %d, epoch %.2f, loss %.3f%s, %.0f tokens/s, %.0f minutes left", self.step, config.steps,
             epoch, training, measured, speed, left / 60,
         )
         row = {

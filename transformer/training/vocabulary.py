@@ -1,4 +1,4 @@
-"""How well a vocabulary keeps words whole."""
+"""Measures how many words a vocabulary keeps whole."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from transformer.text.normalisation import normalise
 from transformer.text.tokenizer import SPACE_MARK, Tokenizer
 
-# Runs of letters.
+# A sequence of letters.
 WORD = re.compile(r"[^\W\d_]+")
 FREQUENT = 2_000
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a vocabulary does to the words of a text; words are runs of letters, each looked at by itself.
+    """How a vocabulary splits the words of a text; words are sequences of letters, each split by itself.
 
     Attributes:
-        words: running words, that is each as often as it occurs.
+        words: number of words, each counted as often as it occurs.
         whole: how many of them are one token.
-        cut: the tokens of those of the FREQUENT most frequent words that lose a single letter, by word, the most
-            frequent first.
+        cut: by word, most frequent first, the tokens of those of the FREQUENT most frequent words that lose a single
+            letter.
     """
 
     words: int
@@ -33,7 +33,7 @@ class Coverage:
     def __str__(self) -> str:
         cut = ", ".join("|".join(pieces) for pieces in self.cut.values()) or "none"
         return (
-            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one piece; of the {FREQUENT} "
+            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one token; of the {FREQUENT} "
             f"most frequent words, cut by a single letter: {cut}"
         )
 
@@ -42,7 +42,7 @@ def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
     """Count the words of some texts that a vocabulary keeps whole.
 
     Raises:
-        ValueError: there is no word in the texts.
+        ValueError: the texts have no words.
     """
     counts = Counter(word for text in texts for word in WORD.findall(normalise(text)))
     if not counts:

@@ -1,4 +1,4 @@
-"""Carries a trained model over to another vocabulary, so that a run need not begin with random weights."""
+"""Transfers a trained model to another vocabulary, so that a run need not begin with random weights."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PIECE_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.w
 def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:
     """The weights of a model for another vocabulary.
 
-    The row of a token that both vocabularies have stays as it is; that of a new token is the mean of the rows of the
-    old tokens that spell it (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3).
-    All other weights stay.
+    The row of a token in both vocabularies stays the same. The row of a new token is the mean of the rows of the old
+    tokens that spell it (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3). All
+    other weights stay the same.
 
     Args:
-        weights: by name, of a model with the old vocabulary on both sides.
+        weights: weights by name of a model with the old vocabulary on both sides.
         old: its vocabulary.
-        new: the vocabulary to carry it over to.
+        new: the new vocabulary.
     """
     ids = {text: piece for piece, text in enumerate(old.texts)}
     spelt = [[ids[text]] if text in ids else old.spell(text) for text in new.texts]

@@ -79,7 +79,7 @@ def test_a_vocabulary_too_small_for_a_pattern_is_refused():
 
 
 def test_compressed_keys_have_no_scores():
-    with pytest.raises(ValueError, match="compresses several to one"):
+    with pytest.raises(ValueError, match="compresses several tokens to one"):
         head_scores(small(attention="compressed"))
 
 

@@ -64,7 +64,7 @@ def test_predicts_held_out_texts(run_main, folder, tmp_path):
     assert done.returncode == 0, done.stderr
     left_out, *rows = done.stdout.splitlines()
     assert left_out.endswith("1 texts")
-    assert [row.split(":")[0] for row in rows] == ["this model", "single pieces", "pairs"]
+    assert [row.split(":")[0] for row in rows] == ["this model", "single tokens", "pairs"]
     assert all("(1 texts" in row for row in rows)
 
 

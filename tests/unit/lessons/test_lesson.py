@@ -35,7 +35,7 @@ def test_counts_the_steps_of_a_lesson_without_reading_it_all():
 
 @pytest.mark.parametrize("content", [
     b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n",
-], ids=["no UTF-8", "not TOML", "a number", "none", "empty", "too large"])
+], ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"])
 def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_path, monkeypatch):
     """The lecturer's list of slides is on every page, and only the lesson's own says what is wrong with it."""
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
@@ -94,7 +94,7 @@ def test_says_what_is_wrong(old, new, message):
 
 @pytest.mark.parametrize(("name", "data", "message"), [
     ("Bad Name.toml", b"", "name the file in small letters"), ("lesson.txt", b"", "ending in .toml"),
-    ("latin.toml", b"\xff", "no UTF-8"),
+    ("latin.toml", b"\xff", "not UTF-8"),
     ("large.toml", b"#" * 60_000, "at most 50,000"),
 ])
 def test_files_that_cannot_be_read(tmp_path, name, data, message):

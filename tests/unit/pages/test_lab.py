@@ -230,7 +230,7 @@ def test_a_mirror_forms_where_the_letters_are_reversed():
 def test_a_damaged_recorded_training_is_refused_in_one_line(run, tmp_path):
     assert recorded_run("copy", tmp_path) is None
     (tmp_path / "copy.npz").write_bytes(b"PK" * 50)
-    with pytest.raises(TaskError, match="copy.npz is no recorded run, or is damaged"):
+    with pytest.raises(TaskError, match="copy.npz is damaged, or is not a recorded run"):
         recorded_run("copy", tmp_path)
     save_run(run, tmp_path / "sort.npz")
     with pytest.raises(TaskError, match="of another task, copy"):

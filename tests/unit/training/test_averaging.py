@@ -56,9 +56,9 @@ def test_models_of_another_shape_are_refused(folders, tmp_path):
 
 def test_what_cannot_be_averaged_is_said(folders, tiny_language_model, tmp_path, run_main):
     for models, output, said in (
-        (folders[:1], tmp_path / "mean", "a mean is of two models or more"),
+        (folders[:1], tmp_path / "mean", "averaging needs at least two models"),
         ([folders[0], tiny_language_model], tmp_path / "mean", "is a language model"),
-        (folders, folders[0], "holds a model already"),
+        (folders, folders[0], "already contains a model"),
     ):
         before = (folders[0] / "model.safetensors").read_bytes()
         done = run_main(main, "average", "--models", *models, "--output", output)

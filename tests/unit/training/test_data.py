@@ -60,7 +60,7 @@ def test_a_file_that_has_no_pairs_is_named(tmp_path):
 
 def test_a_line_that_is_no_utf8_is_named(tmp_path):
     (tmp_path / "a.tsv").write_bytes("one\teins\nfive\tfünf\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="a.tsv, line 2: this is no UTF-8 text"):
+    with pytest.raises(ValueError, match="a.tsv, line 2: this is not UTF-8 text"):
         read_pairs(tmp_path / "a.tsv")
 
 

@@ -106,7 +106,7 @@ def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
     expected = dict(load_language_model(run / "model", "cpu").model.named_parameters())
     for name, parameter in again.model.named_parameters():
         assert torch.equal(parameter, expected[name]), name
-    with pytest.raises(ValueError, match="is not of the shape that is to be trained"):
+    with pytest.raises(ValueError, match="has another shape than the one to be trained"):
         trainer(other, start=run / "model", d_ff=32)
 
 

@@ -110,7 +110,7 @@ def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
     expected = dict(load_checkpoint(run / "model").model.named_parameters())
     for name, parameter in again.model.named_parameters():
         assert torch.equal(parameter, expected[name]), name
-    with pytest.raises(ValueError, match="is not of the shape that is to be trained"):
+    with pytest.raises(ValueError, match="has another shape than the one to be trained"):
         trainer(other, start=run / "model", d_ff=32)
 
 
@@ -185,7 +185,7 @@ def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
     {"layers": 1000, "d_ff": 10**8}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1},
 ], ids=str)
 def test_a_model_that_no_machine_can_hold_is_refused_before_it_is_made(run, sizes):
-    with pytest.raises(ValueError, match="parameters needs at least .* of memory to be trained"):
+    with pytest.raises(ValueError, match="parameters needs at least .* of memory for training"):
         trainer(run, **sizes)
 
 
@@ -284,7 +284,7 @@ def test_a_damaged_vocabulary_is_told_with_its_file(run):
 
 def test_a_state_without_metadata_is_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
-    with pytest.raises(ValueError, match="is damaged, or of another version .*: delete it to begin again"):
+    with pytest.raises(ValueError, match="is damaged, or of another version .*: delete it to start again"):
         trainer(trained, steps=4)
 
 
@@ -298,7 +298,7 @@ def test_damaged_weights_are_told_before_they_are_averaged(trained, how):
 
 def test_weights_under_the_name_of_another_step_are_told(trained):
     shutil.copy(trained / "weights-0000003.safetensors", trained / "weights-0000002.safetensors")
-    with pytest.raises(ValueError, match="weights-0000002.safetensors holds other weights than those of step 2"):
+    with pytest.raises(ValueError, match="weights-0000002.safetensors does not contain the weights of step 2"):
         trainer(trained, steps=3)
 
 
@@ -372,7 +372,7 @@ def test_what_came_after_the_step_a_run_continues_from_is_forgotten(run):
 
 
 def test_a_run_that_went_further_is_not_cut_short(trained):
-    with pytest.raises(ValueError, match="has taken 3 steps already, more than 2"):
+    with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
 
 
@@ -449,5 +449,5 @@ def test_two_processes_give_the_gradients_of_one(run):
 
 
 def test_processes_that_cannot_share_the_batches_are_told(run):
-    with pytest.raises(ValueError, match="2 micro-batches cannot be shared out evenly among 3 processes"):
+    with pytest.raises(ValueError, match="2 micro-batches cannot be divided evenly among 3 processes"):
         Trainer(run, TrainConfig(**TINY), Process(0, 3, torch.device("cpu")))

@@ -130,7 +130,7 @@ def test_chosen_sentences_are_printed_as_a_card_lists_them(tmp_path, run_main):
         (("--sampled", 10**12), "--sampled must be at least 0 and at most 1,000, not 1000000000000"),
         (("--vocabulary", 9_999_999_999_999), "--vocabulary must be at least 1 and at most 65,535, not 9999999999999"),
         (("--vocabulary", 0), "--vocabulary must be at least 1"),
-        (("--vocabulary", 9000), "no vocabulary of 9000 pieces can be made of this text, at most"),
+        (("--vocabulary", 9000), "cannot make 9000 tokens from this text; it allows at most"),
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
 )
@@ -151,7 +151,7 @@ def test_pairs_of_which_none_is_short_enough_are_refused(tmp_path, run_main):
         "--from", MODEL,
     )
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
-        "error: no pair of the validation data has at most 256 pieces on each side: give one sentence a line"
+        "error: no pair of the validation data has at most 256 tokens on each side: write one sentence per line"
     )
 
 
@@ -176,13 +176,13 @@ def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main, model_fo
     of_model = ("--model", model_folder)
     atlas = (*of_model, "--output", tmp_path / "o.json", "--device", "cpu")
     for program, arguments, said in (
-        (main, ("samples", *of_model, "--sentences", latin), f"{latin}, line 2: this is no UTF-8 text"),
+        (main, ("samples", *of_model, "--sentences", latin), f"{latin}, line 2: this is not UTF-8 text"),
         (main, ("samples", *of_model, "--sentences", folder), f"{folder} cannot be read (Is a directory)"),
         (main, ("prepare", *run, "--data", folder, "--validation", latin), f"{folder} cannot be read (Is a directory)"),
         (main, ("vocabulary", "--model", folder, "--data", latin), f"the vocabulary {folder}/tokenizer.model"),
-        (language_model, ("continue", "--file", latin), f"{latin}, line 2: this is no UTF-8 text"),
+        (language_model, ("continue", "--file", latin), f"{latin}, line 2: this is not UTF-8 text"),
         (language_model, ("continue", "--file", folder), f"{folder} cannot be read (Is a directory)"),
-        (analysis, ("gallery", "--sentences", latin, *atlas), f"{latin}, line 2: this is no UTF-8 text"),
+        (analysis, ("gallery", "--sentences", latin, *atlas), f"{latin}, line 2: this is not UTF-8 text"),
         (analysis, ("gallery", "--sentences", folder, *atlas), f"{folder} cannot be read (Is a directory)"),
     ):
         done = run_main(program, *arguments)
