@@ -1,1 +1,1 @@
-"""Models and attention of other programs, in and out."""
+"""Import and export of models and attention of other programs."""

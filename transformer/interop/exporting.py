@@ -1,4 +1,4 @@
-"""The command `export`: one of our model folders as a folder of Hugging Face's Marian."""
+"""The command `export`, which writes one of our model folders as a Hugging Face Marian folder."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu", "gelu_tanh
 
 
 def export_huggingface(model: Path, output: Path) -> None:
-    """Write a model folder as `MarianMTModel` and `MarianTokenizer` of Hugging Face's transformers read it.
+    """Write a model folder that `MarianMTModel` and `MarianTokenizer` of Hugging Face's transformers can read.
 
-    Logits and attention are the same there. Of a vocabulary made here, texts are cut into the same tokens only if they
-    are spelt as `transformer.text.normalisation` spells them, which Marian's tokenizer does not do.
+    Logits and attention are the same there. A vocabulary made here gives the same tokens only for normalised texts
+    (`transformer.text.normalisation`), because Marian's tokenizer does not normalise them.
 
     Args:
         model: our folder.
@@ -59,8 +59,8 @@ def export_huggingface(model: Path, output: Path) -> None:
             )
         if config.norm == "pre":
             raise CheckpointError(
-                f"The model in {model} normalises before each sub-layer (pre-norm), and Hugging Face's Marian only "
-                "after: it has no place for this model."
+                f"The model in {model} normalises before each sub-layer (pre-norm), but Hugging Face's Marian only "
+                "after it: this model cannot be exported."
             )
         with writing(output):
             for name, document in _settings(checkpoint).items():
@@ -138,7 +138,7 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     bias = model.generator.bias
     theirs[OUTPUT_BIAS] = torch.zeros(1, config.target_vocabulary) if bias is None else bias[None]
     if config.positions != "sinusoidal_halves":
-        # Hugging Face computes that kind only, and takes any other from the file.
+        # Hugging Face computes only sinusoidal positions, and reads others from the file.
         for side, encoding in (("encoder", model.source_positions), ("decoder", model.target_positions)):
             added = torch.zeros(1, config.max_positions, config.d_model)
             theirs[POSITIONS[side]] = encoding(added)[0]

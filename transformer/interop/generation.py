@@ -1,4 +1,4 @@
-"""What a Hugging Face folder asks of `generate`, as far as the searches here do something else."""
+"""Settings of `generate` in a Hugging Face folder, and which of them the searches here do not apply."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from transformer.config import LONGEST
 from transformer.decoding.texts import MAX_PIECES
 
-# Settings that change what is written, with the values at which they do nothing; None, as if absent, is always one.
+# Settings that change the output, with their neutral values; None, which means absent, is always neutral.
 NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "forced_bos_token_id": (), "suppress_tokens": ([],), "begin_suppress_tokens": ([],),
     "bad_words_ids": ([],), "force_words_ids": ([],), "constraints": ([],), "sequence_bias": ([], {}),
@@ -19,20 +19,20 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "penalty_alpha": (0,), "guidance_scale": (1,), "do_sample": (False,), "stop_strings": ([],), "max_time": (),
     "watermarking_config": (),
 }
-# Those that only count where others are set.
+# Settings that only matter together with others.
 OF_BEAMS = {"length_penalty": (1,), "early_stopping": (False,)}
 OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
 LIMITS = ("max_length", "max_new_tokens")
 
 
 def unapplied(settings: Mapping[str, Any], *, pad: int, end: int, positions: int) -> tuple[str, ...]:
-    """The settings that change what `generate` writes and nothing here, each with its value.
+    """The settings that change the output of `generate` but not the output here, each with its value.
 
     Args:
         settings: generation_config.json, or the config.json of a folder that has none.
-        pad: which is never written here either.
-        end: which ends a text here too, but is not forced where a text grows too long.
-        positions: how many the model has; a limit of as many is none.
+        pad: the padding symbol, which is never written here either.
+        end: the end symbol, which also ends a text here, but is not forced when a text grows too long.
+        positions: number of positions of the model; a limit of as many is neutral.
     """
     limits = {
         name: value for name in LIMITS
@@ -53,11 +53,11 @@ def unapplied(settings: Mapping[str, Any], *, pad: int, end: int, positions: int
 
 
 def applied_elsewhere(lines: Sequence[str], *, end: int) -> dict[str, Any]:
-    """The settings that `unapplied` named, to be written to a folder again, as far as it kept their values.
+    """The settings that `unapplied` named, with their values, to be written to a folder again.
 
     Args:
-        lines: what it said, and "eos_token_id 7" of symbols that end a text besides its own.
-        end: that symbol.
+        lines: result of `unapplied`, and "eos_token_id 7" for additional symbols that end a text.
+        end: the model's own end symbol.
     """
     settings: dict[str, Any] = {}
     ends = [end]

@@ -1,4 +1,4 @@
-"""Model folders by name, through huggingface_hub: the only place that uses the network."""
+"""Fetches model folders by name through huggingface_hub; only this module uses the network."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ PICKLED = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
 
 
 def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
-    """Fetch what the import reads of a repository into the hub's own cache; what is there is not fetched again.
+    """Fetch the files that the import reads into the hub's own cache; cached files are not fetched again.
 
     Args:
         name: "owner/name".
         revision: a branch, a tag or a commit; None for the main branch.
-        pickle: fetch pytorch_model.bin too.
+        pickle: also fetch pytorch_model.bin.
 
     Returns:
-        The folder, and the commit that it is of.
+        The folder, and its commit.
 
     Raises:
-        CheckpointError: it cannot be fetched.
+        CheckpointError: the files cannot be fetched.
     """
-    # A second that no other command waits for.
+    # Imported here, because it takes a second that no other command needs.
     from huggingface_hub import snapshot_download
 
     try:
         folder = snapshot_download(name, revision=revision, allow_patterns=WANTED + PICKLED * pickle)
-    except Exception as error:  # Of the hub, of HTTP, of the network and of the disk: no class is common to all.
+    except Exception as error:  # The hub, HTTP, the network and the disk have no common class of errors.
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"{name} cannot be fetched: {reason}") from error
     return Path(folder), Path(folder).name

@@ -1,4 +1,4 @@
-"""The command `import`: somebody else's model folder becomes one of ours."""
+"""The command `import`, which converts a Hugging Face model folder to one of ours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.interop.marian import Imported, read_marian
 from transformer.running.translator import Translator
 from transformer.text.languages import Language, Languages, given_language, language, write_languages
 
-# What stands for languages that nobody named.
+# Placeholders for languages without a name.
 UNKNOWN = Languages(language("source"), language("target"))
 
 
@@ -31,17 +31,16 @@ def import_model(
     Args:
         source: a folder, or the name of a repository, "owner/name", to be fetched.
         output: the folder to write; it must not exist, or be empty.
-        revision: of the repository; None for the newest.
+        revision: revision of the repository; None for the newest.
         allow_pickle: read pytorch_model.bin if there is no safetensors file.
         tie: as in `read_marian`.
-        languages: codes of the source and of the target, which count more than what the folder says; None for what it
-            says.
+        languages: codes of the source and of the target, which replace those of the folder; None keeps those.
 
     Returns:
-        What was read and decided, for a terminal.
+        A report for a terminal of what was read and decided.
 
     Raises:
-        AtlasError: it cannot be read, the output folder is in use, or a code is none.
+        AtlasError: the model cannot be read, the output folder is in use, or a code is invalid.
     """
     try:
         source_language, target_language = (None if code is None else given_language(code) for code in languages)
@@ -64,7 +63,7 @@ def import_model(
 def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
     """Folder, name and commit of a model."""
     path = Path(source).expanduser()
-    # As Path does, but for a name that is too long.
+    # `Path` would raise an error for a name that is too long.
     if os.path.isdir(path):
         if revision is not None:
             raise CheckpointError(f"{path} is a folder, which has no --revision.")
@@ -83,7 +82,7 @@ def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, 
 
 
 def _languages(model: Imported, source: Language | None, target: Language | None) -> Languages | None:
-    """Those that were given, or else those that the folder says; None if neither says any."""
+    """The given languages, or else those of the folder; None if both are unknown."""
     if source is None and target is None:
         return model.card.languages
     said = model.card.languages or UNKNOWN
@@ -91,10 +90,10 @@ def _languages(model: Imported, source: Language | None, target: Language | None
 
 
 def _check(folder: Path) -> None:
-    """See that the written folder can be read again and computes numbers."""
+    """Check that the written folder can be read again and computes finite numbers."""
     translation = Translator.load(folder, "cpu").trace("1")
     if not np.isfinite(translation.log_probs).all():
-        raise CheckpointError("The model computes no numbers: its weights overflow.")
+        raise CheckpointError("The model's outputs are not finite: its weights overflow.")
 
 
 def _facts(model: Imported, name: str, commit: str) -> list[str]:
@@ -117,7 +116,7 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
 
 
 def card(model: Imported, name: str, commit: str) -> str:
-    """The card of the imported model: where it is from, what was decided, and its own card."""
+    """The card of the imported model: its origin, the decisions of the import, and its own card."""
     title = f"{name.split('/')[-1]}, imported"
     if model.card.languages:
         title = f"{' → '.join(each.name for each in model.card.languages)}, imported"

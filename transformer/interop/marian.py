@@ -1,7 +1,7 @@
-"""A Hugging Face Marian folder (the OPUS-MT models, Tiedemann and Thottingal 2020) as a model of ours.
+"""Reads a Hugging Face Marian folder (the OPUS-MT models, Tiedemann and Thottingal 2020) as a model of ours.
 
-Marian is the Transformer of the paper with its norms after each sub-layer, so the model needs no change. What differs
-is around it: which embedding is which, what the symbols are numbered, and a padding row that Hugging Face added.
+Marian is the Transformer of the paper with its norms after each sub-layer, so the model needs no change. The
+differences are around it: shared embeddings, ids of the symbols, and a padding row that Hugging Face added.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from transformer.text.vocabulary import Symbols, target_codes
 
 # The tokenizer's symbols and their usual texts.
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
-# Of the search, and so in generation_config.json, if there is one.
+# Settings of the search, which are in generation_config.json, if it exists.
 OF_SEARCH = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
-# Added tokens that are named; a folder may have thousands.
+# Number of added tokens that are named; a folder may have thousands.
 NAMED = 5
-# What a user can do about weights that are a pickle only.
+# Advice for weights that exist only as a pickle.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
-# Larger than any there is; beyond, a few bytes of JSON would ask for all memory.
+# Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
 LARGEST = {
     "d_model": 8192, "encoder_layers": 64, "decoder_layers": 64, "encoder_attention_heads": 256,
     "decoder_attention_heads": 256, "encoder_ffn_dim": 65_536, "decoder_ffn_dim": 65_536, "vocab_size": 1_000_000,
     "max_position_embeddings": 65_536,
 }
-# Its probability is then exactly 0 in float32, while the bias is finite, and a number that float16 has.
+# With this bias the probability is exactly 0 in float32, but the bias is finite, also in float16.
 NEVER = -1e4
-# A table in a file is the formula's if it is no further from it.
+# A table in a file counts as the formula's if the difference is at most this.
 SAME_POSITIONS = 1e-6
 
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
-# Ours, and theirs within a layer; the three projections of an attention are one matrix here.
+# Our names and theirs within a layer; the three projections of an attention are one matrix here.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
     "self_attention_residual.norm": "self_attn_layer_norm", "cross_attention_residual.norm": "encoder_attn_layer_norm",
@@ -70,14 +70,14 @@ PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_at
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What a folder holds, in our terms.
+    """The contents of a folder in our format.
 
     Attributes:
-        config: of the model.
+        config: configuration of the model.
         weights: its parameters by name, float32, as `named_parameters` lists them.
         tokenizer: its vocabulary.
-        card: what it says of itself.
-        notes: what was decided on the way, a sentence each.
+        card: its model card.
+        notes: decisions of the import, one sentence each.
     """
 
     config: TransformerConfig
@@ -93,14 +93,14 @@ def read_marian(
     """Read a folder that Hugging Face's `MarianMTModel` and `MarianTokenizer` have written.
 
     Args:
-        folder: with config.json, model.safetensors, source.spm, target.spm, vocab.json.
-        name: of the model, which often tells its languages.
+        folder: folder with config.json, model.safetensors, source.spm, target.spm, vocab.json.
+        name: name of the model, which often contains its languages.
         allow_pickle: as in `Folder.weights`.
-        tie: where config.json says that two embeddings are one and the file has two that differ, take the target's.
-        revisions: whether another revision can be asked for, which messages then advise.
+        tie: if config.json says that two embeddings are one but the file has two that differ, use the target's.
+        revisions: whether another revision can be requested; then messages advise it.
 
     Raises:
-        CheckpointError: it is another kind of model, or a file is missing, damaged or does not fit the others.
+        CheckpointError: it is another kind of model, or a file is missing, damaged or does not match the others.
     """
     try:
         return _read(folder, name, allow_pickle=allow_pickle, tie=tie, revisions=revisions)
@@ -153,7 +153,7 @@ def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions
 def _bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
     """The bias of the output layer, one number for each row of it.
 
-    transformers does not lengthen it where it fills up the rows of the embedding; 0 stands for what is missing.
+    transformers does not extend it when it pads the rows of the embedding; missing numbers are 0.
     """
     bias = found.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
     return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= pieces else bias.clone()
@@ -162,7 +162,7 @@ def _bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
 def _cut(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: PairTokenizer, notes: list[str]
 ) -> TransformerConfig:
-    """Leave out the rows that stand for no token, which only fill a matrix up to a rounder number."""
+    """Remove the rows without a token, which only pad a matrix to a rounder number."""
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (
@@ -188,10 +188,10 @@ def _check_family(settings: dict[str, Any], folder: Folder) -> None:
 
 
 def _config(settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
-    """The shape of the model, as many tokens as it has rows for.
+    """The shape of the model, with one token for each row.
 
     Raises:
-        ValueError: it has one that this Transformer does not have.
+        ValueError: this Transformer cannot have the shape.
     """
     numbers = {name: whole(settings, name, LARGEST) for name in LARGEST}
     for what, key in {"attention heads": "attention_heads", "feed-forward units": "ffn_dim"}.items():
@@ -228,7 +228,7 @@ def _target_rows(settings: dict[str, Any]) -> int:
 def _vocabulary(
     folder: Folder, settings: dict[str, Any], generation: dict[str, Any], notes: list[str]
 ) -> tuple[PairTokenizer, tuple[str, ...]]:
-    """The vocabulary, and which symbols besides its own end a translation there."""
+    """The vocabulary, and the additional symbols that end a translation there."""
     tokenizing = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
     files = {name: folder.read(name) for name in (SOURCE, TARGET, IDS)}
     if tokenizing.get("separate_vocabs") is True:
@@ -249,7 +249,7 @@ def _vocabulary(
     texts = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}
 
     def given(key: str) -> Sequence[int]:
-        """The ids under a key: the search is told by generation_config.json first, the model by config.json."""
+        """The ids under a key; generation_config.json has priority for the search, config.json for the model."""
         places = ((GENERATION, generation), (CONFIG, settings))
         for name, values in places if key in OF_SEARCH else reversed(places):
             value = values.get(key)
@@ -265,7 +265,7 @@ def _vocabulary(
         return []
 
     def symbol(name: str) -> int:
-        """As the settings number it, or else by its text, which has one number on both sides."""
+        """The id in the settings, or else the id of its text, which is the same on both sides."""
         text = texts[name]
         number = (given(f"{name}_id") or [source.get(text)])[0]
         if number is None or (not given(f"{name}_id") and target.get(text) != number):
@@ -273,7 +273,7 @@ def _vocabulary(
         return number
 
     pad, ends = symbol("pad_token"), given("eos_token_id")
-    # The tokenizer ends a source text with this one.
+    # The tokenizer ends a source text with this symbol.
     end = source.get(texts["eos_token"], symbol("eos_token"))
     if ends and end not in ends:
         raise ValueError(
@@ -301,10 +301,10 @@ def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: 
 def _embeddings(
     found: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
 ) -> tuple[dict[str, Tensor], str]:
-    """The embeddings that a file has under up to four names, and which of ours are one: as the tensors say.
+    """The embeddings of a file, which has up to four names for them, and which of ours are shared.
 
-    Where config.json says that two are one, the file may have either; it has been written wrong often enough that two
-    which differ are not believed.
+    If config.json says that two are shared, the file may have either. Files are often wrong here, so two embeddings
+    that differ are an error.
     """
     shares = flag(settings, "share_encoder_decoder_embeddings", True)
     ties = flag(settings, "tie_word_embeddings", True)
@@ -339,7 +339,7 @@ def _embeddings(
     weights = {"target_embedding.weight": target}
     if torch.equal(target, output) and torch.equal(source, target):
         notes.append("Source embedding, target embedding and output layer are one matrix.")
-        # Listed under the name that comes first in the model.
+        # Stored under the name that comes first in the model.
         return {"source_embedding.weight": source}, "all"
     weights["source_embedding.weight"] = source
     if torch.equal(target, output):
@@ -350,7 +350,7 @@ def _embeddings(
 
 
 def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[str]) -> dict[str, Tensor]:
-    """The tables of positions if the file has others than the formula's; empty otherwise."""
+    """The tables of positions if those of the file differ from the formula's; empty otherwise."""
     tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
     width = whole(settings, "d_model", LARGEST)
     if not tables and width % 2 == 0:
@@ -372,7 +372,7 @@ def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[s
 
 
 def _formula(rows: int, width: int) -> Tensor:
-    """The positions that transformers computes: all sines, then all cosines, of an odd width one fewer."""
+    """The positions that transformers computes: all sines, then all cosines; for an odd width one cosine fewer."""
     if width % 2 == 0:
         return torch.from_numpy(sinusoids(rows, width, halves=True)).float()
     angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (
@@ -382,7 +382,7 @@ def _formula(rows: int, width: int) -> Tensor:
 
 
 def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
-    """The weights of a layer by our names; they are taken out of `found`."""
+    """The weights of a layer by our names; they are removed from `found`."""
     theirs, ours = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
 
     def taken(name: str) -> Tensor:

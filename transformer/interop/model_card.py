@@ -1,4 +1,4 @@
-"""What a model folder of the hub says of itself: its languages, its licence, its card."""
+"""Reads the languages, the licence and the card of a model folder of the hub."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LICENCE = re.compile(r"^license:(.{1,200})$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a folder says of its model.
+    """The description of a model in its folder.
 
     Attributes:
-        languages: of the source and of the target; None if it does not say.
-        licence: as the card's head names it; empty if it does not.
-        text: the card without its head. It is a stranger's: images, which a page would fetch, and HTML are left out.
+        languages: languages of the source and of the target; None if unknown.
+        licence: licence in the card's header; empty if there is none.
+        text: the card without its header. It is untrusted: images, which a page would fetch, and HTML are removed.
     """
 
     languages: Languages | None
@@ -48,7 +48,7 @@ def read_card(folder: Folder, name: str) -> ModelCard:
 
 
 def _languages(folder: Folder, name: str) -> Languages | None:
-    """From the tokenizer's settings, or else from the model's name."""
+    """The languages from the tokenizer's settings, or else from the model's name."""
     settings = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
     source, target = settings.get("source_lang"), settings.get("target_lang")
     if is_code(source) and is_code(target):

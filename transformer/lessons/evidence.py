@@ -140,7 +140,7 @@ class Evidence:
             if 1 <= layer <= layers and 1 <= head <= heads:
                 return layer - 1, head - 1
             raise LessonError(f"there is no head {rule!r}: this model has {layers} layers of {heads} heads")
-            raise LessonError(f"{quoted(rule)} is not a rule for a head; the rules are: {HEAD_RULES}")
+        raise LessonError(f"{quoted(rule)} is not a rule for a head; the rules are: {HEAD_RULES}")
 
     def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
         """A row of `view`.

@@ -1,1 +1,1 @@
-"""Runs of the translation model: one sentence in, a translation or a trace out."""
+"""Runs of the translation model: from one sentence to a translation or a trace."""

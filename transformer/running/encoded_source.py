@@ -1,4 +1,4 @@
-"""A source that the encoder has read, and what the decoder makes of it: it writes a translation, or reads one."""
+"""A source after the encoder, with the decoder's methods: it writes a translation, or reads one."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class EncodedSource:
-    """The encoder's half of a run; the decoder's are its methods. Made by `encode`.
+    """The encoder's half of a run; the methods are the decoder's half. `encode` makes it.
 
     Attributes:
-        model: of the run, in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: of the model.
-        text: of the source.
-        pieces: of the source, S.
+        model: model of the run, in evaluation mode; call under `torch.inference_mode()`.
+        vocabulary: vocabulary of the model.
+        text: text of the source.
+        pieces: tokens of the source, S.
         memory: the encoder's output, [1, S, D].
-        interventions: of the run.
-        edits: the same as tensors.
-        record: receives what the run computes; None if nobody asks for it.
-        version: of the model, which its traces name.
+        interventions: interventions of the run.
+        edits: the interventions as tensors.
+        record: receives what the run computes; None if nothing is recorded.
+        version: version of the model, which its traces name.
     """
 
     model: Transformer
@@ -63,7 +63,7 @@ class EncodedSource:
         *,
         capture: bool = False,
     ) -> Translation:
-        """The decoder writes a translation, token by token.
+        """Let the decoder write a translation, token by token.
 
         Args:
             settings: how tokens are chosen.
@@ -79,7 +79,7 @@ class EncodedSource:
         free = MAX_PIECES + 1 - len(prefix)
         if free < (not prefix or prefix[-1] != self.vocabulary.symbols.end):
             raise TextError(
-                f"The translation should begin with {len(prefix)} pieces, and at most {MAX_PIECES} can be written: "
+                f"The translation should begin with {len(prefix)} tokens, but at most {MAX_PIECES} can be written: "
                 "take fewer."
             )
         limit = most_pieces(len(self.pieces), len(prefix))
@@ -90,7 +90,7 @@ class EncodedSource:
 
     @cached_property
     def reader(self) -> Reader:
-        """Reads targets, of which everything is recorded."""
+        """A reader of targets that records everything."""
         assert self.record is not None, "a trace is made of a recorded run"
         return Reader(
             self.model, self.vocabulary, self.text, self.pieces, self._start, self.interventions, self.record,
@@ -99,7 +99,7 @@ class EncodedSource:
 
     @cached_property
     def _start(self) -> DecoderCache:
-        """What the decoder starts from, whether it writes or reads."""
+        """The decoder's initial state, for writing and for reading."""
         return self.model.start_cache(self.memory, None, edits=self.edits)
 
 
@@ -114,20 +114,20 @@ def encode(
     version: str,
     record: Recorder | None = None,
 ) -> EncodedSource:
-    """The encoder reads a source.
+    """Let the encoder read a source.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: of the model.
-        text: a sentence in the source language, as `source_text` gives it.
-        interventions: what to change, in this run only.
+        vocabulary: vocabulary of the model.
+        text: a sentence in the source language, from `source_text`.
+        interventions: changes in this run only.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample".
-        device, version: of the model.
+        device, version: device and version of the model.
         record: receives what the run computes.
 
     Raises:
         TextError: the text is empty or too long.
-        InterventionError: the model or the sentence has no part that the interventions change.
+        InterventionError: the interventions change a part that the model or the sentence lacks.
     """
     pieces = text_pieces(vocabulary, text, "source")
     interventions.check(model.config, len(pieces))
@@ -138,13 +138,13 @@ def encode(
 
 
 def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str, tuple[Piece, ...]]]:
-    """The decoder writes the greedy translations of several sources side by side.
+    """Write the greedy translations of several sources side by side.
 
     Args:
-        sources: of one model, as trained.
+        sources: sources of one model, as trained.
 
     Yields:
-        The number of a source, from 0, and the text and the tokens of its translation, as soon as that is complete.
+        The index of a source, and the text and the tokens of its translation, as soon as it is complete.
     """
     model, vocabulary = sources[0].model, sources[0].vocabulary
     # B x [1, S, D] -> [B, S, D] for the longest S.
@@ -164,8 +164,8 @@ def decode_variants(
     """The tokens of the greedy translations of one source by the model changed in N ways, as one batch.
 
     Args:
-        model, means: of `encode`.
-        vocabulary: of the target.
+        model, means: arguments of `encode`.
+        vocabulary: vocabulary of the target.
         source: token ids [1, S].
         variants: N interventions, which fit the model and the source.
     """
@@ -185,7 +185,7 @@ def most_pieces(source: int, prefix: int = 0) -> int:
         source: number of tokens of the source.
         prefix: number of tokens that the translation begins with.
     """
-    # A translation is rarely half as long again as its source; short ones need more.
+    # A translation is rarely 1.5 times as long as its source; short ones need more.
     return min(MAX_PIECES + 1, max(2 * source + 10, prefix + source))
 
 

@@ -1,11 +1,11 @@
-"""What takes the place of a head that is switched off: its mean output, or its output at another sentence.
+"""The replacement of a head that is switched off: its mean output, or its output at another sentence.
 
-Mean ablation asks what the variation of a head carries, but a mean is an output that the head may never have. Resample
-ablation (Chan et al. 2022, "Causal Scrubbing"; the default of ACDC, Conmy et al. 2023) puts an output in its place that
-it does have, for another input. There all prompts have one length, and position i takes position i of the other
-prompt. Sentences have no common length, and no common part at a position: here every position takes a random one of the
-other sentence, the same for all heads of a stack. So any length is served, and the mean over many draws is that of mean
-ablation, but for long sentences counting no more than short ones.
+Mean ablation asks what the variation of a head carries, but the head may never have its mean as an output. Resample
+ablation replaces the output by one that the head has for another input (Chan et al. 2022, "Causal Scrubbing"; the
+default of ACDC, Conmy et al. 2023). There all prompts have one length, and position i takes position i of the other
+prompt. Sentences have no common length, and no common part at a position. Here every position takes a random one of the
+other sentence, the same for all heads of a stack. So sentences of any length can be used. The mean over many draws is
+that of mean ablation, except that a long sentence counts no more than a short one.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from transformer.values.head_means import HeadMeans, Pair
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS, Kind
 
-# The longest run, with the start or the end symbol.
+# The longest run, including the start or the end symbol.
 POSITIONS = MAX_PIECES + 1
 
 
 class HeadReplacements:
-    """What takes the place of the heads in one run; `edits_of` calls it.
+    """Makes the replacements of the heads in one run; `edits_of` calls it.
 
-    Made for the run and passed on as an argument, as the recorder is.
+    It is made for the run and passed as an argument, like the recorder.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        means: of the model, with the sentences that they are over.
+        means: means of the model, with the sentences that they are over.
         source: ids of the source [S]; no draw takes the same sentence.
-        positions: how many positions the run has at most.
+        positions: maximum number of positions of the run.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class HeadReplacements:
         self._drawn: dict[tuple[int, int], ByKind] = {}
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """What takes the place of every head, [L, H, 1 or P, K] by kind, on the CPU; P is `positions`.
+        """The replacement of every head, [L, H, 1 or P, K] by kind, on the CPU; P is `positions`.
 
         Raises:
-            InterventionError: the means or their sentences are not known.
+            InterventionError: the means or their sentences are missing.
         """
         if self._means is None:
             raise InterventionError(
-                "The heads' mean outputs are not known for this model: make them with "
+                "The heads' mean outputs are missing for this model: make them with "
                 "`python -m transformer.analysis means`, or choose the mode zero or uniform."
             )
         if interventions.mode == "mean":
@@ -65,7 +65,7 @@ class HeadReplacements:
         if draw not in self._drawn:
             pair, places = drawn(self._means.pairs, self._source, *draw)
             outputs = head_outputs(self._model, pair)
-            # Edits are put together on the CPU, head by head; each would be fetched from the device by itself.
+            # Edits are combined on the CPU, head by head, so one transfer from the device is enough.
             self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
         return self._drawn[draw]
 
@@ -73,14 +73,14 @@ class HeadReplacements:
 def drawn(
     pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int
 ) -> tuple[Pair, dict[Kind, np.ndarray]]:
-    """One draw: another sentence with its translation, and which of its positions each position takes, by kind.
+    """One draw: another sentence with its translation, and for each position the position that it takes, by kind.
 
-    The draws of a seed go through the sentences in one random order, and begin again after the last.
+    The draws of a seed go through the sentences in one random order, and start again after the last.
 
     Args:
-        pairs: to draw from.
+        pairs: sentences to draw from.
         source: ids of the source that is read, which is not drawn.
-        seed, draw: of `Interventions`.
+        seed, draw: fields of `Interventions`.
 
     Raises:
         InterventionError: there is no other sentence.

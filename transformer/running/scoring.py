@@ -1,4 +1,4 @@
-"""One translation, read under many interventions at once; and the gradient that estimates the same.
+"""Scores one translation under many interventions at once, and computes the gradient that estimates these scores.
 
 Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary.
 """
@@ -24,21 +24,21 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
-# Positions that the decoder reads in one batch: enough to keep the cores busy, few enough for their distributions over
-# the vocabulary to stay small.
+# Positions that the decoder reads in one batch: enough to use all cores, and few enough that their distributions over
+# the vocabulary stay small.
 BATCH_POSITIONS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """How a model changed in N ways reads one translation (teacher forcing), beside the model as trained.
+    """Scores of a model changed in N ways that reads one translation (teacher forcing), and of the model as trained.
 
     Attributes:
         baseline: log-probability of each token, as trained, nats [T].
-        log_probs: of each token in each variant, nats [N, T].
+        log_probs: log-probability of each token in each variant, nats [N, T].
         kl: KL(p || q) of the distribution as trained, p, and the variant's, q, nats [N, T].
         tvd: total variation distance of the same, 1/2 sum |p - q|, 0 to 1 [N, T].
-        ranks: of each token in the variant's distribution; 1 is the likeliest [N, T].
+        ranks: rank of each token in the variant's distribution; 1 is the most likely [N, T].
     """
 
     baseline: np.ndarray
@@ -62,9 +62,9 @@ class Comparison:
     """One translation, read as trained and under N variants.
 
     Attributes:
-        before: as trained.
-        after: under the first variant.
-        scores: of all variants beside `before`.
+        before: trace as trained.
+        after: trace under the first variant.
+        scores: scores of all variants compared with `before`.
     """
 
     before: Trace
@@ -90,8 +90,8 @@ def score(
         predicted: ids of the tokens that follow them, [T].
         variants: N interventions, which fit the model and the source.
         means: the heads' mean outputs, for the modes "mean" and "resample".
-        known: log-probabilities [T, V] that other runs have computed, which this one does not compute again: as
-            trained, then of the first variants. Their memory is used for the result.
+        known: log-probabilities [T, V] that other runs have already computed: as trained, then of the first variants.
+            Their memory is reused for the result.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
@@ -99,7 +99,7 @@ def score(
         model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits()
     )[0]
     probs = baseline.exp()
-    # Zero times minus infinity is 0 here: a token that is impossible as trained adds nothing.
+    # Zero times minus infinity counts as 0: a token that is impossible as trained adds nothing.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
     rows = max(1, BATCH_POSITIONS // longest)
@@ -133,10 +133,11 @@ def log_probs_of(
     """Log-probabilities [N, T, V] of one translation under N edits.
 
     Args:
-        model, source, target: those of `score`.
-        encoder_edits: of the encoder's runs, of which there may be fewer: a change in the decoder leaves it alone.
-        encoder_rows: which of the encoder's runs each row continues, [N].
-        edits: of the rows.
+        model, source, target: as in `score`.
+        encoder_edits: edits of the encoder's runs, of which there may be fewer, because many changes are in the
+            decoder only.
+        encoder_rows: index of the encoder's run that each row continues, [N].
+        edits: edits of the rows.
     """
     runs = max(1, len(encoder_edits.interventions))
     memory = model.encode(source.expand(runs, -1), None, edits=encoder_edits)
@@ -150,14 +151,14 @@ def log_probs_of(
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:
     """Gradient of the translation's log-probability by every head's gate at 1, by kind, nats [L, H].
 
-    Michel et al. 2019, "Are Sixteen Heads Really Better than One?", equation 2, for one sentence and with its sign: the
-    first-order estimate of what removing a head does to the log-probability is minus this.
+    Michel et al. 2019, "Are Sixteen Heads Really Better than One?", equation 2, for one sentence and with its sign. The
+    first-order estimate of the change when a head is removed is minus this gradient.
 
-    Args: those of `score`.
+    Args: the arguments of `score`.
     """
     edits = open_gates(model.config, next(model.parameters()).dtype, source.device)
     with torch.inference_mode(False), torch.enable_grad():
-        # Tensors that inference mode made cannot take part in a gradient.
+        # Tensors that inference mode made cannot be part of a gradient.
         source, target, predicted = source.clone(), target.clone(), predicted.clone()
         memory = model.encode(source, None, edits=edits)
         log_probs = model.generator(model.decode(target, memory, None, edits=edits)[0]).log_softmax(dim=-1)
@@ -167,7 +168,7 @@ def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted
 
 
 def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.device) -> Edits:
-    """Edits of one row that change nothing, whose gates gradients can be taken by."""
+    """Edits of one row that change nothing; their gates allow gradients."""
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     with torch.inference_mode(False):
         gates: dict[Kind, Tensor] = {
@@ -180,10 +181,10 @@ def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.devi
 def _shared_encoder(
     variants: Sequence[Interventions], config: TransformerConfig, replacement: Replacement, device: torch.device
 ) -> tuple[Edits, Tensor, Edits]:
-    """The last three arguments of `log_probs_of`: variants that change the encoder alike share its run."""
+    """The last three arguments of `log_probs_of`: variants that change the encoder in the same way share its run."""
     parts = [variant.encoder_part() for variant in variants]
     runs = list(dict.fromkeys(parts))
     number = {part: index for index, part in enumerate(runs)}
     rows = torch.tensor([number[part] for part in parts])
-    # One run as trained has no edits, and still one row.
+    # A single run as trained has no edits, but one row.
     return edits_of(runs, config, replacement, device), rows, edits_of(variants, config, replacement, device)

@@ -1,4 +1,4 @@
-"""A model with its vocabulary on a device: text in; translation and trace out."""
+"""A translation model with its vocabulary on a device."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Translator(Runs):
     >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
     (6,)
 
-    Its verbs ask for runs, which say what their arguments mean and what they raise (`transformer.running.runs`).
+    Its methods ask for runs, which document their arguments and errors (`transformer.running.runs`).
     A run can be cancelled between its steps: see `transformer.values.cancellation`.
 
     Attributes:
@@ -62,12 +62,12 @@ class Translator(Runs):
         tokenizer: its vocabulary.
         device: "cuda", "mps" or "cpu".
         card: the model card, Markdown.
-        languages: of the source and of the target.
+        languages: languages of the source and of the target.
         curve: its learning curve, as in `transformer.checkpoints.checkpoint.Checkpoint`.
         version: changes whenever configuration, weights or vocabulary do.
-        folder: that it was loaded from; None if it was made in memory.
+        folder: folder that it was loaded from; None if it was made in memory.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample"; None if they were not made
-            for it.
+            for this model.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Translator(Runs):
         self.device = device
         self.version = version
         self.folder = folder
-        # Those of another model say nothing about this one.
+        # The means of another model are useless for this one.
         self.means = means if means is not None and means.model == version else None
         if isinstance(checkpoint, Checkpoint):
             self._model = checkpoint.model_on(device)
@@ -92,7 +92,7 @@ class Translator(Runs):
         """Load a model folder.
 
         Args:
-            folder: as `checkpoints.checkpoint.load_checkpoint` reads it; head_means.safetensors may be missing.
+            folder: folder for `checkpoints.checkpoint.load_checkpoint`; head_means.safetensors may be missing.
             device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
         Raises:
@@ -165,14 +165,14 @@ class Translator(Runs):
             return run.compute(self, *needed)
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
-        """`trace` several texts, whose translations are written side by side: in a fraction of the time.
+        """Trace several texts, whose translations are written side by side: in a fraction of the time.
 
-        The numbers are those of one at a time, bit for bit, because encoder and decoder read each text alone.
+        The numbers equal those of separate traces, bit by bit, because encoder and decoder read each text alone.
 
         Args:
             texts: sentences in the source language.
-            done: receives the number of a text, from 0, and its trace, or what is wrong with it, as soon as that is
-                known; shorter ones do not wait for longer ones.
+            done: receives the index of a text, and its trace or error, as soon as it is known; shorter texts do not
+                wait for longer ones.
 
         Raises:
             AtlasError: the device ran out of memory, or a translation does not fit into the model; a text without a
@@ -192,12 +192,12 @@ class Translator(Runs):
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
     ) -> Attribution:
-        """What mattered for tokens that the model predicted, by one method.
+        """The attribution of tokens that the model predicted, by one method.
 
         Args:
-            trace: of this model, with details.
+            trace: trace of this model, with details.
             method: one of `transformer.attribution.attribution.METHODS`.
-            targets: what to explain; None explains every predicted token.
+            targets: predictions to explain; None explains every predicted token.
             words: score words instead of tokens.
 
         Raises:
@@ -211,13 +211,13 @@ class Translator(Runs):
     def deletion_curves(
         self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0
     ) -> DeletionCurves:
-        """How fast a target's log-probability falls when the source goes in the order of a method.
+        """How fast a target's log-probability falls when the source is deleted in the order of a method.
 
         Args:
-            trace: of this model.
-            attribution: of the method.
-            columns: of its source to make invisible one after the other; the others stay.
-            target: which of its targets.
+            trace: trace of this model.
+            attribution: attribution of the method.
+            columns: source columns to hide one after the other; the others stay.
+            target: index of the target.
 
         Raises:
             DeviceError: the device ran out of memory.
@@ -238,7 +238,7 @@ class Translator(Runs):
             return deletion_curves(log_probs, attribution.source[target], columns)
 
     def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
-        """Ids of the source [1, S], of what the decoder reads [1, T], and of what it is to predict [T]."""
+        """Ids of the source [1, S], of the decoder's input [1, T], and of the tokens to predict [T]."""
         predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target)[1]
         source, read = (
             text_pieces(self.tokenizer, self.typed(text), "source"), shifted_right(self.tokenizer, predicted)
@@ -246,12 +246,12 @@ class Translator(Runs):
         return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
 
     def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
-        """See that variants fit the model and a source [1, S]."""
+        """Check that variants fit the model and a source [1, S]."""
         for variant in variants:
             variant.check(self.config, source.shape[1])
 
     def encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
-        """The encoder reads a text; for runs, in inference mode. See `transformer.running.encoded_source.encode`."""
+        """Encode a text for a run, in inference mode. See `transformer.running.encoded_source.encode`."""
         return encode(
             self._model, self.tokenizer, self.typed(text), interventions, means=self.means, device=self.device,
             version=self.version, record=record,

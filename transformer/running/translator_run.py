@@ -1,4 +1,4 @@
-"""Runs that a translator computes itself, and that a model's server answers; all others ask for these."""
+"""Runs that a translator computes itself, and that a model's server answers; all other runs use these."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from transformer.values.run import Result, Run
 if TYPE_CHECKING:
     from transformer.running.translator import Translator
 
-# A translation to read: its text, the ids of its tokens, or the model's own.
+# A translation to read: its text, the ids of its tokens, or None for the model's own.
 ReadTarget = str | Sequence[int] | None
-# The same as a part of a value.
+# The same type as a field of a hashable value.
 Target = str | tuple[int, ...] | None
 
 
 class TranslatorRun(Run[Result]):
-    """A run of one text; what it computes for it stays on the device until the result is there.
+    """A run on one text; its intermediate results stay on the device until the result is complete.
 
     Attributes:
-        KINDS: by name, each registered by being defined.
-        text: a sentence in the source language; in the value as `valid` spells it.
-        plain: whether it is what a hall full of people asks for: a trace that can be computed together with others.
+        KINDS: the subclasses by name, registered by their definition.
+        text: a sentence in the source language, spelled by `valid`.
+        plain: whether it is the request of a whole lecture hall: a trace that can be computed together with others.
     """
 
     KINDS: ClassVar[dict[str, type[TranslatorRun[Any]]]] = {}
@@ -46,7 +46,7 @@ class TranslatorRun(Run[Result]):
 
 
 def hashable(target: ReadTarget) -> Target:
-    """A translation to read as a part of a value."""
+    """Convert a translation to read to a hashable value."""
     if target is None:
         return None
     return valid(target) if isinstance(target, str) else tuple(map(int, target))

@@ -1,4 +1,4 @@
-"""The kinds of runs of a translator. A module placed in this folder is registered by being here."""
+"""The runs of a translator. Every module in this folder is registered automatically."""
 
 import importlib
 import pkgutil

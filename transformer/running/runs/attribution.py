@@ -1,4 +1,4 @@
-"""Runs that ask what mattered for a prediction; they use the weights, and so stay where these are."""
+"""Runs that attribute a prediction; they use the weights, and so run in the process that has these."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AttributionRun(Run[Attribution]):
-    """What mattered for tokens that a trace predicts, by one method.
+    """The attribution of tokens that a trace predicts, by one method.
 
     Attributes:
-        trace: that predicts them.
-        method, targets, words: of `Translator.attribute`; no targets are all tokens.
+        trace: run whose trace predicts them.
+        method, targets, words: arguments of `Translator.attribute`; no targets means all tokens.
 
-    Raises: those of `Translator.attribute`.
+    Raises: the errors of `Translator.attribute`.
     """
 
     trace: TraceRun
@@ -46,13 +46,13 @@ class AttributionRun(Run[Attribution]):
 
 @dataclass(frozen=True)
 class DeletionRun(Run[DeletionCurves]):
-    """How fast a prediction falls when columns of the source go in the order of a method.
+    """How fast a prediction falls when source columns are deleted in the order of a method.
 
     Attributes:
-        attribution: that orders them; of its first target.
-        columns: of the source, to be deleted.
+        attribution: attribution that orders them, by its first target.
+        columns: source columns to delete.
 
-    Raises: those of `Translator.deletion_curves`.
+    Raises: the errors of `Translator.deletion_curves`.
     """
 
     attribution: AttributionRun
@@ -72,11 +72,11 @@ class DeletionRun(Run[DeletionCurves]):
 
 @dataclass(frozen=True)
 class DirectLogitsRun(Run[DirectLogits]):
-    """What every component of the decoder adds to a logit.
+    """The contribution of every component of the decoder to a logit.
 
     Attributes:
-        trace: that predicts it.
-        target: which logit.
+        trace: run whose trace predicts it.
+        target: the logit.
 
     Raises:
         ValueError: the model is post-norm.

@@ -1,4 +1,4 @@
-"""The run that reads off a trace what every head does."""
+"""The run that computes head metrics from a trace."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True)
 class MetricsRun(Run[HeadMetrics]):
-    """What every head of a kind does in a trace.
+    """The metrics of every head of a kind in a trace.
 
     Attributes:
-        trace: a run whose result is one.
-        kind: of attention.
+        trace: a run whose result is a trace.
+        kind: kind of attention.
     """
 
     trace: Run[Trace]

@@ -1,4 +1,4 @@
-"""Runs that read one translation under many interventions, and the gradient that estimates the same."""
+"""Runs that read one translation under many interventions, and the gradient that estimates their scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ScoresRun(TranslatorRun[Scores]):
         target: its translation, or the ids of its tokens; None takes the model's own, as trained.
         variants: N interventions, which all add positions or all leave them out.
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     text: str
@@ -49,10 +49,10 @@ class ComparisonRun(TranslatorRun[Comparison]):
     """`ScoresRun`, with the traces of two of its runs: as trained, and under the first variant; each runs once.
 
     Attributes:
-        text, target, variants: of `ScoresRun`; at least one variant.
-        details: of the traces, as in `TraceRun`.
+        text, target, variants: as in `ScoresRun`; at least one variant.
+        details: whether the traces have details, as in `TraceRun`.
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     text: str
@@ -85,9 +85,9 @@ class GateGradientsRun(TranslatorRun[dict[Kind, np.ndarray]]):
     """`transformer.running.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.
 
     Attributes:
-        text, target: of `ScoresRun`.
+        text, target: as in `ScoresRun`.
 
-    Raises: those of `TraceRun`.
+    Raises: the errors of `TraceRun`.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""The run that keeps everything that was computed."""
+"""The run that keeps everything it computes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class TraceRun(TranslatorRun[Trace]):
         text: a sentence in the source language.
         target: its translation, or the ids of its tokens; None takes the one that this run writes.
         details: include scores, queries, keys, values, head outputs and the residual stream.
-        interventions: what to change, in this run only.
+        interventions: changes in this run only.
 
     Raises:
         TextError: one of the texts is empty or too long.
         DeviceError: the device ran out of memory.
-        InterventionError: the model or the sentence has no part that the interventions change.
+        InterventionError: the interventions change a part that the model or the sentence lacks.
     """
 
     text: str

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decoding:
-    """What is decoded, and how.
+    """The input of a decoding run.
 
     Attributes:
         text: a sentence in the source language.
         settings: how tokens are chosen.
-        prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
+        prefix: ids that the translation begins with; the whole translation if the last one is the end symbol.
         suppressed: ids not to take after the prefix.
-        interventions: what to change, in this run only.
+        interventions: changes in this run only.
     """
 
     text: str
@@ -42,12 +42,12 @@ class Decoding:
 
 @dataclass(frozen=True)
 class TranslationRun(Decoding, TranslatorRun[Translation]):
-    """Translate, without storing anything that was computed for it.
+    """Translate, without storing intermediate results.
 
     Raises:
-        TextError: there is nothing to translate, or too much, or the prefix is too long.
+        TextError: the text is empty or too long, or the prefix is too long.
         DeviceError: the device ran out of memory.
-        InterventionError: the model or the sentence has no part that the interventions change.
+        InterventionError: the interventions change a part that the model or the sentence lacks.
         ValueError: a setting is out of range, or the vocabulary has no such token.
     """
 
@@ -59,7 +59,7 @@ class TranslationRun(Decoding, TranslatorRun[Translation]):
 class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
     """Translate, and keep everything computed for the translation.
 
-    Raises: those of `TranslationRun`.
+    Raises: the errors of `TranslationRun`.
     """
 
     def compute(self, runs: Translator) -> TracedTranslation:
@@ -74,13 +74,13 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
 
 @dataclass(frozen=True)
 class VariantsRun(TranslatorRun[list[tuple[Piece, ...]]]):
-    """What the model, changed in many ways, writes greedily: the tokens of each translation; one batch.
+    """The greedy translations of the model changed in many ways, as tokens; computed as one batch.
 
     Attributes:
         text: a sentence in the source language.
         variants: N interventions, which all add positions or all leave them out.
 
-    Raises: those of `TranslationRun`.
+    Raises: the errors of `TranslationRun`.
     """
 
     text: str
