@@ -143,7 +143,7 @@ def test_goes_on_after_a_process_was_killed(model_folder, file, whole, tmp_path,
         for each in multiprocessing.active_children():
             each.kill()
 
-    with pytest.raises(AtlasError, match="was ended, perhaps because the memory is full: the same command goes on"):
+    with pytest.raises(AtlasError, match="was killed, perhaps because the memory is full: run the same command again"):
         measure_corpus(translator, file, state, processes=2, report=kill)
     assert state.exists()
     assert_same(measure_corpus(translator, file, state), whole, atol=1e-6)
@@ -168,7 +168,7 @@ def test_going_on_takes_no_more_memory_for_a_longer_file(small_translator, tmp_p
 def test_refuses_what_can_be_read_once(small_translator, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(ValueError, match="pipe is no file, and is read more than once: save what it gives in one"):
+    with pytest.raises(ValueError, match="pipe is not a file, but must be read more than once: save it in a file"):
         measure_corpus(small_translator, pipe, tmp_path / "state")
 
 

@@ -1,13 +1,15 @@
-"""The model as a service: its runs are asked for over HTTP, and computed by replicas on one machine or many.
+"""The model as a service: clients ask for runs over HTTP, and replicas on one or more machines compute them.
 
-A `client.RemoteTranslator` takes the place of a `running.translator.Translator`, which it is. Every run of the
-model that a reader waits for goes to the service: translations, traces with and without details, every way of decoding,
-and one sentence read under many interventions. Two things stay with whoever asks, because what they need would be the
-largest thing that travels. The weights themselves (*Inside a layer*, *Backpropagation*, the parts of a logit), and the
-methods of attribution, which work on a trace with details that is there already, use the model in the client's own
-folder, which is loaded when one of these is asked for the first time. So the client has the model's folder, and the
-service the same one: its version is part of every request and of every answer.
+A `client.RemoteTranslator` is a `running.translator.Translator` and replaces it. Every run that a user waits for goes
+to the service: translations, traces with and without details, every way of decoding, and one sentence read under many
+interventions. Two things stay on the client, because their input would be the largest data to transfer:
 
-What waits for a replica at a time is translated as one batch. Nothing of a client is kept by a replica, and a run
-changes nothing, so that a run whose replica died is asked for again.
+- the weights themselves (*Inside a layer*, *Backpropagation*, the parts of a logit);
+- the methods of attribution, which work on a trace with details that is already there.
+
+They use the model in the client's own folder, which is loaded on first use. So the client needs the same model folder
+as the service: the model's version is part of every request and of every answer.
+
+The requests that wait for a replica at one time are translated as one batch. A replica keeps no state of a client, and
+a run changes nothing. So a client repeats a run whose replica died.
 """

@@ -1,7 +1,7 @@
-"""What a model's server answers: the result of a run as MessagePack, and what is wrong as JSON.
+"""The answers of a model's server: the result of a run as MessagePack, and errors as JSON.
 
 A result is a value, written field by field; an array is its type, its shape and its bytes. Nothing is compressed,
-because such numbers hardly get smaller by it, and an answer is never more than numbers and text.
+because such numbers hardly become smaller. An answer contains only numbers and text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
 OK, NOT_FOUND, CONFLICT, UNUSABLE, FAILED = 200, 404, 409, 422, 500
-# Errors whose messages are for the reader, wherever they were raised.
+# Errors whose messages are for the user, whichever side raised them.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)
 } | {"ValueError": ValueError}
@@ -30,10 +30,10 @@ ERRORS: Mapping[str, type[ValueError]] = {
 
 @dataclass(frozen=True)
 class Reply:
-    """What travels back.
+    """The reply to a request.
 
     Attributes:
-        status: of HTTP.
+        status: HTTP status.
         kind: `JSON` or `ARCHIVE`.
         body: the bytes.
     """
@@ -44,13 +44,13 @@ class Reply:
 
 
 class Answer(Head, omit_defaults=True):
-    """What a reply says.
+    """The content of a reply.
 
     Attributes:
-        device: on which the model runs, where one asked who answers.
-        error, message: what is wrong: the name of the exception, and its words.
-        run: that is answered.
-        result: of the run.
+        device: device of the model, in the reply about the server's identity.
+        error, message: the name of an exception, and its message.
+        run: name of the run that is answered.
+        result: result of the run.
     """
 
     device: str = ""
@@ -65,7 +65,7 @@ def said(model: str, status: int = OK, **words: Any) -> Reply:
 
     Args:
         model: version of the model that answers.
-        words: what it says, fields of `Answer`.
+        words: fields of `Answer`.
     """
     return Reply(status, JSON, msgspec.json.encode({"protocol": PROTOCOL, "model": model, **words}))
 
@@ -77,9 +77,9 @@ def archived(model: str, run: TranslatorRun[Result], result: Result) -> Reply:
 
 
 def identity_of(reply: Reply, address: str, model: str) -> str:
-    """The device of a server that says who it is.
+    """The device in a server's reply about its identity.
 
-    Raises: those of `result_of`.
+    Raises: the errors of `result_of`.
     """
     answer = _answer(reply, address, model)
     if not answer.device:
@@ -88,16 +88,16 @@ def identity_of(reply: Reply, address: str, model: str) -> str:
 
 
 def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]) -> Result:
-    """The result that a reply has.
+    """The result in a reply.
 
     Args:
-        address: of the server, for messages.
-        model: that was to answer.
-        run: that was asked for.
+        address: address of the server, for messages.
+        model: version of the requested model.
+        run: the requested run.
 
     Raises:
-        ServerError: it is of another protocol or of another model, or no answer.
-        AtlasError, ValueError: what the run raised.
+        ServerError: the reply has another protocol or model, or is invalid.
+        AtlasError, ValueError: the error of the run.
     """
     answer = _answer(reply, address, model)
     try:
@@ -109,16 +109,16 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
 
 
 def _answer(reply: Reply, address: str, model: str) -> Answer:
-    """What a reply says, once it is of this protocol and this model; raises what the run raised."""
+    """The content of a reply, after checking its protocol and its model; raises the error of the run."""
     decode = msgspec.msgpack.decode if reply.kind == ARCHIVE else msgspec.json.decode
     try:
-        # First: what else another protocol says is not known.
+        # Checked first, because the rest of another protocol's reply is unknown.
         _check(decode(reply.body, type=Head), address, model)
         answer = decode(reply.body, type=Answer)
     except ServerError:
         raise
     except Exception as error:
-        # Bytes that are no answer fail in several ways.
+        # Invalid bytes fail in several ways.
         raise unreadable(address, error) from error
     if answer.error:
         raise ERRORS.get(answer.error, ServerError)(answer.message)
@@ -126,19 +126,19 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
 
 
 def unreadable(address: str, error: object) -> ServerError:
-    """An error for an answer that is none."""
+    """An error for an invalid answer."""
     return ServerError(
-        f"What answers at {address} is no model's server of Attention Atlas, or a broken one ({error}): see that the "
-        "address is right."
+            f"The answer from {address} is not from a model's server of Attention Atlas, or is damaged ({error}): "
+            "check the address."
     )
 
 
 def _check(head: Head, address: str, model: str) -> None:
-    """See that an answer is of this protocol and of this model.
+    """Check the protocol and the model of an answer.
 
     Raises:
-        ServerError: they are not.
-        RequestError: it names neither.
+        ServerError: one of them differs.
+        RequestError: the answer names neither.
     """
     if head.protocol is None or head.model is None:
         raise RequestError("it names no protocol and no model")

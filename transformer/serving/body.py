@@ -1,4 +1,4 @@
-"""The body of a request, of which no more is read than a request may have."""
+"""Reads the body of a request, up to the size limit."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from transformer.serving.protocol import MOST_BYTES
 
 
 async def read_body(announced: int, chunks: AsyncIterator[bytes]) -> bytes | None:
-    """The body; None where it is too large, and then the rest of it is left unread.
+    """The body; None if it is too large, and then the rest of it is not read.
 
     Args:
-        announced: the bytes that the head of the request says there are; 0 where it does not say so.
-        chunks: as they come.
+        announced: the number of bytes in the head of the request; 0 if it is missing.
+        chunks: the parts of the body in the order of arrival.
     """
     if announced > MOST_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""A translator whose model runs elsewhere."""
+"""A translator whose model runs on a server."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from transformer.values.trace import Trace
 
 # The environment variable that has the address of a model's server.
 SERVER = "ATTENTION_ATLAS_SERVER"
-# Texts of one `trace_together` that are on their way at a time.
+# Maximum number of simultaneous requests of one `trace_together`.
 MOST_TOGETHER = 16
 
 
 class RemoteTranslator(Translator):
-    """A translator whose runs a model's server computes; see `transformer.serving` for which. Threads may share one.
+    """A translator whose runs a model's server computes; `transformer.serving` says which. Threads may share one.
 
-    Every run raises what the same run raises in the server, and `ServerError` where that does not answer or is of
-    another protocol or model. Nothing is remembered of a failure: the next run asks again. A run that is cancelled
-    while the client waits for the answer hangs up, and the server ends the run.
+    Every run raises the same error as on the server. It raises `ServerError` if the server does not answer, or has
+    another protocol or model. Failures are not remembered: the next run asks again. A run that is cancelled while the
+    client waits closes the connection, and the server ends the run.
 
     Args:
-        address: of the server, as http://10.0.0.5:8600.
-        folder: of the same model.
-        device: of this machine, for what is computed here; None takes the fastest.
+        address: address of the server, such as http://10.0.0.5:8600.
+        folder: folder of the same model.
+        device: device of this machine, for local computations; None takes the fastest.
 
     Attributes:
-        device: the server's.
+        device: the server's device.
 
     Raises:
-        ServerError: the server does not answer, or is of another protocol or model.
+        ServerError: the server does not answer, or has another protocol or model.
         CheckpointError: the folder is missing or damaged.
         DeviceError: this machine has no such device.
     """
@@ -62,7 +62,7 @@ class RemoteTranslator(Translator):
 
     @property
     def _model(self) -> Transformer:
-        """The model itself, on this machine; loaded when somebody looks at its weights."""
+        """The model itself, on this machine; loaded when its weights are first used."""
         with self._loading:
             if self._loaded is None:
                 self._loaded = load_checkpoint(self._folder).model_on(self._own_device)
@@ -75,7 +75,7 @@ class RemoteTranslator(Translator):
         return result_of(reply, self._connection.address, self.version, run)
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
-        """As that of `Translator`: the server makes batches of what arrives at the same time."""
+        """The same as in `Translator`; the server makes batches of requests that arrive together."""
         if not texts:
             return
         with ThreadPoolExecutor(min(len(texts), MOST_TOGETHER)) as askers:

@@ -1,4 +1,4 @@
-"""HTTP to a model's server, over connections that are kept."""
+"""HTTP to a model's server, over persistent connections."""
 
 from __future__ import annotations
 
@@ -16,40 +16,39 @@ from transformer.errors import ServerError
 from transformer.serving.answers import ARCHIVE, JSON, Reply, unreadable
 from transformer.values.cancellation import check_cancelled
 
-# Seconds until a machine that is there must have accepted a connection, until a server must have said what it is, and
-# until the longest run has an answer.
+# Timeouts in seconds: for a connection, for the server's identity, and for the answer to the longest run.
 CONNECTING, INTRODUCING, ANSWERING = 3.0, 30.0, 120.0
-# Bytes; the whole trace of the longest text is 60 MB in the model that ships.
+# Limit in bytes; the whole trace of the longest text is 60 MB with the shipped model.
 LONGEST = 2**29
-# Statuses of what stands before a server; ours never says so.
+# Statuses of gateways before a server; our server never sends them.
 GATEWAYS = (502, 503, 504)
-# Seconds between two looks at whether anybody still waits for an answer.
+# Seconds between two checks whether the run is cancelled.
 LOOK = 0.2
-# Seconds before each try. A run changes nothing, so it may be asked for again when its replica has died.
+# Seconds before each try. A run changes nothing, so it may be repeated when its replica has died.
 TRIES = (0.0, 0.1, 0.5, 2.0)
 
 
 class Connection:
-    """What one app sends to one server. Threads may share one; each of them has a line of its own while it asks.
+    """The connection of one app to one server. Threads may share one; each has its own line while it asks.
 
     Args:
-        address: as http://10.0.0.5:8600.
+        address: for example http://10.0.0.5:8600.
 
     Raises:
-        ServerError: it is no such address.
+        ServerError: the address is invalid.
     """
 
     def __init__(self, address: str) -> None:
         try:
             parts = urlsplit(address)
             host, port = parts.hostname, parts.port
-            # As the library does for every request, which has no name for what it cannot write.
+            # The library encodes the host for every request, but reports a failure without its name.
             (host or "").encode("idna")
             parts.path.encode("ascii")
         except ValueError:
             host = port = parts = None
         if parts is None or not host or parts.scheme not in ("http", "https"):
-            raise ServerError(f"{address!r} is no address of a model's server: write it as http://10.0.0.5:8600.")
+            raise ServerError(f"{address!r} is not an address of a model's server: write it as http://10.0.0.5:8600.")
         self.address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._folder = host, port, parts.path.rstrip("/")
@@ -58,13 +57,13 @@ class Connection:
         weakref.finalize(self, _close, self._idle)
 
     def ask(self, path: str, body: bytes | None = None, *, seconds: float = ANSWERING) -> Reply:
-        """Send a request, with a body by POST, and wait for the reply, unless the run is cancelled meanwhile.
+        """Send a request, with a body by POST, and wait for the reply, unless the run is cancelled.
 
         Args:
-            seconds: until it must be there.
+            seconds: timeout of the reply.
 
         Raises:
-            ServerError: there is none.
+            ServerError: there is no reply.
         """
         reason = ""
         for pause in TRIES:
@@ -72,19 +71,19 @@ class Connection:
             try:
                 reply = self._once(path, body, seconds)
             except ConnectionRefusedError as error:
-                # Nobody listens; asking again would only keep the reader waiting.
+                # No process listens; asking again would only keep the user waiting.
                 raise self._gone("nobody listens there") from error
             except TimeoutError as error:
                 raise self._gone("it took too long") from error
             except TooLong as error:
                 raise unreadable(self.address, "its answer is too long") from error
             except (OSError, HTTPException) as error:
-                # The line broke: the server, or what stands before it, has just ended.
+                # The connection broke: the server, or a gateway before it, has just stopped.
                 reason = str(error) or type(error).__name__
                 continue
             if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAYS:
                 return reply
-            # Somebody else's words: a replica died, and the server says so in its own way.
+            # A gateway or Ray wrote this reply: a replica died, and the server reports it in its own format.
             reason = f"HTTP status {reply.status}"
             if reply.status < 500:
                 break
@@ -101,7 +100,7 @@ class Connection:
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
-                # The server has closed it since; so it may have done with the others.
+                # The server has closed this idle line, so it may have closed the others.
                 continue
         line = self._kind(self._host, self._port, timeout=CONNECTING)
         line.connect()
@@ -128,13 +127,13 @@ class Connection:
 
     def _gone(self, reason: str) -> ServerError:
         return ServerError(
-            f"The model's server at {self.address} does not answer ({reason}): try again, or ask whoever runs it to "
+            f"The model's server at {self.address} does not answer ({reason}): try again, or ask its administrator to "
             "start it."
         )
 
 
 def _body(response: HTTPResponse) -> bytes:
-    """Raises TooLong if it says, or is, longer than any answer."""
+    """The body of a response; raises TooLong if its announced or actual length exceeds the limit."""
     if response.length is not None and response.length > LONGEST:
         raise TooLong
     body = response.read() if response.length is not None else response.read(LONGEST + 1)
@@ -144,16 +143,17 @@ def _body(response: HTTPResponse) -> bytes:
 
 
 class TooLong(Exception):
-    """An answer is longer than any of ours."""
+    """An answer is longer than the limit."""
 
 
 @contextmanager
 def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
-    """Close a line on which an answer is not complete by then: a limit of the line's own would be one on each piece of
-    it, and an answer may come in drips.
+    """Close a line whose answer is not complete in time.
+
+    The line's own timeout applies to each part of the answer, which may arrive in small parts.
 
     Raises:
-        TimeoutError: it is not.
+        TimeoutError: the answer is not complete in time.
     """
     over = threading.Event()
 
@@ -174,7 +174,7 @@ def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
     finally:
         timer.cancel()
     if over.is_set():
-        # Half an answer can look like a whole one.
+        # Half an answer can look like a complete one.
         raise TimeoutError
 
 

@@ -1,7 +1,7 @@
-"""What an app sends to a model's server: a run, which is a value, as JSON.
+"""The requests of an app to a model's server: a run, which is a value, as JSON.
 
-GET /identity says who answers, POST /run asks for a run. Both, and the members `protocol` and `model` of whatever is
-sent, are the same in every version of the protocol, so that each side can tell that the other one is of another.
+GET /identity returns the server's identity, POST /run asks for a run. Both are the same in every version of the
+protocol. So are the members `protocol` and `model` of every message. Therefore each side can recognise another version.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-# The kinds of runs register themselves.
+# Importing the package registers the runs.
 import transformer.running.runs as _runs  # noqa: F401
 from transformer.errors import AtlasError
 from transformer.running.translator_run import TranslatorRun
 
-# Another number whenever what travels, or what it means, is another.
+# Increase this whenever the wire format or its meaning changes.
 PROTOCOL = 3
 IDENTITY, RUN = "/identity", "/run"
-# Bytes of a request: thousands of variants, and no end of them.
+# Limit of a request in bytes: enough for thousands of variants.
 MOST_BYTES = 16 * 2**20
 
 
 class RequestError(ValueError):
-    """A request that is none."""
+    """A request is invalid."""
 
 
 class Head(Struct):
-    """What every version of the protocol sends.
+    """The members of every message in every version of the protocol.
 
     Attributes:
-        protocol: its version.
-        model: `Translator.version` of the model that is to run, or that answers.
+        protocol: version of the protocol.
+        model: `Translator.version` of the model that should run, or that answers.
     """
 
     protocol: Any = None
@@ -41,10 +41,10 @@ class Head(Struct):
 
 
 class Request(Head):
-    """A run that is asked for.
+    """A request for a run.
 
     Attributes:
-        run: its kind.
+        run: name of its class.
         value: the run itself.
     """
 
@@ -58,10 +58,10 @@ def request(run: TranslatorRun[Any], model: str) -> bytes:
 
 
 def read_head(body: bytes) -> Head:
-    """Who a request is for.
+    """The protocol and model of a request.
 
     Raises:
-        RequestError: it is none.
+        RequestError: the request is invalid.
     """
     return _decoded(body, Head)
 
@@ -70,21 +70,21 @@ def read_run(body: bytes) -> TranslatorRun[Any]:
     """The run of a request.
 
     Raises:
-        RequestError: it is none, or not as `request` writes it.
+        RequestError: the request is invalid, or not as `request` writes it.
         InterventionError: its interventions contradict themselves.
     """
     asked = _decoded(body, Request)
     if asked.run not in TranslatorRun.KINDS:
         raise RequestError(f"there is no run {asked.run!r}")
     run = _decoded(asked.value, TranslatorRun.KINDS[asked.run])
-    # It has a field, at any depth, that the run does not have, or has one in another form.
+    # The request has an unknown field at some depth, or a field in another form.
     if msgspec.json.decode(_written(run)) != msgspec.json.decode(asked.value):
         raise RequestError(f"this is not how {asked.run} is written")
     return run
 
 
 def _written(run: Any) -> bytes:
-    # Every field, also one that was left out where the run was read, and sets in order: equal runs are equal bytes.
+    # Every field is written, also one that was missing in the request, and sets are sorted: equal runs are equal bytes.
     return msgspec.json.encode(asdict(run), order="deterministic")
 
 

@@ -1,6 +1,6 @@
-"""Ray, as all that needs it begins with it: silent to its makers, and closed to whoever does not have its token.
+"""Starts Ray with telemetry off and token authentication on.
 
-To be imported where somebody asked for it, because it takes seconds, and is not installed with the rest.
+Import this only if Ray is requested: the import takes seconds, and Ray is not installed by default.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import os
 import socket
 from typing import Any
 
-# Before Ray is imported, which would else tell its makers that it runs.
+# Set before Ray is imported, because it would otherwise send usage statistics.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# Its processes answer only who has the token: their ports are open to the network, and run whatever they are sent.
+# Ray's processes require a token: their ports are open to the network, and they run any code that they receive.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 import ray
@@ -24,15 +24,15 @@ PATIENCE = 10.0
 
 
 def join(address: str, **settings: Any) -> None:
-    """Make this process one of a cluster's.
+    """Connect this process to a cluster.
 
     Args:
-        address: of its first machine; "auto" is the cluster that this machine belongs to, "local" one that begins here
-            and ends with this process.
-        settings: of `ray.init`.
+        address: address of its first machine. "auto" is the cluster of this machine; "local" is a new one that ends
+            with this process.
+        settings: arguments of `ray.init`.
 
     Raises:
-        AtlasError: there is no such cluster, or its token is not that of this machine, which Ray does not tell apart.
+        AtlasError: there is no such cluster, or its token is not this machine's; Ray does not distinguish the two.
     """
     try:
         _reach(address)
@@ -46,10 +46,10 @@ def join(address: str, **settings: Any) -> None:
 
 
 def _reach(address: str) -> None:
-    """See that something listens there: where nothing does, Ray asks again for many minutes.
+    """Check that a process listens there; otherwise Ray would retry for many minutes.
 
     Raises:
-        ConnectionError: nothing does.
+        ConnectionError: no process listens.
     """
     host, _, port = address.rpartition(":")
     if port.isdecimal() and "://" not in address:

@@ -1,7 +1,7 @@
-"""The service on Ray Serve, the only file that needs Ray: replicas of the model behind one address.
+"""The service on Ray Serve, the only module that needs Ray: replicas of the model behind one address.
 
-`application` is what Ray's own configuration of a cluster names (`transformer.serving.server:application`); `start` is
-the same on this machine, or on the cluster that the environment variable RAY_ADDRESS names.
+Ray's own configuration of a cluster names `application` (`transformer.serving.server:application`). `start` runs it on
+this machine, or on the cluster in the environment variable RAY_ADDRESS.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 if not os.environ.get("RAY_ADDRESS"):
-    # Its processes then listen for each other on this machine alone, as they do on macOS and Windows.
+    # Ray's processes then listen only on this machine, as they do on macOS and Windows.
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
-# Which says how Ray is to begin, and so comes before all else of Ray.
+# Import first: it sets Ray's environment variables.
 from transformer.serving.ray_cluster import join, ray
 
 # isort: split
@@ -38,19 +38,19 @@ from transformer.serving.service import Service
 from transformer.serving.turn import Turn
 from transformer.values.trace import Trace
 
-# Translations that one replica makes together, and seconds that the first of them waits for the others.
+# Maximum number of translations in a batch, and seconds that the first one waits for the others.
 MOST_TOGETHER, PATIENCE = 16, 0.005
-# Requests that wait for a replica; where more do, there is to be another one.
+# Number of waiting requests per replica above which another replica starts.
 WAITING = 8
-# Requests that one replica takes at a time, most of which wait there for a batch.
+# Maximum number of requests at one replica, most of which wait there for a batch.
 MOST_AT_A_REPLICA = 64
-# Bytes for answers on their way, the largest of which take thirty million.
+# Bytes of memory for answers in transit; the largest take thirty million.
 STORE = 200_000_000
 
 
 @serve.deployment(name="model", max_ongoing_requests=MOST_AT_A_REPLICA)
 class Replica:
-    """One copy of the model. It computes one batch at a time, and one long run beside it."""
+    """One copy of the model. It computes one batch at a time, and one long run in parallel."""
 
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
@@ -71,18 +71,18 @@ class Replica:
 
     @serve.batch(max_batch_size=MOST_TOGETHER, batch_wait_timeout_s=PATIENCE)
     async def _together(self, runs: list[TranslatorRun[Trace]]) -> list[Reply]:
-        # Of a few tens of steps.
+        # Batched runs take a few dozen decoding steps, so they need no cancellation check.
         return await self._turn.run(lambda _: self._service.answer_together(runs))
 
 
 class Scale(BaseModel):
-    """What `application` may be given.
+    """The arguments of `application`.
 
     Attributes:
         model: folder of the model, the same on every machine.
-        replicas: that there are at least.
-        most: that there are while many requests wait; none more if it is not larger.
-        gpus: share of a GPU that a replica takes; 0 for the processor.
+        replicas: minimum number of replicas.
+        most: number of replicas while many requests wait; ignored if it is not larger.
+        gpus: share of a GPU that a replica takes; 0 for the CPU.
     """
 
     model: str = str(MODEL)
@@ -92,7 +92,7 @@ class Scale(BaseModel):
 
 
 def application(scale: Scale) -> serve.Application:
-    """The service, for Ray to run."""
+    """The service for Ray to run."""
     growing = scale.most > scale.replicas
     number = {"autoscaling_config": AutoscalingConfig(
         min_replicas=scale.replicas, max_replicas=scale.most, target_ongoing_requests=WAITING
@@ -102,20 +102,20 @@ def application(scale: Scale) -> serve.Application:
     ).bind(scale.model)
 
 
-# What was asked for is nobody's business.
+# Requests are private, so they are not logged.
 QUIET = LoggingConfig(log_level="WARNING", enable_access_log=False)
 
 
 def start(scale: Scale, host: str, port: int) -> None:
     """Start the service, and return when it answers.
 
-    A replica has a share of a GPU if there are any.
+    A replica gets a share of a GPU if there are any.
 
     Args:
-        host, port: where it listens.
+        host, port: address to listen on.
 
     Raises:
-        AtlasError: there is no cluster that answers this machine where RAY_ADDRESS says one is.
+        AtlasError: RAY_ADDRESS is set, but no cluster there answers this machine.
     """
     replicas = max(scale.replicas, scale.most)
     if address := os.environ.get("RAY_ADDRESS"):
@@ -125,7 +125,7 @@ def start(scale: Scale, host: str, port: int) -> None:
             "local", num_cpus=max(replicas, os.cpu_count() or 1), object_store_memory=STORE, include_dashboard=False,
             logging_level="WARNING", log_to_driver=False,
         )
-    # Ray's own way to end prints a stack.
+    # Ray's own handler prints a stack.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(
@@ -136,8 +136,8 @@ def start(scale: Scale, host: str, port: int) -> None:
 
 
 def stop() -> None:
-    """End the service, and Ray where `start` has started it."""
-    # Which would else ask for a Ray to end it in.
+    """Stop the service, and Ray if `start` has started it."""
+    # `serve.shutdown()` would start Ray if it is not running.
     if ray.is_initialized():
         serve.shutdown()
     ray.shutdown()

@@ -1,4 +1,4 @@
-"""A process that serves many people with models which stay in its memory."""
+"""Prepares the process of a server whose models stay in memory."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from functools import cache
 from transformer.model.devices import use_one_thread
 from transformer.model.fast.malloc import return_freed_memory, return_holes
 
-# Seconds between two looks for memory that can go back to the system, which take a few milliseconds each.
+# Seconds between two attempts to return memory to the system, which take a few milliseconds each.
 TIDY_EVERY = 10.0
 
 
 def settle() -> None:
-    """Prepare this process for a server's work; called when what stays in memory has been loaded."""
+    """Prepare this process for a server's work; called after everything permanent has been loaded."""
     use_one_thread()
     return_freed_memory()
-    # A search for garbage takes 90 ms while it looks through torch's modules, and nobody is answered meanwhile; what is
-    # frozen is not looked at again. What was frozen with a model that is gone is not kept for it.
+    # Garbage collection takes 90 ms for torch's modules, and the server does not answer meanwhile. Frozen objects are
+    # not visited again. Unfreeze first, so that the objects of a model that is gone can be freed.
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -28,9 +28,9 @@ def settle() -> None:
 
 @cache
 def _stay_tidy() -> None:
-    """Let a thread hand back what long runs leave free between what is kept: once a process.
+    """Start a thread, once per process, that returns the free memory between permanent objects.
 
-    A widest beam, or the gradients of a long sentence, leave 150 MB that nobody uses.
+    The widest beam, or the gradients of a long sentence, leave 150 MB of unused memory.
     """
 
     def tidy() -> None:

@@ -1,4 +1,4 @@
-"""A translator that answers requests, whichever server receives them."""
+"""Answers requests with a translator, independent of the kind of server."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LOG = logging.getLogger(__name__)
 
 
 class Service:
-    """What a model's server does with a request. Threads may share one: nothing of a request is kept."""
+    """Parses and answers requests. Threads may share one: no state of a request is kept."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
         self.model = translator.version
 
     def parse(self, method: str, path: str, body: bytes | None) -> TranslatorRun[Any] | Reply:
-        """The run that is asked for; or the reply, where none is.
+        """The requested run, or the reply if the request is invalid.
 
         Args:
-            method, path, body: of HTTP; no body where it was too large to be read.
+            method, path, body: parts of the HTTP request; None as body if it was too large to be read.
         """
         if (method, path) == ("GET", IDENTITY):
             return said(self.model, device=self._translator.device)
@@ -40,7 +40,7 @@ class Service:
                 raise RequestError(f"it has more than {MOST_BYTES:,} bytes")
             head = read_head(body)
             if head.protocol != PROTOCOL or head.model != self.model:
-                # Both are in every reply, so that whoever asked can say which of them differs.
+                # Every reply contains protocol and model, so that the client can say which of them differs.
                 return self._refused(CONFLICT, "RequestError", "The request is for another server.")
             return read_run(body)
         except AtlasError as error:
@@ -52,10 +52,10 @@ class Service:
         """The result of a run.
 
         Args:
-            between_steps: called between the steps of the run; a LeftError of it ends the run.
+            between_steps: called between the steps of the run; a LeftError that it raises ends the run.
 
         Raises:
-            LeftError: it has ended so.
+            LeftError: `between_steps` raised it.
         """
         try:
             with cancellable(between_steps):
@@ -67,7 +67,7 @@ class Service:
         return archived(self.model, run, result)
 
     def answer_together(self, runs: Sequence[TranslatorRun[Any]]) -> list[Reply]:
-        """The results of several runs, all `plain`, computed as one batch; one that fails spoils no other."""
+        """The results of several `plain` runs, computed as one batch; an error of one does not affect the others."""
         replies: dict[int, Reply] = {}
 
         def done(number: int, found: Trace | AtlasError) -> None:
@@ -77,7 +77,7 @@ class Service:
         try:
             self._translator.trace_together([run.text for run in runs], done)
         except Exception:
-            # Whoever has no answer yet is answered alone.
+            # The runs without an answer are computed one by one.
             LOG.warning("%d requests could not be answered together", len(runs), exc_info=True)
         return [replies[number] if number in replies else self.answer(run) for number, run in enumerate(runs)]
 
@@ -88,6 +88,6 @@ class Service:
         name = type(error).__name__
         if name in ERRORS:
             return self._refused(UNUSABLE, name, str(error))
-        # What went wrong is for the log of whoever runs the server.
+        # The details of the error are only for the server's log.
         LOG.error("a run failed", exc_info=error)
         return self._refused(FAILED, name, f"The model's server failed ({name}): its log says more.")

@@ -1,4 +1,4 @@
-"""A turn at the model of a replica, which a long run gives up between its steps."""
+"""A lock for the model of a replica, which a long run releases between its steps."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from time import monotonic
 from typing import TypeVar
 
 Result = TypeVar("Result")
-# Seconds of a turn after which others go first.
+# Seconds after which a run lets others go first.
 SLICE = 0.3
 
 
 class LeftError(Exception):
-    """Nobody waits for a run any more."""
+    """The client of a run has disconnected."""
 
 
 class Turn:
     """First come, first served; belongs to one event loop.
 
     Args:
-        most: runs that may have begun. Each keeps a thread while others go first, so that these cannot be the event
-            loop's own, of which there are few: a run whose turn it is would wait for the thread of one that waits for
-            its turn.
+        most: maximum number of started runs. Each keeps a thread while others go first. The event loop has too few
+            threads for that: a run whose turn it is would wait for the thread of one that waits for its turn.
     """
 
     def __init__(self, most: int) -> None:
@@ -34,11 +33,11 @@ class Turn:
         self._threads = ThreadPoolExecutor(most)
 
     async def run(self, compute: Callable[[Callable[[], None]], Result]) -> Result:
-        """What a thread computes when it is its turn.
+        """Compute in a thread when it is this run's turn.
 
         Args:
-            compute: is given what to call between its steps. That lets those who wait go first if the turn has lasted
-                for long, and raises LeftError when nobody waits for the result any more.
+            compute: receives a function to call between its steps. The function lets waiting runs go first after a long
+                turn, and raises LeftError when the client has disconnected.
         """
         loop, left = asyncio.get_running_loop(), threading.Event()
         async with self._begun, self._lock:
@@ -56,7 +55,7 @@ class Turn:
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
-                # Whoever asked has hung up. The turn is the next one's when the thread has ended, at its next step.
+                # The client has disconnected. The turn passes on when the thread has ended, at its next step.
                 left.set()
                 while not running.done():
                     with suppress(asyncio.CancelledError):

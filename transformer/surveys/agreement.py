@@ -1,4 +1,4 @@
-"""Whether methods agree over many sentences, with intervals."""
+"""Measures whether attribution methods agree over many sentences, with intervals."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
-# A ranking of fewer words says nothing.
+# A ranking of fewer words means nothing.
 FEWEST_WORDS = 3
-# What is said of the others is how near they come to the first, and how often the second puts the same word first.
+# The other methods are compared with these: how near they come to the first, how often the second names the same word.
 ALWAYS: tuple[Method, ...] = ("erasure", "weights")
 
 
@@ -29,11 +29,11 @@ class AgreementStatistics(Record):
 
     Attributes:
         model: `Translator.version` of the model.
-        sentences: how many count.
-        left_out: how many do not: fewer than `FEWEST_WORDS` words to rank, or a method that scores all of them alike.
+        sentences: number of sentences that count.
+        left_out: number of those that do not: with fewer than `FEWEST_WORDS` words to rank, or with equal scores.
         digest: `sentences_digest` of all of them.
-        words: English words that were ranked, mean of the sentences.
-        methods: M of them.
+        words: number of English words that were ranked, mean over the sentences.
+        methods: M methods.
         tau: Kendall's tau-b of each pair, [M, M].
         same_first: share of the sentences in which a pair puts the same word first, [M, M].
     """
@@ -49,7 +49,7 @@ class AgreementStatistics(Record):
 
     def __post_init__(self) -> None:
         if not METHODS.keys() >= set(self.methods):
-            raise ValueError("one of its methods is none of today")
+            raise ValueError("one of its methods does not exist in this version")
 
     def _written(self) -> dict[str, Any]:
         return {**super()._written(), "interval": BOOTSTRAP}
@@ -58,11 +58,11 @@ class AgreementStatistics(Record):
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:
     """Explain one word of the model's own translation of each sentence by every method, and average.
 
-    The word is drawn at random (seed `SEED`), so that no place in the sentence is preferred.
+    The word is drawn at random (seed `SEED`), so that no position in the sentence is preferred.
 
     Args:
-        translator: whose model runs.
-        sentences: in the source language; each is explained before the next is asked for.
+        translator: the model.
+        sentences: in the source language; each is explained before the next is read.
 
     Raises:
         ValueError: no sentence counts.
@@ -76,7 +76,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
         if one is not None:
             found.append(one)
     if not found:
-        raise ValueError(f"none of the sentences can be ranked: give some with {FEWEST_WORDS} words and more")
+        raise ValueError(f"none of the sentences can be ranked: give some with at least {FEWEST_WORDS} words")
     return AgreementStatistics(
         translator.version, len(found), len(read) - len(found), sentences_digest(read),
         float(np.mean([len(one.columns) for one in found])), found[0].methods,
@@ -86,7 +86,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
 
 
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
-    """On one word of one sentence; None if it cannot be ranked."""
+    """The agreement on one word of one sentence; None if it cannot be ranked."""
     trace = translator.trace(text, details=True)
     pieces, written = trace.predicted_pieces, trace.target_text
     words = [group for group in word_groups(pieces, written) if has_word(group, pieces, written)]

@@ -1,4 +1,4 @@
-"""Trains language models that differ in their attention and in nothing else, and measures what each loses by it."""
+"""Trains language models that differ only in their attention, and measures the loss of each."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from transformer.training.steps import DivergedError, Steps
 
 log = logging.getLogger(__name__)
 
-# As a block of 256 is of the 4,096 pieces of the longest text that `transformer.language_modelling.cost` measures, so
-# is this of a context of 256.
+# BLOCK is a sixteenth of the context of 256 tokens. The ratio is the same in `transformer.language_modelling.cost`: 256
+# to the 4,096 tokens of its longest text.
 BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
-# A slip of a finger would train for weeks.
+# A limit, because a typing error could train for weeks.
 MOST_SEEDS = 100
 
 
@@ -44,15 +44,15 @@ def compare_attentions(
 
     Args:
         run: folder that `prepare_language_model` made.
-        output: file for what is found.
-        steps: of each training.
+        output: file for the results.
+        steps: number of steps of each training.
         seeds: number of models of each attention.
         models: folder for a model of each attention, those of the first seed; None keeps none.
 
     Raises:
         ValueError: the folder has no such data, a number is out of range, or `output` or a file in `models` cannot be
             written.
-        OSError: `models` cannot be made.
+        OSError: `models` cannot be created.
     """
     if not 1 <= seeds <= MOST_SEEDS:
         raise ValueError(f"--seeds must be at least 1 and at most {MOST_SEEDS}, not {seeds}")
@@ -87,7 +87,7 @@ def compare_attentions(
             if models is not None and seed == 1:
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
-        # What was found before a run is ended stays.
+        # Written after each model, so that the results survive if the run is stopped.
         write_text(output, recorded.to_json() + "\n")
     return recorded
 
@@ -95,7 +95,7 @@ def compare_attentions(
 def _trained(
     config: TrainConfig, attention: Attention, train: Contexts, validation: Contexts, vocabulary: int
 ) -> tuple[AttentionLoss, Transformer]:
-    """A model of an attention, and how good it became."""
+    """A model of an attention, and its loss."""
     torch.manual_seed(config.seed)
     shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
     model = build(shape)
@@ -110,7 +110,7 @@ def _trained(
 
 
 def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> None:
-    """All steps of a training."""
+    """Take all steps of a training."""
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
     loss = SummedLoss(model, label_smoothing=config.label_smoothing)
@@ -122,7 +122,7 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
             total, _ = steps.take(step, [batch], batch.pieces)
         except DivergedError as error:
             raise ValueError(
-                f"the training has diverged at step {step + 1}: begin again with other --steps"
+                f"the training has diverged at step {step + 1}: start again with other --steps"
             ) from error
         if (step + 1) % LOG_STEPS == 0:
             log.info("step %d: %.3f", step + 1, total / batch.pieces)
@@ -130,7 +130,7 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
 
 @torch.inference_mode()
 def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
-    """Mean loss, nats a piece."""
+    """Mean loss, nats per token."""
     loss = SummedLoss(model, label_smoothing=0.0)
     total, pieces = 0.0, 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Every head measured over a file of any length: streamed, many sentences side by side, and resumable."""
+"""Measures every head over a file of any length: streamed, in batches of sentences, and resumable."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from transformer.surveys.corpus_workers import cluster_at, processes_here
 from transformer.training.data import read_lines
 from transformer.values.trace import KINDS, Kind, Trace
 
-# Sentences of which a process gives the averages at once, and after which the state is saved: some seconds of work.
+# Number of sentences that a process averages at once before the state is saved: some seconds of work.
 PART = 256
-# So many are translated side by side; more would hardly be faster, and hold more traces in memory.
+# Number of sentences translated together; more would hardly be faster, and keep more traces in memory.
 TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What the heads do in a stretch of the file.
+    """The head metrics of a part of the file.
 
     Attributes:
-        sentences: that were measured.
-        skipped: sentences that the model cannot read, because they are too long.
-        heads: averages by kind; empty where no sentence was measured.
+        sentences: number of measured sentences.
+        skipped: number of sentences that are too long for the model.
+        heads: averages by kind; empty if no sentence was measured.
     """
 
     sentences: int
@@ -50,13 +50,13 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What was measured so far.
+    """The measurement so far.
 
     Attributes:
         model: `Translator.version` of the model.
-        digest: of the sentences that were read.
-        read: how many these are.
-        part: what they gave.
+        digest: digest of the sentences that were read.
+        read: number of these sentences.
+        part: their metrics.
     """
 
     model: str
@@ -66,7 +66,7 @@ class State:
 
 
 NOTHING = Part(0, 0, {})
-# Of the SHA-256 that the file of what was measured so far begins with.
+# Number of bytes of the SHA-256 at the beginning of a state file.
 SEAL_BYTES = 32
 
 
@@ -74,20 +74,20 @@ def sentences_of(path: Path) -> Iterator[str]:
     """The lines of a file that are not blank, one in memory at a time.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_lines` does.
+        FileNotFoundError, ValueError: as in `read_lines`.
     """
     return (sentence for _, line in read_lines(path) if (sentence := line.strip()))
 
 
 def check_corpus(path: Path) -> None:
-    """Refuse a file that cannot be measured, before a model is loaded.
+    """Reject a file that cannot be measured, before a model is loaded.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_lines` does; the latter also for what is no file, such as a pipe: what
-            it gives is gone once it was read, and `measure_corpus` could neither count it nor go on with it.
+        FileNotFoundError, ValueError: as in `read_lines`; the latter also for a path that is not a file, such as a
+            pipe. `measure_corpus` could neither count its lines nor resume, because it can be read only once.
     """
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no file, and is read more than once: save what it gives in one, .gz or not")
+        raise ValueError(f"{path} is not a file, but must be read more than once: save it in a file, .gz or not")
     next(sentences_of(path), None)
 
 
@@ -95,22 +95,22 @@ def measure_corpus(
     translator: Translator, path: Path, state: Path, *, processes: int = 1, cluster: str | None = None,
     report: Callable[[int, Part], object] = lambda read, so_far: None,
 ) -> Part:
-    """Measure every head on every sentence of a file, and average; go on where an earlier call was stopped.
+    """Measure every head on every sentence of a file, and average; resume an interrupted call.
 
     Args:
         translator: loaded from a folder, if there are several processes.
-        path: a file of text, one sentence a line.
-        state: file that holds what was measured so far; whoever has kept the result removes it.
-        processes: that measure, each with a model of its own and one thread.
-        cluster: address of a Ray cluster that measures instead, with all of its processors, or of its GPUs if the
-            translator is on one; "auto" is the one that this machine belongs to, "local" this machine alone. The
-            model's folder must be at the same place on each of its machines.
-        report: receives how many sentences have been read, and what they gave, whenever the state is saved.
+        path: a text file, one sentence per line.
+        state: file with the measurement so far; the caller removes it after saving the result.
+        processes: number of processes that measure, each with its own model and one thread.
+        cluster: address of a Ray cluster that measures instead, with all of its processors, or with its GPUs if the
+            translator is on one. "auto" is the cluster of this machine, "local" this machine alone. The model's folder
+            must be at the same path on each of its machines.
+        report: receives the number of sentences read, and their metrics, whenever the state is saved.
 
     Raises:
-        ValueError: the file cannot be read or is none, has no sentence that the model can read, `state` is of another
-            model, of another file or damaged, or other processes are to measure with a model that lies in no folder.
-        AtlasError: a process that measures was ended, Ray is not installed, or there is no such cluster.
+        ValueError: the file cannot be read, or has no sentence that the model can read; `state` is damaged, or belongs
+            to another model or file; or the translator has no folder that other processes could load.
+        AtlasError: a measuring process was killed, Ray is not installed, or there is no such cluster.
     """
     check_corpus(path)
     digest = hashlib.sha256()
@@ -131,7 +131,7 @@ def measure_corpus(
         report(read, so_far)
     if not so_far.sentences:
         state.unlink(missing_ok=True)
-        raise ValueError(f"{path} has no sentence that the model can read: write one a line")
+        raise ValueError(f"{path} has no sentence that the model can read: write one per line")
     return so_far
 
 
@@ -148,7 +148,7 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> Part:
         for kind in KINDS:
             measured[kind].append(head_metrics(trace, kind, translator.tokenizer.key_scores(kind)))
 
-    # Sentences of one length end together.
+    # Sentences of one length finish together.
     ordered = iter(sorted(sentences, key=len))
     while batch := list(islice(ordered, TOGETHER)):
         translator.trace_together(batch, note)
@@ -159,17 +159,17 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> Part:
 def _parts(
     translator: Translator, stretches: Iterator[list[str]], processes: int, cluster: str | None
 ) -> Iterator[Part]:
-    """What each stretch gives, in their order."""
+    """The metrics of each part, in their order."""
     if processes == 1 and cluster is None:
         for stretch in stretches:
             yield measure_part(translator, stretch)
         return
     if translator.folder is None:
-        raise ValueError("other processes can only load a model that lies in a folder")
+        raise ValueError("other processes can load a model only from a folder")
     work = partial(_measure_in_process, translator.folder, translator.device)
     workers = processes_here(work, processes) if cluster is None else cluster_at(cluster, work, translator.device)
     with workers as (submit, count):
-        # One more than there are workers, so that none waits for the file, whose rest stays on the disk.
+        # One more than there are workers, so that none waits for the file; the rest stays on the disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
         while waiting:
             part = waiting.popleft()()
@@ -183,7 +183,7 @@ def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> byte
 
 @cache
 def _own_translator(folder: Path, device: str) -> Translator:
-    """That of a process which measures for another one."""
+    """The translator of a process that measures for another one."""
     use_one_thread()
     return Translator.load(folder, device)
 
@@ -196,20 +196,20 @@ def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
 def _resume(
     state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash
 ) -> tuple[int, Part]:
-    """How many sentences an earlier call has read and what they gave, after reading over them."""
-    advice = f"delete {state} to begin again"
+    """The number of sentences that an earlier call has read, and their metrics; the sentences are skipped."""
+    advice = f"delete {state} to start again"
     try:
         content = state.read_bytes()
     except FileNotFoundError:
         return 0, NOTHING
     except OSError as error:
-        raise ValueError(f"{state} cannot be read ({error.strerror}): {advice}") from error
+        raise ValueError(f"cannot read {state} ({error.strerror}): {advice}") from error
     try:
         if hashlib.sha256(content[SEAL_BYTES:]).digest() != content[:SEAL_BYTES]:
             raise ValueError("its seal is broken")
         found = unpacked(content[SEAL_BYTES:], State)
     except ValueError:
-        raise ValueError(f"{state} is damaged, or of an older version of the Atlas: {advice}") from None
+        raise ValueError(f"{state} is damaged, or from an older version of Attention Atlas: {advice}") from None
     if found.model != model:
         raise ValueError(f"{state} was measured on another model: {advice}")
     _note(digest, islice(sentences, found.read))
@@ -219,7 +219,7 @@ def _resume(
 
 
 def _save(path: Path, state: State) -> None:
-    """Write the state so that a call that is stopped meanwhile leaves the old one."""
+    """Write the state; if the call is stopped meanwhile, the old state stays."""
     content = packed(state)
     with replaced(path) as new:
         new.write_bytes(hashlib.sha256(content).digest() + content)

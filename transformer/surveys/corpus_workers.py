@@ -1,8 +1,8 @@
-"""Who measures a corpus beside the process that reads it: processes of this machine, or a Ray cluster.
+"""The workers that measure a corpus for the process that reads it: processes of this machine, or a Ray cluster.
 
-On a cluster, stretches of the file are tasks of Ray (https://docs.ray.io/en/latest/ray-core/tasks.html), not rows of
-Ray Data: what is saved is what was measured up to a line of the file, so results must come in the file's order, and no
-more of the file may be read than the workers need.
+On a cluster, parts of the file are tasks of Ray (https://docs.ray.io/en/latest/ray-core/tasks.html), not rows of Ray
+Data. The saved state covers the file up to a line, so results must come in the file's order. And no more of the file
+may be read than the workers need.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from functools import partial
 
 from transformer.errors import AtlasError
 
-# What is made of some sentences, wherever that is.
+# Computes the result for some sentences, in any process.
 Work = Callable[[list[str]], bytes]
-# Begins the work elsewhere; what it returns waits for what the work gives.
+# Starts the work elsewhere, and returns a function that waits for its result.
 Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
@@ -30,11 +30,11 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
     """Processes of this machine, and their number.
 
     Raises:
-        AtlasError: one of them was ended.
+        AtlasError: one of them was killed.
     """
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
         def submit(stretch: list[str]) -> Callable[[], bytes]:
-            # Which begins a process while there are too few.
+            # Submitting starts a process while there are too few.
             with _deaf():
                 return pool.submit(work, stretch).result
 
@@ -42,8 +42,8 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
             yield submit, count
         except BrokenProcessPool:
             raise AtlasError(
-                "a process that measured was ended, perhaps because the memory is full: the same command goes on, with "
-                "fewer --processes if it ends again"
+                "a measuring process was killed, perhaps because the memory is full: run the same command again to "
+                "resume, with fewer --processes if it happens again"
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
@@ -69,7 +69,7 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
             raise AtlasError(f"the Ray cluster at {address} has no {resource}: choose another device")
         yield lambda stretch: partial(ray.get, there.remote(stretch)), count
     except ray.exceptions.RayTaskError as error:
-        # As a message it has the whole stack of another machine.
+        # The error itself contains the whole stack of another machine.
         raise error.cause from None
     finally:
         ray.shutdown()
@@ -77,7 +77,7 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Let Ctrl-C wait, here and in a process that begins here: what it imports would answer with a traceback."""
+    """Delay Ctrl-C, here and in a process that starts here: its imports would answer with a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         # Windows.
         yield
@@ -90,8 +90,10 @@ def _deaf() -> Iterator[None]:
 
 
 def _end_with_starter() -> None:
-    """Let this process end at Ctrl-C, of which the one that started it says something, and when that one is gone:
-    killed, it can tell nobody, and the model would stay in memory."""
+    """Let this process exit silently at Ctrl-C, which its parent reports, and when its parent is gone.
+
+    A killed parent can tell nobody, and the model would stay in memory.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

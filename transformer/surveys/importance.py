@@ -1,4 +1,4 @@
-"""What switching heads off does over many sentences, with intervals."""
+"""Measures the effect of switching heads off over many sentences, with intervals."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DRAWS = 2000
 SEED = 0
 # Ends of the interval, percent.
 INTERVAL = (2.5, 97.5)
-# As files say it.
+# The description in files.
 BOOTSTRAP = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
-# What there is of every kind.
+# The values that exist for every kind.
 BY_KIND = ("measured", "estimated", "magnitude")
 
 
@@ -33,14 +33,14 @@ class ImportanceStatistics(Record):
 
     Attributes:
         model: `Translator.version` of the model.
-        mode: what was put in the place of a head.
-        sentences: how many.
+        mode: how a head was replaced.
+        sentences: number of sentences.
         digest: `sentences_digest` of them.
         measured, estimated: change of a sentence's log-probability without the head, nats [L, H] by kind.
         magnitude: mean |gradient| by the gate, over the norm of its layer, [L, H] by kind (Michel et al. 2019).
         agreement: Spearman's rank correlation of measured and estimated within a sentence.
         seed, draws: of the mode "resample": each sentence counts with its mean over the draws.
-        reference: `sentences_digest` of those that heads were replaced by; empty in the modes without.
+        reference: `sentences_digest` of the sentences that replaced the heads' outputs; empty in the other modes.
     """
 
     model: str
@@ -75,9 +75,9 @@ def importance_statistics(
     """Measure the importance of every head on every sentence, and average.
 
     Args:
-        translator: whose model runs; each sentence is scored on the model's own translation.
-        sentences: at least one; each is measured before the next is asked for.
-        mode, seed, draws: of `head_importance`.
+        translator: the model; each sentence is scored on the model's own translation.
+        sentences: at least one; each is measured before the next is read.
+        mode, seed, draws: arguments of `head_importance`.
 
     Raises:
         ValueError: there is no sentence.
@@ -88,7 +88,7 @@ def importance_statistics(
         each.append(head_importance(translator, text, mode=mode, seed=seed, draws=draws))
         read.append(text)
     if not read:
-        raise ValueError("the mean is over at least one sentence")
+        raise ValueError("there are no sentences: the mean needs at least one")
     estimated: dict[Kind, np.ndarray] = {kind: np.stack([one.estimated[kind] for one in each]) for kind in KINDS}
     return ImportanceStatistics(
         translator.version, mode, len(read), sentences_digest(read),
@@ -103,7 +103,7 @@ def importance_statistics(
 def bootstrap(values: np.ndarray) -> Estimate:
     """Mean of values [N, ...] over sentences, with its 95 % interval (percentile bootstrap, Efron 1979)."""
     drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
-    # How often each value is drawn: [DRAWS, N] x [N, ...] needs no copy of the values for every draw.
+    # The counts of each value, [DRAWS, N] x [N, ...], avoid a copy of the values for every draw.
     times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
     low, high = np.percentile(np.tensordot(times, values, axes=1), INTERVAL, axis=0)
     return Estimate(*map(np.asarray, (values.mean(axis=0), low, high)))

@@ -1,4 +1,4 @@
-"""BLEU and chrF of a model while its heads are removed, recorded for a figure."""
+"""Records BLEU and chrF of a model while its heads are removed, for a figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Quality:
 
     Attributes:
         order: name of the order in which heads are removed.
-        removed: how many are.
+        removed: number of removed heads.
         bleu, chrf: corpus scores, 0 to 100.
     """
 
@@ -33,13 +33,13 @@ class Quality:
 
 @dataclass(frozen=True)
 class RemovalQuality(Record):
-    """What `quality_curves` found, as it is recorded in a file.
+    """The result of `quality_curves`, as recorded in a file.
 
     Attributes:
         model: `Translator.version` of the model.
-        mode: what was put in the place of a head.
+        mode: how a head was replaced.
         data: name of the file of pairs.
-        pairs: how many were translated.
+        pairs: number of translated pairs.
         digest: `pairs_digest` of them.
         points: the scores, order by order.
     """
@@ -63,11 +63,11 @@ def quality_curves(
     """Remove heads (zero ablation) and translate all sources greedily each time.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         device: "cpu", "cuda" or "mps".
         pairs: source and reference.
         orders: by name, the heads, first removed first.
-        every: heads between two measurements; the first is with every head, the last with none.
+        every: number of heads between two measurements; the first is with every head, the last with none.
 
     Yields:
         The scores, order by order.

@@ -155,7 +155,7 @@ def test_padding_and_start_are_never_taken(search, decode, biased, sources):
 def test_a_constraint_that_cannot_be_followed_is_an_error(search, decode):
     for constraints, message in (
         (Constraints(prefix=(30,)), "token 30 is not in the vocabulary"),
-        (Constraints(suppressed={-1}), "piece -1 is not in the vocabulary"),
+        (Constraints(suppressed={-1}), "token -1 is not in the vocabulary"),
         (Constraints(suppressed=set(range(30))), "every token"),
         (Constraints(prefix=(5,), suppressed=set(range(30))), "every token"),
     ):

@@ -205,7 +205,7 @@ def test_a_server_that_does_not_say_its_device_is_none(small_translator, model_f
 
     with (
         model_server(Speechless(small_translator)) as address,
-        pytest.raises(ServerError, match="is no model's server .*device"),
+        pytest.raises(ServerError, match="is not from a model's server .*device"),
     ):
         RemoteTranslator(address, model_folder, "cpu")
 
@@ -228,7 +228,7 @@ def test_a_server_of_another_model_is_refused(small_translator, copying_translat
     f"http://{'m' * 64}.lan:8600", "http://127.0.0.1:8600/modèle",
 ])
 def test_what_is_no_address_is_said(model_folder, address):
-    with pytest.raises(ServerError, match="is no address of a model's server: write it as"):
+    with pytest.raises(ServerError, match="is not an address of a model's server: write it as"):
         RemoteTranslator(address, model_folder, "cpu")
 
 

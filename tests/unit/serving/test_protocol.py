@@ -161,7 +161,7 @@ SCORES = ScoresRun("A dog.", None, ())
     said("m", error=["TextError"]),
 ], ids=lambda reply: repr(reply.body[:20]))
 def test_what_is_no_answer_is_said_in_one_line(reply):
-    with pytest.raises(ServerError, match=f"^What answers at {ADDRESS} is no model's server .*$"):
+    with pytest.raises(ServerError, match=f"^The answer from {ADDRESS} is not from a model's server .*$"):
         result_of(reply, ADDRESS, "m", SCORES)
 
 
