@@ -1,1 +1,1 @@
-"""Files and memory: where files lie, how they are read within bounds and written as a whole."""
+"""Files and memory: paths, bounded reading, atomic writing, and limits of memory."""

@@ -1,4 +1,4 @@
-"""Where the files are that are not Python: beside the packages in a checkout, in attention_atlas/ when installed."""
+"""Paths of files that are not Python: beside the packages in a checkout, in attention_atlas/ when installed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ INSTALLED = ROOT / "attention_atlas"
 # The folder of app.py, pages/, assets/ and .streamlit/; pyproject.toml puts them there.
 APP = INSTALLED if (INSTALLED / "app.py").is_file() else ROOT
 ASSETS = APP / "assets"
-# The models that ship: the one that translates, and the one that writes on in English.
+# The models that ship: the translator, and the English language model.
 MODEL = ASSETS / "models" / "en-de"
 LANGUAGE_MODEL = ASSETS / "models" / "en"

@@ -12,7 +12,7 @@ import numpy as np
 from transformer.files.small_files import json_object
 
 Value = TypeVar("Value")
-# Digits after the point of what is in an array.
+# Number of decimals of an array.
 DIGITS = 6
 
 
@@ -22,7 +22,7 @@ class Record:
     Its file has the names of its fields, unless it says otherwise in `_written` and `_fields`.
 
     Attributes:
-        model: that was measured: `Translator.version`, or words.
+        model: the measured model: `Translator.version`, or words.
     """
 
     model: str
@@ -33,10 +33,10 @@ class Record:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
+        """Read the JSON of `to_json`.
 
         Raises:
-            ValueError: the text is no JSON object, or not such a record, such as one of a newer version.
+            ValueError: the text is not a JSON object, or not such a record, for example one of a newer version.
         """
         values = json_object(text, "the record")
         try:
@@ -53,7 +53,7 @@ class Record:
 
     @classmethod
     def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """What was written, by the names of the fields."""
+        """The fields by name, from the values in a file."""
         return values
 
 
@@ -63,10 +63,10 @@ def packed(value: object) -> bytes:
 
 
 def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
-    """What `packed` made of a value of a type.
+    """Restore a value of a type from the bytes of `packed`.
 
     Raises:
-        ValueError: the bytes are something else.
+        ValueError: the bytes are invalid.
     """
     try:
         return msgspec.msgpack.decode(content, type=kind, dec_hook=_array)
@@ -75,7 +75,7 @@ def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
 
 
 def _packed(value: Any) -> Any:
-    """What MessagePack has no type for."""
+    """Convert a value that MessagePack has no type for."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Mapping):
@@ -84,7 +84,7 @@ def _packed(value: Any) -> Any:
 
 
 def _array(kind: type, value: Any) -> np.ndarray:
-    """An array that `_packed` wrote; of numbers, never of objects."""
+    """An array from `_packed`; of numbers, never of objects."""
     dtype, shape, data = value
     if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
         raise TypeError(f"{dtype!r} is no array of numbers")
@@ -92,7 +92,7 @@ def _array(kind: type, value: Any) -> np.ndarray:
 
 
 def _as_json(value: Any) -> Any:
-    """The fields of a dataclass, and nested lists of an array; what is NaN is null."""
+    """The fields of a dataclass, and nested lists of an array; NaN becomes null."""
     if not isinstance(value, np.ndarray):
         return vars(value)
     rounded = np.array(np.round(value, DIGITS), dtype=object)

@@ -1,4 +1,4 @@
-"""Files that are written, or replaced, as a whole."""
+"""Writes and replaces files as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNFINISHED = ".unfinished"
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Whatever keeps a file from being written is told with its name: the system names none if the disk is full.
+    """Name the file in any error of writing it: the system names none if the disk is full.
 
     Raises:
         OSError: the file cannot be written; the message says what to do.
@@ -33,7 +33,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def check_output(path: Path) -> None:
-    """Refuse a file that could not be written, before the hours of work that are to be written into it.
+    """Reject a file that cannot be written, before hours of work for its content.
 
     Raises:
         AtlasError: it cannot be written; the message says why.
@@ -44,7 +44,7 @@ def check_output(path: Path) -> None:
         if not path.parent.is_dir():
             raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
         if not path.exists():
-            # Nothing else says it of every folder.
+            # No other check works for every folder.
             TemporaryFile(dir=path.parent).close()
         elif not os.access(path, os.W_OK):
             raise AtlasError(f"{path} could not be written: it may not be written to; name another file")
@@ -54,20 +54,20 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to write files into, all of which then go to `path`; an error leaves there what was there, or nothing.
+    """Yield a folder for new files, which then all move to `path`; an error leaves the old state there.
 
     Raises:
-        AtlasError: there is something of that name, and it is no empty folder.
-        OSError: as `writing` does, before anything else.
+        AtlasError: `path` exists and is not an empty folder.
+        OSError: as in `writing`, before any file is written.
     """
-    # "x/.." makes no x.
+    # `realpath` resolves "x/..", so that x is not created.
     place = Path(os.path.realpath(path))
     with writing(path):
         there = place.exists()
         if there and (not place.is_dir() or any(place.iterdir())):
             raise AtlasError(f"{path} is there already: give another --output, or move it away.")
         place.mkdir(parents=True, exist_ok=True)
-        # Inside, and no other folder takes its place: somebody may be in it, and may write nowhere else.
+        # Inside the existing folder, which stays: a user may be in it, and may have no permission to write elsewhere.
         unfinished = TemporaryDirectory(dir=place)
     try:
         with unfinished as folder:
@@ -76,17 +76,17 @@ def new_folder(path: Path) -> Iterator[Path]:
                 file.rename(place / file.name)
     except BaseException:
         if not there:
-            # What was to be said is that error, and not that some files had come so far.
+            # That error is reported, not the failure to clean up.
             with suppress(OSError):
                 place.rmdir()
         raise
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write what a command was asked for, into a file, a device or a pipe.
+    """Write the output of a command into a file, a device or a pipe.
 
     Raises:
-        OSError: as `writing` does.
+        OSError: as in `writing`.
     """
     with writing(path):
         path.write_text(text, encoding="utf-8")
@@ -94,10 +94,10 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """A file to write, which then takes the place of `path`; an interruption leaves the old one or the new one.
+    """Yield a file to write, which then replaces `path`; an interruption leaves the old one or the new one.
 
     Raises:
-        OSError: the file cannot be written; the old one stays, and nothing beside it.
+        OSError: the file cannot be written; the old one stays, and no other file is left.
     """
     unfinished = path.with_suffix(UNFINISHED)
     with writing(path):
@@ -106,7 +106,7 @@ def replaced(path: Path) -> Iterator[Path]:
             unfinished.touch()
             mode = unfinished.stat().st_mode
             yield unfinished
-            # safetensors writes files that nobody but their owner can read, whatever the umask says.
+            # safetensors writes files that only their owner can read, whatever the umask says.
             unfinished.chmod(mode)
             os.replace(unfinished, path)
         except BaseException:

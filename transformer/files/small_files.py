@@ -1,4 +1,4 @@
-"""Small files of folders that others may have made, read whole and within a bound."""
+"""Reads small untrusted files as a whole, up to a size limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 32 * MEGABYTE
 
 
 def read_small(path: Path, most: int = MOST) -> bytes:
-    """The content of a file of at most so many bytes.
+    """The content of a file of at most `most` bytes.
 
     Raises:
         OSError: it is missing, or cannot be read.
@@ -29,7 +29,7 @@ def read_small_text(path: Path, most: int = MOST) -> str:
     """The same as text.
 
     Raises:
-        OSError, ValueError: as `read_small`; the latter also if it is not in UTF-8.
+        OSError, ValueError: as in `read_small`; the latter also if it is not in UTF-8.
     """
     return _decoded(read_small(path, most), path)
 
@@ -38,16 +38,16 @@ def read_small_json(path: Path, most: int = MOST) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises:
-        OSError, ValueError: as `read_small`; the latter also if it holds something else.
+        OSError, ValueError: as in `read_small`; the latter also if it is not a JSON object.
     """
     return json_object(read_small(path, most), path.name)
 
 
 def json_object(content: bytes | str, name: str) -> dict[str, Any]:
-    """The JSON object that a file of a name holds.
+    """The JSON object in the content of a file with a name.
 
     Raises:
-        ValueError: it holds something else.
+        ValueError: the content is not a JSON object.
     """
     try:
         values = json.loads(content)
@@ -59,11 +59,11 @@ def json_object(content: bytes | str, name: str) -> dict[str, Any]:
 
 
 def read_beginning(path: Path, most: int) -> tuple[str, bool]:
-    """The text of a file as far as its first `most` bytes go, and whether that is all of it.
+    """The text of the first `most` bytes of a file, and whether that is the whole file.
 
     Raises:
         OSError: it is missing, or cannot be read.
-        ValueError: it is not in UTF-8 so far.
+        ValueError: this part is not in UTF-8.
     """
     content = _beginning(path, most)
     whole = len(content) <= most
@@ -71,13 +71,13 @@ def read_beginning(path: Path, most: int) -> tuple[str, bool]:
 
 
 def _beginning(path: Path, most: int) -> bytes:
-    """The content of a file; of one that is larger, one byte more than `most`."""
+    """The content of a file; if it is larger, its first `most` + 1 bytes."""
     with path.open("rb") as file:
         return file.read(most + 1)
 
 
 def _decoded(content: bytes, path: Path, *, whole: bool = True) -> str:
-    """The text that the content of a file is; a beginning may end within a character."""
+    """The decoded content of a file; a beginning may end within a character."""
     try:
         return getincrementaldecoder("utf-8")().decode(content, final=whole)
     except UnicodeDecodeError as error:

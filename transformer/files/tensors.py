@@ -1,4 +1,4 @@
-"""Tensors in safetensors files: written as a whole, and sealed where a file must show that it is as it was written."""
+"""Reads and writes tensors in safetensors files, with a seal if a file must prove that it is unchanged."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from torch import Tensor
 
 from transformer.files.replacing import replaced
 
-# Of sealed files; those of format 1 had no seal, or none that covers what they are continued with.
+# Format of sealed files. Format 1 had no seal, or none that covers the data to continue from.
 FORMAT = "2"
 
 
 @dataclass(frozen=True, eq=False)
 class SealedTensors:
-    """What a sealed file holds.
+    """The content of a sealed file.
 
     Attributes:
-        tensors: by name.
-        notes: what JSON can say of them.
+        tensors: tensors by name.
+        notes: metadata in JSON.
     """
 
     tensors: Mapping[str, Tensor]
@@ -48,8 +48,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the metadata of a file.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is damaged, or no safetensors file.
+        FileNotFoundError: the file does not exist.
+        ValueError: it is damaged, or not a safetensors file.
     """
     with opened(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[Any]:
     """A safetensors file, open for reading.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_tensors`.
+        FileNotFoundError, ValueError: as in `read_tensors`.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -68,7 +68,7 @@ def opened(path: Path) -> Iterator[Any]:
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError) as error:
-        raise ValueError(f"it is damaged or half there ({error})") from error
+        raise ValueError(f"it is damaged or incomplete ({error})") from error
 
 
 def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
@@ -82,17 +82,17 @@ def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
 
 
 def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensors:
-    """Read what `write_sealed` wrote.
+    """Read a file of `write_sealed`.
 
     Args:
-        names: of the notes that the file must have, by which it is known from others.
-        advice: what to do about a file that cannot be used, to end the message with.
+        names: names of the notes that the file must have, which distinguish it from others.
+        advice: what to do about an unusable file, for the end of the message.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is damaged, or something else.
+        FileNotFoundError: the file does not exist.
+        ValueError: it is damaged, or has other content.
     """
-    # A link that leads nowhere is no missing file: whoever takes it for one begins again.
+    # A dangling link is not a missing file: taking it for one would start from the beginning.
     path.lstat()
     try:
         tensors, metadata = read_tensors(path)
@@ -107,12 +107,12 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
         raise ValueError(f"the file {path} was altered or damaged: {advice}")
     notes = json.loads(written)
     if notes.keys() != set(names):
-        raise ValueError(f"the file {path} holds something else than its name says: {advice}")
+        raise ValueError(f"the file {path} has other content than its name says: {advice}")
     return SealedTensors(tensors, notes)
 
 
 def seal_of(path: Path) -> str:
-    """The seal of such a file that has been read: it changes with anything that the file holds."""
+    """The seal of such a file that has been read: it changes with any part of the content."""
     return read_tensors(path)[1]["seal"]
 
 
@@ -126,5 +126,5 @@ def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
 
 
 def bytes_of(tensor: Tensor) -> memoryview:
-    """The numbers of a tensor as they are in memory."""
+    """The memory of a tensor's numbers."""
     return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data

@@ -1,4 +1,4 @@
-"""What every command line does alike with the terminal, or with the program that reads what it prints."""
+"""Runs a command line with readable errors for the terminal, or for the program that reads its output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TextIO
 
-# As shells say that a signal ended a command: 128 and the number of SIGINT, or of SIGPIPE, which Windows does not have.
+# Shells report a command that a signal ended as 128 plus its number: here SIGINT, and SIGPIPE, which Windows lacks.
 STOPPED, UNREAD = 130, 141
 # The highest number of a port.
 MOST_PORT = 65_535
@@ -17,14 +17,16 @@ MOST_PORT = 65_535
 
 @contextmanager
 def at_terminal(*errors: type[Exception]) -> Iterator[None]:
-    """Run a command: Ctrl-C ends it with one line, a reader who has read enough without any, and a character that the
-    terminal cannot show is written as `\\u65e5`.
+    """Run a command with readable exits.
+
+    Ctrl-C ends it with one line, and a closed pipe silently. A character that the terminal cannot show is written as
+    `\\u65e5`.
 
     Args:
-        errors: those that end it with one line, too, because their message says what was wrong.
+        errors: errors that also end it with one line, because their message says what was wrong.
 
     Raises:
-        SystemExit: it was stopped, nobody reads on, or there was such an error.
+        SystemExit: it was stopped, the pipe was closed, or there was such an error.
     """
     # None where there is no terminal, as on Windows.
     output: TextIO | None = sys.stdout
@@ -32,14 +34,14 @@ def at_terminal(*errors: type[Exception]) -> Iterator[None]:
         output.reconfigure(errors="backslashreplace")
     try:
         yield
-        # Here, where it can be answered that nobody reads it, and not when the interpreter ends.
+        # Flush now, so that a BrokenPipeError is raised here and not at interpreter exit.
         if output is not None:
             output.flush()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(STOPPED)
     except BrokenPipeError:
-        # What is still to be written goes nowhere: https://docs.python.org/3/library/signal.html#note-on-sigpipe
+        # The remaining output is discarded: https://docs.python.org/3/library/signal.html#note-on-sigpipe
         if output is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(UNREAD)

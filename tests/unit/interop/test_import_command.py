@@ -170,7 +170,7 @@ DAMAGE = {
     "ours": (content("config.json", b'{"source_vocabulary": 3}'), "a model folder of Attention Atlas already"),
     "no config": (without("config.json"), "config.json is missing"),
     "no weights": (without("model.safetensors"), "model.safetensors is missing"),
-    "half the weights": (half("model.safetensors"), "damaged or half there"),
+    "half the weights": (half("model.safetensors"), "damaged or incomplete"),
     "empty config": (content("config.json", b""), "config.json is empty"),
     "pointer": (content("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
     "link": (linked, "leads to"),

@@ -222,7 +222,7 @@ def test_a_damaged_file_of_a_run_is_named(trained, name, how):
 def test_a_file_under_another_ones_name_is_told(trained, name):
     other = STATE if name == "train.safetensors" else "train.safetensors"
     shutil.copy(trained / other, trained / name)
-    with pytest.raises(ValueError, match=f"{name} holds something else than its name says"):
+    with pytest.raises(ValueError, match=f"{name} has other content than its name says"):
         trainer(trained, steps=4)
 
 
