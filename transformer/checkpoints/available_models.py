@@ -1,5 +1,5 @@
-"""The models to choose from, translators and language models: those that ship, and the folders of `models` beside which
-the app is started."""
+"""The available models, translators and language models: those that ship, and those in `models` of the app's working
+folder."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ OWN = Path("models")
 VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
-# What names the files of weights of a large GPT-2.
+# The index of the weights of a large GPT-2.
 INDEX = f"{WEIGHTS}.index.json"
-# A larger one is no configuration.
+# Size limit of a configuration.
 MOST_BYTES = MEGABYTE
-# Of sentences.txt, which may be a corpus: every run of every page asks for the few that are offered as examples.
+# Limit of sentences.txt, which may be a corpus: every run of every page reads the few that are offered as examples.
 EXAMPLES_BYTES = 1 << 14
 
 
@@ -38,12 +38,12 @@ class ModelFolder:
     """A folder that may hold a model.
 
     Attributes:
-        name: of the folder, and of the model in an address.
-        path: of the folder.
-        languages: that the model translates.
-        codes: as `Vocabulary.codes`.
-        problem: one sentence that says why it cannot be used; empty if nothing is known against it. Whether its
-            weights are whole is seen when they are loaded.
+        name: name of the folder, and of the model in an address.
+        path: path of the folder.
+        languages: languages that the model translates.
+        codes: as in `Vocabulary.codes`.
+        problem: one sentence that says why it cannot be used; empty if no problem is known. Damaged weights are found
+            only when they are loaded.
     """
 
     name: str
@@ -61,19 +61,21 @@ class ModelFolder:
         return self.path == MODEL
 
     def sentences(self) -> tuple[str, ...]:
-        """Sentences in its source language, one a line of sentences.txt, as far as a page needs them; none if it has no
-        such file of UTF-8 text."""
+        """Sentences in its source language, one per line of sentences.txt, up to a limit.
+
+        The result is empty if there is no such file in UTF-8.
+        """
         try:
             text, whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
         except (OSError, ValueError):
             return ()
-        # The last line may be half there.
+        # The last line may be incomplete.
         lines = text.splitlines() if whole else text.splitlines()[:-1]
         return tuple(line.strip() for line in lines if line.strip())
 
 
 def model_folders() -> dict[str, ModelFolder]:
-    """All of them by name: the one that ships, then those of `models`, then those of $ATTENTION_ATLAS_MODELS, sorted.
+    """All translators by name, sorted: the shipped one, then those of `models`, then those of $ATTENTION_ATLAS_MODELS.
 
     Of two with one name the first counts.
     """
@@ -86,7 +88,7 @@ def model_folders() -> dict[str, ModelFolder]:
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
-    """Those of language models by name, in the same order; the one that ships may be missing."""
+    """All language models by name, in the same order; the shipped one may be missing."""
     found: dict[str, ModelFolder] = {}
     shipped = (LANGUAGE_MODEL,) if LANGUAGE_MODEL.is_dir() else ()
     for path in (*shipped, *filter(is_language_model, _folders())):
@@ -101,7 +103,7 @@ def is_language_model(path: Path) -> bool:
 
 
 def model_folder(name: str) -> ModelFolder:
-    """The one of a name.
+    """The model with a name.
 
     Raises:
         CheckpointError: there is none, or it cannot be used.
@@ -119,9 +121,9 @@ def _folders() -> Iterator[Path]:
         try:
             inside = sorted(place.iterdir()) if place.is_dir() else []
         except OSError:
-            # Nobody may look into it.
+            # The folder is not readable.
             continue
-        # Path.is_dir raises where a folder may be read and not entered.
+        # `Path.is_dir` raises an error if a folder may be read but not entered.
         yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
@@ -141,11 +143,11 @@ def _changed(path: Path) -> int:
 # Every run of a page asks for all folders, several times.
 @lru_cache(maxsize=256)
 def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]) -> ModelFolder:
-    """A folder, with what can be seen against it without reading weights.
+    """A folder, with any problem that is visible without reading weights.
 
     Args:
-        changed: when its files were.
-        read: looks at one of its kind, whose config.json has these values.
+        changed: time of the last change of its files.
+        read: checks a folder of one kind, whose config.json has these values.
     """
 
     def useless(problem: str) -> ModelFolder:
@@ -198,7 +200,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 
 
 def _codes(path: Path) -> tuple[str, ...]:
-    """Of a file of piece numbers; none of another file, which whoever loads the model will say."""
+    """The language codes in a file of token ids; none for an invalid file, which loading the model reports."""
     try:
         return target_codes(read_small_json(path))
     except (OSError, ValueError):

@@ -32,17 +32,17 @@ V = TypeVar("V", bound=TextVocabulary)
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint(Runs, Generic[V]):
-    """What a model folder holds.
+    """The contents of a model folder.
 
     Attributes:
         model: in float32, in evaluation mode.
-        tokenizer: the one it was trained with; of a translator it has two sides.
-        languages: of the source and of the target.
+        tokenizer: the tokenizer of its training; a translator's has two sides.
+        languages: languages of the source and of the target.
         card: the model card, Markdown; empty if the folder has none.
-        curve: how it learned, a CSV of `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder has none.
+        curve: learning curve, a CSV of `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder has none.
         version: changes whenever the configuration, the vocabulary or a weight does.
-        device: where the model is.
-        folder: where it came from; None if it was made in memory.
+        device: device of the model.
+        folder: its folder; None if it was made in memory.
     """
 
     model: Transformer
@@ -79,7 +79,7 @@ LanguageModel = Checkpoint[TextVocabulary]
 
 @dataclass(frozen=True)
 class Description:
-    """What a model folder says of its translator, without the model.
+    """The contents of a translator's folder, without the model.
 
     Attributes:
         config: the model's shape.
@@ -94,11 +94,11 @@ class Description:
 
 
 def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
-    """Read the folder of a translator: config.json, model.safetensors and the files of its vocabulary, with README.md,
-    languages.json and learning_curve.csv if they are there. The model is on the CPU.
+    """Read the folder of a translator onto the CPU.
 
-    Nothing is made in a size that only config.json names, and no weight is used, before the seals in the weights'
-    file have shown that the files belong together.
+    It has config.json, model.safetensors and the files of its vocabulary, and optionally README.md, languages.json and
+    learning_curve.csv. The seals in the weights' file show that the files belong together. Before they are checked, no
+    weight is used, and no tensor gets a size that only config.json names.
 
     Raises:
         CheckpointError: a file is missing or damaged, the files do not belong together, there is too little memory, or
@@ -111,10 +111,10 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
 
 
 def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LanguageModel:
-    """Read the folder of a language model, onto a device; it cannot be trained any more.
+    """Read the folder of a language model onto a device; the model cannot be trained any more.
 
     Args:
-        folder: as `transformer.training` leaves it, or with the files of a GPT-2 (see `transformer.checkpoints.gpt2`).
+        folder: made by `transformer.training`, or with the files of a GPT-2 (see `transformer.checkpoints.gpt2`).
         device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
     Raises:
@@ -135,7 +135,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
 
 
 def load_description(folder: Path) -> Description:
-    """Read what the folder of a translator says of its model; the weights stay where they are, and are not checked.
+    """Read the description in a translator's folder; the weights are neither loaded nor checked.
 
     Raises:
         CheckpointError: a file is missing or damaged, the vocabulary is not the one of the weights, or the model does
@@ -224,7 +224,7 @@ def _vocabulary(folder: Path) -> Vocabulary:
 
 
 def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
-    """Shapes of some parameters which together name every size of a configuration; no tensor is made."""
+    """Shapes of some parameters that together determine every size of a configuration; no tensor is made."""
     sizes: dict[str, tuple[int, ...]] = {}
     for stack, layers, side, vocabulary in (
         ("encoder", config.encoder_layers, "source", config.source_vocabulary),
@@ -236,7 +236,7 @@ def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
         if layers and config.position_limit is not None:
             sizes[f"{side}_positions.table"] = config.position_limit, config.d_model
     if config.tied_embeddings == "all":
-        # Parameters that are shared are listed once, under the name that comes first.
+        # Shared parameters are listed once, under the name that comes first.
         del sizes["target_embedding.weight"]
     if config.attention == "compressed":
         sizes["decoder_layers.0.compression.keys.weight"] = config.d_model, config.d_head, config.stride

@@ -1,4 +1,4 @@
-"""The files of a model folder that somebody else made: read within limits, and nothing of them is executed."""
+"""Reads the untrusted files of a model folder within limits, without executing anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.files.small_files import MEGABYTE, json_object
 from transformer.files.tensors import read_tensors
 
 WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
-# The file that names those which a large model is split into, and what those are called.
+# The index files of a large model that is split into several, as safetensors and as pickles.
 INDEX, PICKLE_INDEX = f"{WEIGHTS}.index.json", f"{PICKLE}.index.json"
 SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
@@ -31,7 +31,7 @@ SAVE_AGAIN = f"load the model with today's transformers and save it again, which
 
 
 class Folder:
-    """A folder of files with known names; links lead nowhere outside it, but for the hub's own cache.
+    """A folder of files with known names; links may lead only into it or into the hub's own cache.
 
     Args:
         path: of the folder.
@@ -51,14 +51,14 @@ class Folder:
             self._roots.append(real.parent.parent / "blobs")
 
     def has(self, name: str) -> bool:
-        """Whether there is something of that name, even a link that leads nowhere."""
+        """Whether the name exists, even as a dangling link."""
         return os.path.lexists(self.path / name)
 
     def read(self, name: str, *, may_be_empty: bool = False) -> bytes:
         """The content of a file.
 
         Raises:
-            CheckpointError: it is missing, too large, half there or lies elsewhere.
+            CheckpointError: it is missing, too large, incomplete, or outside the folder.
         """
         path = self._checked(name, LARGEST[Path(name).suffix])
         with self._reading(name):
@@ -71,7 +71,7 @@ class Folder:
         """The JSON object in a file.
 
         Raises:
-            CheckpointError: as `read`, or it holds something else.
+            CheckpointError: as in `read`, or it is not a JSON object.
         """
         content = self.read(name)
         try:
@@ -86,11 +86,11 @@ class Folder:
 
         Args:
             allow_pickle: read pytorch_model.bin if there is no safetensors file, by torch's weights-only reading.
-            left_out: names of tensors that are no weights and may be of any type, as masks.
-            otherwise: what a user can do about weights that are a pickle only; it ends a sentence.
+            left_out: names of tensors that are not weights and may have any type, such as masks.
+            otherwise: advice for weights that exist only as a pickle; it ends a sentence.
 
         Raises:
-            CheckpointError: there are none, or they are damaged, not numbers, or of another type than float.
+            CheckpointError: there are none, or they are damaged, not finite, or not of a float type.
         """
         weights: dict[str, Tensor] = {}
         for name in self.weight_files():
@@ -108,7 +108,7 @@ class Folder:
         return weights
 
     def weight_files(self) -> tuple[str, ...]:
-        """The names of the files that the weights are in, safetensors files if there are any.
+        """The names of the files of the weights: safetensors files if there are any.
 
         Raises:
             CheckpointError: there are none, or their index cannot be read.
@@ -136,9 +136,9 @@ class Folder:
     def _pickle(self, name: str) -> dict[str, Tensor]:
         path = self._checked(name, LARGEST_WEIGHTS)
         try:
-            # Nothing but tensors, numbers, texts and containers of them is made; anything else raises.
+            # This loads only tensors, numbers, texts and containers of them; anything else raises an error.
             weights = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # What the many readers behind it raise on a damaged file is not documented.
+        except Exception as error:  # The errors of the many readers behind it on a damaged file are not documented.
             reason = str(error).strip().split("\n")[0]
             raise CheckpointError(f"The file {self.path / name} cannot be read as weights alone: {reason}") from error
         if not isinstance(weights, dict) or not all(

@@ -1,4 +1,4 @@
-"""What Hugging Face's config.json says of a model, and whether the weights beside it fit."""
+"""Reads settings from Hugging Face's config.json, and checks that the weights match them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer.config import Activation
 
-# What this project calls the activations that it has.
+# Hugging Face's names of the supported activations, and ours.
 ACTIVATIONS: dict[str, Activation] = {
     "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "gelu": "gelu", "relu": "relu",
     "silu": "silu", "swish": "silu",
@@ -18,10 +18,10 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 
 
 def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
-    """A number of 1 to the largest that its name may have.
+    """An integer from 1 to the limit of its name.
 
     Raises:
-        ValueError: it is missing, no whole number, or out of range.
+        ValueError: it is missing, not an integer, or out of range.
     """
     if settings.get(name) is None:
         raise ValueError(f"{CONFIG} has no {name}")
@@ -32,10 +32,10 @@ def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) ->
 
 
 def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
-    """Something that is on or off.
+    """A setting that is true or false.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: it is neither.
     """
     value = settings.get(name, default)
     if type(value) is not bool:
@@ -44,10 +44,10 @@ def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
 
 
 def activation(settings: Mapping[str, Any], default: str) -> Activation:
-    """Of the feed-forward networks, by its name here.
+    """The activation of the feed-forward networks, by our name.
 
     Raises:
-        ValueError: there is none of that kind.
+        ValueError: it is not supported.
     """
     name = settings.get("activation_function", default)
     if not isinstance(name, str) or name not in ACTIVATIONS:
@@ -56,10 +56,10 @@ def activation(settings: Mapping[str, Any], default: str) -> Activation:
 
 
 def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """See that weights have the shapes of a model's parameters, each of which is among them.
+    """Check that weights have the shapes of a model's parameters, which include each of them.
 
     Raises:
-        ValueError: one has another.
+        ValueError: one has another shape.
     """
     for name, parameter in model.named_parameters():
         expected, found = tuple(parameter.shape), tuple(weights[name].shape)

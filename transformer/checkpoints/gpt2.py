@@ -1,4 +1,4 @@
-"""A GPT-2 folder of Hugging Face's (Radford et al. 2019) as a language model of ours.
+"""Reads a Hugging Face GPT-2 folder (Radford et al. 2019) as a language model of ours.
 
 GPT-2 is the decoder-only Transformer with pre-norm and learned positions, so the model needs no change. Its matrices
 are stored as [inputs, outputs], ours as [outputs, inputs].
@@ -25,20 +25,20 @@ from transformer.text.byte_tokenizer import ByteTokenizer
 from transformer.text.byte_vocabulary import MERGES, VOCABULARY
 from transformer.text.pair_tokenizer import IDS
 
-# Larger than any there is; beyond, a few bytes of JSON would ask for all memory.
+# Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
 LARGEST = {
     "n_embd": 8192, "n_layer": 96, "n_head": 256, "n_inner": 65_536, "n_positions": 65_536, "vocab_size": 1_000_000
 }
-# What they are if a folder does not say.
+# Defaults for sizes that a folder does not state.
 SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
-# What other settings must be, because the model computes nothing else; a folder need not state them.
+# Required values of other settings, because the model computes nothing else; a folder need not state them.
 REQUIRED = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
 # Causal masks, which old files store beside the weights.
 MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
 EMBEDDED = "target_embedding.weight"
-# Ours and theirs within a layer.
+# Our names and theirs within a layer.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
     "self_attention.in_projection": "attn.c_attn", "self_attention.out_projection": "attn.c_proj",
@@ -47,7 +47,7 @@ LINEAR = {
 
 
 class ImportedLanguageModel(NamedTuple):
-    """What a folder holds, in our terms.
+    """The contents of a folder in our format.
 
     Attributes:
         model: in evaluation mode.
@@ -90,7 +90,7 @@ def _read(folder: Folder) -> ImportedLanguageModel:
     config = replace(config, tied_embeddings="none" if "generator.weight" in weights else "target")
     with torch.device("meta"), Undrawn():
         check_fit(Transformer(config), weights)
-    # Rows beyond the vocabulary stand for no text; they only fill the matrix up to a rounder number.
+    # Rows beyond the vocabulary stand for no text; they only pad the matrix to a rounder number.
     for name in sorted({EMBEDDED, "generator.weight"} & weights.keys()):
         weights[name] = weights[name][: tokenizer.size].contiguous()
     with torch.device("meta"), Undrawn():
@@ -129,7 +129,7 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
     """The shape of the model.
 
     Raises:
-        ValueError: it has one that `Transformer` does not have.
+        ValueError: `Transformer` cannot have the shape.
     """
     for name, value in REQUIRED.items():
         if settings.get(name, value) != value:
@@ -145,7 +145,7 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
 
 
 def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> float:
-    """What the scores of a layer are multiplied with there, divided by what they are here.
+    """The ratio of the scale of a layer's scores there to the scale here.
 
     Raises:
         ValueError: a setting is neither true nor false.
@@ -162,7 +162,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
     """
     found: dict[str, Tensor] = {}
     for name, tensor in folder.weights(allow_pickle=False, left_out=MASK).items():
-        # Old files have the names without the model's own.
+        # Old files omit the model's prefix in the names.
         short = name.removeprefix(PREFIX)
         if short in found:
             raise ValueError(f"the weights have {short} twice, with and without {PREFIX!r}")
@@ -177,7 +177,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
     weights = {EMBEDDED: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not flag(settings, "tie_word_embeddings", True):
         raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
-    # Two that differ are two, whatever config.json says, as they are in transformers.
+    # Two matrices that differ stay two, whatever config.json says, as in transformers.
     if output is not None and not torch.equal(output, weights[EMBEDDED]):
         weights["generator.weight"] = output
     for kind in ("weight", "bias"):

@@ -1,4 +1,4 @@
-"""The learning curve of a run: what is noted every few steps, in a file that lies beside the model it led to."""
+"""The learning curve of a run: measurements every few steps, in a file in the model's folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIELDS: tuple[str, ...] = (
     "step", "epoch", "seconds", "training_loss", "validation_loss", "validation_chrf", "gradient_norm", "learning_rate",
     "pieces_per_second",
 )
-# Only some rows have them.
+# Columns that only some rows have.
 VALIDATED = ("validation_loss", "validation_chrf")
 
 
@@ -24,8 +24,8 @@ class Validation:
     """How good the weights of one step are.
 
     Attributes:
-        loss: mean over the validation data, in nats a piece, label smoothing included.
-        chrf: 0 to 100, of greedy translations of the first of it; None of a model that translates none.
+        loss: mean over the validation data, in nats per token, including label smoothing.
+        chrf: 0 to 100, of greedy translations of the first pairs; None for a model that does not translate.
     """
 
     loss: float
@@ -36,14 +36,14 @@ class Validation:
 
 
 def check_curve(text: str) -> None:
-    """Refuse what is no learning curve.
+    """Reject a text that is not a learning curve.
 
     Args:
-        text: of the file; empty if there is none.
+        text: content of the file; empty if there is none.
 
     Raises:
-        ValueError: the columns are not FIELDS, or a row has something else than a finite number in each; the message
-            names the line.
+        ValueError: the columns are not FIELDS, or a row has a value that is not a finite number; the message names the
+            line.
     """
     if not text:
         return
@@ -72,10 +72,10 @@ class Curve:
         self.path = path
 
     def truncate(self, step: int) -> None:
-        """Forget what was noted after that step: an interrupted run takes those steps again.
+        """Remove the rows after that step, because an interrupted run takes those steps again.
 
         Raises:
-            ValueError: the file is no learning curve. What would be added to it now, no page would show.
+            ValueError: the file is not a learning curve, so no page would show rows that are added to it.
             OSError: it cannot be written; the old one stays.
         """
         text = self._whole_lines()
@@ -102,7 +102,7 @@ class Curve:
             _append(self.path, [values])
 
     def _whole_lines(self) -> str:
-        """The file as far as it was written: a row without an end is of a moment without power, or room on the disk."""
+        """The complete rows of the file; a power failure or a full disk may leave an incomplete one."""
         try:
             text = self.path.read_bytes().decode("utf-8")
         except FileNotFoundError:

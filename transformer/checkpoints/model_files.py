@@ -1,4 +1,4 @@
-"""The files of a model folder, whichever kind of model it holds: written, sealed, and checked before they are used."""
+"""Writes, seals and checks the files of a model folder, for both kinds of model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from transformer.files.tensors import bytes_of, opened, read_tensors, write_tens
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
-# What safetensors calls the types that weights may have.
+# safetensors' names of the types that weights may have.
 FLOATING = frozenset({"F16", "BF16", "F32"})
-# What the parts of a language model were called when it was a class of its own.
+# Former names of the parts of a language model, from when it was a separate class.
 FORMER_PARTS = {
     "embedding": "target_embedding", "positions": "target_positions", "layers": "decoder_layers",
     "norm": "decoder_norm",
@@ -36,7 +36,7 @@ class Config(Protocol):
 
 
 class VocabularyFiles(Protocol):
-    """What is stored of a vocabulary: see `transformer.text.vocabulary.TextVocabulary`."""
+    """The stored part of a vocabulary: see `transformer.text.vocabulary.TextVocabulary`."""
 
     files: Mapping[str, bytes]
 
@@ -92,20 +92,20 @@ def save_model(
 def read_weights(
     folder: Path, config: str, sizes: Mapping[str, tuple[int, ...]], *, vocabulary: str = ""
 ) -> SealedWeights:
-    """The weights of a model folder, of which nothing is used before the seals in their file have been looked at.
+    """The weights of a model folder, after their seals have been checked.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         config: the text of its config.json.
-        sizes: shapes of some parameters, which together name every size of the configuration.
-        vocabulary: name of its file, if the vocabulary has only one: it is to be the one of the seal, before it is
-            parsed by somebody else's library.
+        sizes: shapes of some parameters that together determine every size of the configuration.
+        vocabulary: file name of a vocabulary with only one file. It must match the seal before a third-party library
+            parses it.
 
     Raises:
-        CheckpointError: a file is missing, damaged or does not belong to the others, the weights are no finite
-            numbers, or there is too little memory.
+        CheckpointError: a file is missing, damaged or does not belong to the others, a weight is not finite, or there
+            is too little memory.
     """
-    # Before the file is mapped: of a large one, even that may fail.
+    # Checked before the file is mapped, because even that may fail for a large file.
     check_memory(folder, memory_needed(folder / WEIGHTS), memory_available())
     with reading(folder / WEIGHTS), opened(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
@@ -117,7 +117,7 @@ def read_weights(
     _check_shapes(sizes, found, folder)
     with reading(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
-    # As `to_json` had written it, whatever white space there is now.
+    # The seal covers the JSON as `to_json` writes it, independent of its white space now.
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
@@ -131,10 +131,10 @@ def read_weights(
 
 
 def check_vocabulary(path: Path) -> None:
-    """See that a vocabulary is the one of the weights beside it, before it is parsed by somebody else's library.
+    """Check that a vocabulary belongs to the weights beside it, before a third-party library parses it.
 
     Raises:
-        CheckpointError: it is another one, or a file is missing or damaged.
+        CheckpointError: it does not, or a file is missing or damaged.
     """
     with reading(path.parent / WEIGHTS), opened(path.parent / WEIGHTS) as file:
         metadata = file.metadata() or {}
@@ -142,7 +142,7 @@ def check_vocabulary(path: Path) -> None:
 
 
 def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[str] = (WEIGHTS,)) -> str:
-    """What changes whenever the configuration, a file of the vocabulary or a weight in a model folder does.
+    """A digest that changes whenever the configuration, a file of the vocabulary or a weight in a model folder does.
 
     Args:
         folder: of the model.
@@ -160,7 +160,7 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
 
 
 def current_name(name: str) -> str:
-    """What a parameter is called today that an older file may have by the name of then."""
+    """The current name of a parameter, given the name in a file that may be older."""
     part, dot, rest = name.partition(".")
     return FORMER_PARTS.get(part, part) + dot + rest
 
@@ -194,7 +194,7 @@ def _check_shapes(
     expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]], folder: Path, *,
     complete: bool = False,
 ) -> None:
-    """Refuse weights of other shapes than the configuration's.
+    """Reject weights of other shapes than the configuration's.
 
     Args:
         expected: shapes by name.
@@ -215,7 +215,7 @@ def _check_shapes(
 
 
 def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
-    """Refuse a vocabulary that is not the one of the seal in the metadata of the weights."""
+    """Reject a vocabulary that does not match the seal in the metadata of the weights."""
     if hashlib.sha256(read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
         raise CheckpointError(
             f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"

@@ -1,4 +1,4 @@
-"""The files of a model folder that are read whole, and what keeps one from being read, in one line."""
+"""Reads the text files of a model folder as a whole, and reports errors in one line."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_curve(folder: Path) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Say with its name what keeps a file of a model folder from being read.
+    """Name a file of a model folder in the error that keeps it from being read.
 
     Raises:
         CheckpointError: the file is missing, cannot be read, or raised a ValueError.
