@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 # GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 NormPlacement = Literal["pre", "post"]
-# Of attention: the encoder's and the decoder's self-attention, and cross-attention.
+# The kinds of attention: the encoder's and the decoder's self-attention, and cross-attention.
 Kind = Literal["encoder", "decoder", "cross"]
 Attention = Literal["full", "local", "compressed"]
 Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "none"]
@@ -188,7 +188,7 @@ class TransformerConfig:
             raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 
 
-# What config.json of a language model held when it was a class of its own.
+# The fields of a language model's config.json, from when it was a separate class.
 LANGUAGE_MODEL_FIELDS = {
     "vocabulary", "d_model", "heads", "layers", "d_ff", "dropout", "activation", "norm", "positions", "max_positions",
     "scale_embedding", "attention", "block", "stride", "tied_output",

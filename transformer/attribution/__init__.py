@@ -1,1 +1,1 @@
-"""What mattered for a predicted word: one file a method, one type of result."""
+"""Attribution: the tokens and words that mattered for a prediction; one file per method, one type of result."""

@@ -14,13 +14,13 @@ import numpy as np
 
 from transformer.attribution.attribution import Attribution, Method
 
-# Of a normal distribution: 95 % lie within so many deviations.
+# 95 % of a normal distribution are within this number of standard deviations.
 BAND = 1.96
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Of M methods on the source of one target.
+    """The agreement of M methods on the source of one target.
 
     Attributes:
         methods: their names.
@@ -38,7 +38,7 @@ class Agreement:
 
     @property
     def above_chance(self) -> np.ndarray:
-        """Which pairs cannot be told from unrelated rankings are False; bool [M, M]."""
+        """Mask of the pairs that differ from unrelated rankings; bool [M, M]."""
         return abs(self.tau) > self.chance
 
 

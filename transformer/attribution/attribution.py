@@ -24,7 +24,7 @@ Method = str
 
 @dataclass(frozen=True)
 class MethodEntry:
-    """What is said of a method, and what its scores are.
+    """The description of a method and of its scores.
 
     Attributes:
         title: its name on a page.
@@ -91,7 +91,7 @@ METHODS: Mapping[Method, MethodEntry] = {
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be explained: the pieces predicted at some positions, together.
+    """The predictions to explain: the tokens predicted at some positions, together.
 
     Attributes:
         positions: rows of the decoder; row t reads `trace.target_pieces[t]` and predicts `trace.predicted_pieces[t]`.

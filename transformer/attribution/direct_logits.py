@@ -50,7 +50,7 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class DirectLogits:
-    """What every component adds to the logits of some targets; float64.
+    """The contribution of every component to the logits of some targets; float64.
 
     Attributes:
         targets: R of them.
@@ -98,7 +98,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
 
 
 def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray]:
-    """What each component writes to the decoder's stream, [N, T, D]."""
+    """The contribution of each component to the decoder's stream, [N, T, D]."""
     text = embedded_text(trace, weights, "decoder")
     components, written = [Component("token embedding")], [text.scaled]
     if text.positions is not None:

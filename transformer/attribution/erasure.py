@@ -1,7 +1,7 @@
-"""Erasure: what becomes of the prediction when a piece is made invisible; measured, not estimated.
+"""Erasure: the change of the prediction when a token is made invisible; measured, not estimated.
 
-Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". Here a piece is hidden
-from every other in every layer, so that positions stay and nothing is read that no sentence has.
+Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". Here a token is hidden
+from every other in every layer, so that positions stay and the model reads only real tokens.
 """
 
 from __future__ import annotations

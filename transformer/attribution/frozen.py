@@ -14,9 +14,10 @@ from transformer.model.attention import scaled_dot_product_attention
 
 
 class Frozen(TorchFunctionMode):
-    """Within it the model's layers compute the same, in this thread, but their gradients are those of a linear function
-    of embeddings and biases (Ali et al. 2022, "XAI for Transformers: Better Explanations through Conservative
-    Propagation", section 4; Modarressi et al. 2023, "DecompX").
+    """A context, for this thread, in which the layers compute the same but have the gradients of a linear function.
+
+    The function is linear in embeddings and biases (Ali et al. 2022, "XAI for Transformers: Better Explanations through
+    Conservative Propagation", section 4; Modarressi et al. 2023, "DecompX").
 
     It takes the calls of the five kinds of functions that the layers are made of. Nothing is set on a module.
 
@@ -32,7 +33,7 @@ class Frozen(TorchFunctionMode):
         self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """What every function of torch goes through."""
+        """Handle every call of a torch function."""
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)

@@ -1,7 +1,7 @@
 """Gradients that add up: every term of the logit, exactly.
 
-With attention weights, the scales of layer normalisations and the factors of activations at their observed values, a
-Transformer is linear in its embeddings, positions and biases. The logit is then the sum of each times its gradient
+With constant attention weights, layer normalisation scales and activation factors, a Transformer is linear in its
+embeddings, positions and biases. The logit is then the sum of each times its gradient
 (Ali et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023,
 "DecompX: Explaining Transformers Decisions by Propagating Token Decomposition").
 """

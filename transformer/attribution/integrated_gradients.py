@@ -20,7 +20,7 @@ from transformer.values.trace import Trace
 
 # Steps of the integral: doubled until the error is small enough.
 MIN_STEPS, MAX_STEPS = 32, 256
-# Of the difference that the scores add up to, or of one nat where that is less.
+# Largest error, relative to the difference that the scores add up to, or to one nat if that is less.
 TOLERANCE = 0.05
 
 
@@ -84,7 +84,7 @@ def integrate(
 
 
 def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of one target over the source [S] and the prefix [T], and the difference [] that they should add up to."""
+    """The scores of one target over the source [S] and the prefix [T], and the difference [] that they add up to."""
     inputs = embed(model, trace, [target])
 
     def log_prob(x: Tensor, y: Tensor) -> Tensor:

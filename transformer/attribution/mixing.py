@@ -1,4 +1,4 @@
-"""How much of each position every layer mixes into each: what rollout multiplies."""
+"""Mixing matrices: how much of each position every layer mixes into each; rollout multiplies them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Attribution by the lengths of the vectors that attention adds up.
 
-Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms", section 3, for the
-layer: heads may cancel each other. Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into
-Analysis of Masked Language Models", adds the residual connection and the layer normalisation that follows it; before
-a pre-norm layer's sum there is none, so only the residual connection is added.
+For the layer: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms",
+section 3. Heads may cancel each other. Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into
+Analysis of Masked Language Models", adds the residual connection and the layer normalisation that follows it. In a
+pre-norm layer no normalisation follows the sum, so only the residual connection is added.
 """
 
 from __future__ import annotations

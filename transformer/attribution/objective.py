@@ -46,7 +46,7 @@ def objective(
     model: Transformer, hidden: Tensor, trace: Trace, targets: Sequence[Target], *, log_probs: bool,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """What each row of a batch predicts for its target: sums over the target's positions, [B].
+    """The logit or log-probability of each row's target: sums over the target's positions, [B].
 
     Args:
         model: in evaluation mode.

@@ -17,7 +17,7 @@ from transformer.attribution.weights import mixing_by_weights
 
 
 def rollout(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Of the attention weights, the residual connection counted as half of each layer."""
+    """Roll out the attention weights; the residual connection counts as half of each layer."""
     source, prefix = roll_out(mixing_by_weights(run.trace))
     return shares("rollout", run.trace, targets, source, prefix)
 

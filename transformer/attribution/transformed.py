@@ -2,7 +2,7 @@
 
 Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models",
 section 3: y_i = sum over j of T_i(x_j), plus biases. T_i(x_j) is the sum over the heads of a_ij f_h(x_j), plus x_i
-itself where j = i; in post-norm each goes through the linear part of the layer normalisation that follows.
+itself if j = i. In post-norm each also passes the linear part of the layer normalisation that follows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Transformed:
-    """Of one attention layer; R rows, C columns, D model width; float64.
+    """The transformed vectors of one attention layer; R rows, C columns, D model width; float64.
 
     Attributes:
         vectors: T_i(x_j), [R, C, D]. Cross-attention has one more column, the last: the decoder's own stream.
@@ -33,7 +33,7 @@ class Transformed:
 
 
 def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Transformed:
-    """Of one attention layer; the trace has details."""
+    """The transformed vectors of one attention layer; the trace has details."""
     stack: Stack = "encoder" if kind == "encoder" else "decoder"
     part: Part = "cross_attention" if kind == "cross" else "self_attention"
     stream = trace.residual(stack, layer, part)[0].astype(np.float64)
@@ -54,7 +54,7 @@ def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Trans
 
 
 def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """What a layer normalisation makes of each summand of its input: gain times (v - mean(v)) / s.
+    """Apply a layer normalisation to each summand of its input: gain times (v - mean(v)) / s.
 
     Args:
         vectors: [..., D].

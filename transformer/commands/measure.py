@@ -122,7 +122,7 @@ class Clock:
 
 
 def describe(statistics: Statistics) -> str:
-    """Which heads have a name, and which align words, for a terminal."""
+    """The heads that have a name or align words, for a terminal."""
     lines = [f"{statistics.sentences} sentences"]
     for kind, metrics in statistics.heads.items():
         for layer, heads in enumerate(head_names(metrics), start=1):

@@ -105,8 +105,9 @@ def in_language(translator: Translator, text: str, language: str) -> str:
 
 
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
-    """Print what the draws write and how likely the translation with every head on is to them; returns the trace of the
-    first draw, reading the translation that was given or writing its own.
+    """Print the translations of the draws, and their log-probabilities of the translation with every head on.
+
+    Returns the trace of the first draw, which reads the given translation or writes its own.
 
     Raises:
         InterventionError: there is nothing to draw.
