@@ -20,7 +20,7 @@ def test_error_rate_matches_the_reference():
     assert rate == pytest.approx(0.4, abs=1e-6)
 
 
-def test_error_rate_is_0_for_equal_and_1_for_disjoint_alignments():
+def test_error_rate_ranges_from_zero_to_one():
     sure = {(0, 0), (1, 1)}
     assert alignment_error_rate(sure, sure) == 0.0
     assert alignment_error_rate({(0, 1)}, sure) == 1.0
@@ -54,7 +54,7 @@ def test_copying_model_aligns_where_it_predicts(copying_translator):
     count = len(trace.target_pieces) - 1
     predicted, read = (hard_alignment(alignment_rows(trace, shift=shift), special)[0, 0] for shift in (False, True))
     assert predicted.tolist() == consensus(trace).tolist() == list(range(count))
-    # The shift moves each link one step, up to the end symbol, which aligns with nothing.
+    # It is one position too far, up to the end symbol, which aligns with nothing.
     assert read[:-1].tolist() == list(range(1, count))
     gold = {(at, at) for at in range(count)}
     assert alignment_error_rate(links(predicted), gold) == 0.0 < alignment_error_rate(links(read), gold)

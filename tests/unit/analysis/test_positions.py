@@ -98,7 +98,7 @@ def test_rotations_add_up():
     np.testing.assert_allclose(rotation(-5, 20), rotation(5, 20).T, atol=1e-15)
 
 
-def test_binary_counter_has_halving_frequencies():
+def test_binary_counter_counts_in_bits():
     assert binary_counter(6, 3).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1]]
     counter = binary_counter(300, 9)
     assert np.array_equal(counter @ (1 << np.arange(9)), np.arange(300))

@@ -83,7 +83,7 @@ def test_stages_are_in_order_and_named_once(found, chosen):
         assert list(stage.array.shape) == expected, stage.key
 
 
-def test_every_number_has_a_description(shaped_translator, found):
+def test_summary_of_all_numbers_matches_the_gradients(shaped_translator, found):
     whole = gradients(parameters_of(shaped_translator.weights()), found.config, found.batch)
     assert found.loss == whole.loss and 0 < found.apart < 1e-10
     assert found.compared == sum(each.size for each in (*whole.parameters.values(), *whole.gradients.values()))

@@ -72,7 +72,7 @@ def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
         assert on_the_way[-1].fate == Fate.PRUNED, f"{text!r} lost its greedy translation, which was never pruned"
 
 
-def test_three_other_settings_equal_greedy(search):
+def test_three_equivalent_searches_equal_greedy(search):
     texts = TEXTS[::25]
     steps = search(greedy, texts)
     expected = translations(steps)

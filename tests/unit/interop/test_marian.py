@@ -257,7 +257,7 @@ def test_positions_in_the_file_are_used(make_peer, tmp_path):
         assert check_parity(peer, tmp_path / name).config.positions == "learned"
 
 
-def test_positions_of_the_file_follow_the_formula(make_peer, tmp_path):
+def test_stored_sinusoidal_positions_are_recognised(make_peer, tmp_path):
     peer = make_peer()
     weights = load_file(peer.folder / WEIGHTS)
     for side in ("encoder", "decoder"):

@@ -227,6 +227,6 @@ def test_needed_words_equal_those_of_erasure(evidence, shipped):
     assert negation.needed_cost == pytest.approx(trace.log_probs[at] - hidden.log_probs[at], abs=1e-3)
 
 
-def test_attended_and_needed_words_that_agree_do_not_hold(evidence):
+def test_claim_does_not_hold_if_attended_and_needed_words_agree(evidence):
     finding = measured("looked_at_and_needed", {}, evidence.of("I never eat meat."))
     assert not finding.holds and finding.values["same"] == finding.values["words"] == 4

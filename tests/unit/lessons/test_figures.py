@@ -120,7 +120,7 @@ def test_thousand_figures_are_rejected_or_drawn(small_translator):
     ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),
     ("heads", {"of": "kings"}, "it must be one of: previous, next"),
 ])
-def test_file_has_only_supported_figure_content(show, parameters, message):
+def test_invalid_figure_parameters_are_rejected(show, parameters, message):
     with pytest.raises(LessonError) as refused:
         lesson_of("one", text_of(show, parameters))
     assert message in str(refused.value)

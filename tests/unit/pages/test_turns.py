@@ -1,4 +1,4 @@
-"""Turns at the model: in order, together where that is possible, and never lost."""
+"""Turns at the model: in order, batched where possible, and never lost."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pages.ui.runs import turns
 from pages.ui.runs.turns import MOST_TOGETHER, Turns
 from transformer.values.cancellation import cancellable, check_cancelled
 
-# More than anything here takes; who waits for a turn that nobody gives would wait forever.
+# Longer than anything here, so that no thread waits forever for a turn that never comes.
 PATIENCE = 60
 
 
 class Left(BaseException):
-    """What Streamlit raises in the thread of a page that was left."""
+    """Streamlit's exception in the thread of a page that was left."""
 
 
 class Hall:
-    """People who come one after the other while somebody has the turn."""
+    """Users that arrive one after the other while another user has the turn."""
 
     def __init__(self, show_place=lambda ahead: nullcontext()) -> None:
         self.turns = Turns(show_place)
@@ -32,7 +32,7 @@ class Hall:
         return len(self.turns._queue)
 
     def come(self, do) -> Future:
-        """Somebody comes; returns when that person stands in the queue, or has left it."""
+        """Add a user; return once that user is in the queue, or has left it."""
         before = self.waiting()
         answer = self.people.submit(do)
         deadline = threading.Event()
@@ -46,7 +46,7 @@ class Hall:
         return self.come(lambda: self.turns.together(kind, item, self.run))
 
     def run(self, items, done) -> None:
-        """Doubles numbers; one that is negative is wrong, "spoils" spoils the others', and "ends" ends the thread."""
+        """Double the numbers; a negative one is invalid, "spoils" fails the whole batch, and "ends" ends the thread."""
         self.groups.append(list(items))
         if "spoils" in items:
             raise MemoryError("all of them are too much")
@@ -63,15 +63,15 @@ def hall():
     hall.people.shutdown()
 
 
-def test_who_waits_is_answered_together(hall):
+def test_waiting_requests_are_answered_together(hall):
     with hall.turns:
         answers = [hall.want(number) for number in range(10)]
     assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(10)]
     assert hall.groups == [list(range(10))] and not hall.waiting()
 
 
-def test_who_computes_waits_for_pages_that_are_about_to_ask_for_the_same(hall, monkeypatch):
-    """The model would otherwise run for the first alone, although the second is a page's script away from it."""
+def test_batch_waits_for_pages_that_are_about_to_ask_the_same(hall, monkeypatch):
+    """Otherwise the model would run for the first alone, although the second is one page script away from it."""
     monkeypatch.setattr(turns, "GATHER", PATIENCE)
     pages = Turns(lambda ahead: nullcontext())
     hall.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
@@ -80,14 +80,14 @@ def test_who_computes_waits_for_pages_that_are_about_to_ask_for_the_same(hall, m
     assert [answer.result(PATIENCE) for answer in answers] == [0, 2] and hall.groups == [[0, 1]]
 
 
-def test_no_more_are_answered_together_than_is_good_for_them(hall):
+def test_batch_size_is_limited(hall):
     with hall.turns:
         answers = [hall.want(number) for number in range(2 * MOST_TOGETHER + 1)]
     assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(2 * MOST_TOGETHER + 1)]
     assert list(map(len, hall.groups)) == [MOST_TOGETHER, MOST_TOGETHER, 1]
 
 
-def test_others_have_their_turn_in_the_order_in_which_they_came(hall):
+def test_other_kinds_of_requests_are_served_in_order_of_arrival(hall):
     order: list[str] = []
 
     def alone(name: str) -> None:
@@ -105,7 +105,7 @@ def test_others_have_their_turn_in_the_order_in_which_they_came(hall):
     assert hall.groups == [[1, 3], [2]], "those of another kind are not mixed in"
 
 
-def test_a_long_turn_makes_way_for_those_who_wait(hall, monkeypatch):
+def test_long_turn_yields_to_waiting_requests(hall, monkeypatch):
     order: list[str] = []
 
     def alone(name: str) -> None:
@@ -125,8 +125,8 @@ def test_a_long_turn_makes_way_for_those_who_wait(hall, monkeypatch):
     assert order == ["step", "step", "first", "second", "first", "second", "step", "step"] and not hall.waiting()
 
 
-def test_a_long_turn_goes_on_where_nobody_waits_for_it(monkeypatch):
-    """Who gives up the model's turn has that of the page again first, for which somebody else may have to be waited."""
+def test_long_turn_continues_if_no_request_waits(monkeypatch):
+    """A run that yields the model's turn first regains the page's turn, for which it may have to wait."""
     monkeypatch.setattr(turns, "SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
@@ -148,14 +148,14 @@ def test_a_long_turn_goes_on_where_nobody_waits_for_it(monkeypatch):
         answer.result(PATIENCE)
 
 
-def test_nobody_makes_way_who_has_no_turn(hall, monkeypatch):
+def test_yielding_without_a_turn_does_nothing(hall, monkeypatch):
     monkeypatch.setattr(turns, "SLICE", 0.0)
     with hall.turns:
         hall.people.submit(hall.turns.make_way).result(PATIENCE)
         assert hall.waiting() == 1
 
 
-def test_whoever_computes_for_all_cancels_nobody(hall):
+def test_batch_run_is_not_cancelled_by_one_user(hall):
     def leave() -> None:
         raise Left
 
@@ -169,7 +169,7 @@ def test_whoever_computes_for_all_cancels_nobody(hall):
             check_cancelled()
 
 
-def test_what_is_wrong_with_one_is_said_to_that_one(hall):
+def test_error_of_one_request_reaches_only_that_request(hall):
     with hall.turns:
         answers = [hall.want(number) for number in (1, -2, 3)]
     assert answers[0].result(PATIENCE) == 2 and answers[2].result(PATIENCE) == 6
@@ -178,7 +178,7 @@ def test_what_is_wrong_with_one_is_said_to_that_one(hall):
     assert len(hall.groups) == 1
 
 
-def test_one_that_spoils_the_run_spoils_nobody_elses(hall):
+def test_request_that_fails_the_batch_does_not_fail_the_others(hall):
     with hall.turns:
         answers = [hall.want(item) for item in (1, "spoils", 3)]
     assert answers[0].result(PATIENCE) == 2 and answers[2].result(PATIENCE) == 6
@@ -187,7 +187,7 @@ def test_one_that_spoils_the_run_spoils_nobody_elses(hall):
     assert hall.groups == [[1, "spoils", 3], [1], ["spoils"], [3]] and not hall.waiting()
 
 
-def test_nobody_waits_for_a_thread_that_was_ended(hall):
+def test_no_request_waits_for_an_ended_thread(hall):
     with hall.turns:
         answers = [hall.want(item) for item in (1, "ends", 3)]
     with pytest.raises(Left):
@@ -197,13 +197,13 @@ def test_nobody_waits_for_a_thread_that_was_ended(hall):
     assert hall.want(4).result(PATIENCE) == 8
 
 
-def test_a_turn_ends_with_an_error_too(hall):
+def test_error_releases_the_turn(hall):
     with pytest.raises(KeyError), hall.turns:
         raise KeyError
     assert hall.want(4).result(PATIENCE) == 8
 
 
-def test_who_waits_learns_the_place_in_the_queue(monkeypatch):
+def test_waiting_request_knows_its_place_in_the_queue(monkeypatch):
     monkeypatch.setattr(turns, "PATIENCE", 0.01)
     monkeypatch.setattr(turns, "AGAIN", 0.01)
     said: list[int] = []
@@ -220,11 +220,11 @@ def test_who_waits_learns_the_place_in_the_queue(monkeypatch):
         answers = [hall.want(1), hall.want(2, "odd")]
         assert known.wait(PATIENCE)
     assert [answer.result(PATIENCE) for answer in answers] == [2, 4]
-    # The first is before nobody but the one who has the turn.
+    # Only the request that has the turn is before the first one.
     assert set(said) <= {0, 1, 2}
 
 
-def test_who_leaves_while_waiting_holds_nobody_up(monkeypatch):
+def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
     monkeypatch.setattr(turns, "PATIENCE", 0.01)
     leaves = threading.Event()
 
@@ -246,12 +246,12 @@ def test_who_leaves_while_waiting_holds_nobody_up(monkeypatch):
 
 
 def script_run(runs: Turns, model: Turns, item: object, run) -> object:
-    """What a page does: it has the turn of its script, and asks the model on the way."""
+    """Run a page: take the turn of its script, and ask the model on the way."""
     with runs:
         return model.together("even", item, run)
 
 
-def test_who_waits_for_the_model_lets_others_come_up_to_it(hall):
+def test_page_waiting_for_the_model_lets_others_join_the_queue(hall):
     runs = Turns(lambda ahead: nullcontext())
     hall.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     with model:
@@ -261,7 +261,7 @@ def test_who_waits_for_the_model_lets_others_come_up_to_it(hall):
     assert hall.groups == [list(range(5))] and not runs._queue
 
 
-def test_nobody_draws_while_a_batch_is_computed(hall):
+def test_no_page_is_drawn_while_a_batch_is_computed(hall):
     runs = Turns(lambda ahead: nullcontext())
     hall.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     drawn: list[int] = []
@@ -273,8 +273,8 @@ def test_nobody_draws_while_a_batch_is_computed(hall):
     assert script_run(runs, model, 1, draws) == 2 and drawn == [1]
 
 
-def test_pages_are_drawn_while_the_model_computes_for_one_alone():
-    """A heavy request makes nobody wait who does not need the model."""
+def test_pages_are_drawn_while_the_model_computes_for_one_user():
+    """A heavy request delays only users who need the model."""
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     computing, drawn = threading.Event(), threading.Event()
@@ -297,8 +297,8 @@ def test_pages_are_drawn_while_the_model_computes_for_one_alone():
 
 
 @pytest.mark.parametrize("error", [KeyError, Left])
-def test_a_turn_that_was_given_up_is_lost_to_nobody(hall, error):
-    """Whether the page catches what went wrong meanwhile, or ends by it."""
+def test_yielded_turn_is_never_lost(hall, error):
+    """The page may catch the error raised meanwhile, or end with it."""
     with pytest.raises(error), hall.turns:
         with pytest.raises(error), hall.turns.given_up():
             assert not hall.waiting()

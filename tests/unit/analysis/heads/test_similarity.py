@@ -32,6 +32,6 @@ def test_equal_heads_have_no_distance_and_disjoint_ones_the_largest():
     assert distances[0, 1] == 0.0 and distances[0, 2] == pytest.approx(np.log(2))
 
 
-def test_masked_cells_and_a_single_head():
+def test_single_masked_head_has_distance_zero():
     weights = np.tri(4) / np.tri(4).sum(axis=1, keepdims=True)
     assert head_distances(weights[None, None]).tolist() == [[0.0]]
