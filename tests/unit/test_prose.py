@@ -140,7 +140,7 @@ def test_findings_only_decrease():
 @pytest.mark.parametrize(("read", "planted", "count"), [
     (faults_of_python, '"""What saves the figures of a page, once a page."""', 1),
     (faults_of_python, '"""Ray, closed to whoever does not have its token."""', 1),
-    (faults_of_python, f"def f():\n    {HASH} Which would else ask for a Ray.\n    {HASH} Who asks is told nothing.\n    pass", 2),
+    (faults_of_python, f"{HASH} Which would else ask for a Ray.\n{HASH} Who asks is told nothing.\npass", 2),
     (faults_of_python, "def test_rubbish_from_the_browser_is_as_at_first():\n    pass", 1),
     (faults_of_python, "def test_what_is_no_request_is_refused():\n    pass", 1),
     (faults_of_python, f'def f():\n    """Returns {"one and " * 13} more."""', 1),
