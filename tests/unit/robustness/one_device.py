@@ -20,8 +20,8 @@ class OneDevice(TorchDispatchMode):
     """Fails if a tensor is created on the CPU, or values travel to the CPU and back.
 
     Args:
-        results: whether results may leave the device and be read on the CPU. Only choices may then return to it: numbers
-            of tokens and of rows.
+        results: whether results may leave the device and be read on the CPU. Only choices may then return to it:
+            numbers of tokens and of rows.
         given: whether numbers that no run computed may be sent to the device, such as head means or positions.
         counting: whether values read back count from 0, so that the rows of a batch take different tokens.
     """
