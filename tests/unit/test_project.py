@@ -75,8 +75,8 @@ def test_every_requirement_has_both_bounds(name):
         assert re.fullmatch(r"[\w.-]+(\[\w+\])?(==[\w.]+|>=[\d.]+,<[\d.]+)", line), line
 
 
-def test_an_installation_takes_what_was_tested_within_its_bounds():
-    """But for torch, whose exact version would shut out everybody who has another."""
+def test_installation_requires_the_tested_versions():
+    """Except for torch, whose exact version would exclude all users with another one."""
     project = tomllib.loads(text("pyproject.toml"))["project"]
     extras = project["optional-dependencies"]
     installed = {*project["dependencies"], *extras["train"], *extras["app"]} - {"attention-atlas[train]"}

@@ -10,7 +10,7 @@ from tests.unit.robustness.test_any_text import follows_rules
 from transformer.text.normalisation import normalise
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer, units
 
-HOSTILE = [
+UNTRUSTED = [
     "", " ", "\t\n", "a", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا", "日本語の文", "e\u0301\u0323x", "a" * 5000, "?!..,;",
     "<b>x</b>", '"><script>alert(1)</script>', "&amp;", "a\x00b", "</s>", "<s> <pad> <unk> <0x41>", "▁", "a▁b ▁▁",
     r"$\frac{a}{b}$", "# *md* [x](y) `c`", "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "ﬁ…’“”",
@@ -40,7 +40,7 @@ def test_every_token_is_located_in_the_typed_text(tokenizer):
 
 # tests/unit/robustness/test_any_text.py checks the same for any text.
 def test_tokens_spell_and_cover_every_kind_of_text(tokenizer):
-    for text in HOSTILE:
+    for text in UNTRUSTED:
         follows_rules(tokenizer, text)
         assert "".join(units(normalise(text))) == normalise(text)
 

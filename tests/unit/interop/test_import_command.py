@@ -67,7 +67,7 @@ def test_full_precision_is_kept(peer, imported_folder):
     assert torch.equal(ours["encoder_layers.0.feed_forward.expand.weight"], theirs["model.encoder.layers.0.fc1.weight"])
 
 
-def test_half_precision_stays_half(make_peer, tmp_path, run_main):
+def test_half_precision_is_kept(make_peer, tmp_path, run_main):
     peer = make_peer(dtype=torch.float16)
     assert run_main(main, "import", peer.folder, "--output", tmp_path / "half").returncode == 0
     assert {weight.dtype for weight in load_file(tmp_path / "half" / "model.safetensors").values()} == {torch.float16}

@@ -22,7 +22,7 @@ PARTS = [
 ]
 
 
-def hostile():
+def untrusted():
     """Return 1,000 texts of these parts and of characters from all of Unicode."""
     draw = random.Random(7)
     assigned = [
@@ -44,14 +44,14 @@ def theirs(gpt2_folder):
 
 
 def test_thousand_untrusted_texts_are_cut_as_by_hugging_face(theirs, tokenizer):
-    for text in hostile():
+    for text in untrusted():
         ids = [piece.id for piece in tokenizer.encode(text)]
         assert ids == theirs(text)["input_ids"], text
         assert tokenizer.decode(ids) == text
 
 
 def test_spans_cover_the_text_except_for_spaces(tokenizer):
-    for text in hostile():
+    for text in untrusted():
         pieces = tokenizer.encode(text)
         starts = [piece.span[0] for piece in pieces]
         assert starts == sorted(starts)
@@ -121,7 +121,7 @@ def test_byte_without_a_token_is_left_out():
     assert [(piece.text, piece.span) for piece in tokenizer.encode("xthe éq")] == [
         ("t", (1, 2)), ("he", (2, 4)), ("▁", (5, 5)), ("<0xC3>", (5, 6)), ("<0xA9>", (5, 6)),
     ]
-    # `transformers` merges the bytes beside it, too.
+    # `transformers` also merges the bytes next to it.
     assert [(piece.text, piece.span) for piece in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
 
 

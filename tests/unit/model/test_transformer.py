@@ -207,7 +207,7 @@ def test_cache_keeps_the_options_of_its_run(model, pair):
     assert cache.edits.interventions == edits.interventions
 
 
-def test_dropout_works_in_training_only(model, pair):
+def test_dropout_acts_only_in_training(model, pair):
     assert torch.equal(model(*pair), model(*pair))
     model.train()
     assert not torch.equal(model(*pair), model(*pair))

@@ -429,5 +429,5 @@ def test_question_survives_its_address():
     address = params.to_address()
     assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params
     assert params.for_another_sentence() == MatteredParams(part="agreement", pieces=True)
-    for rubbish in ("0", "1000", "whole translation", "-1", "9 "):
-        assert MatteredParams.from_address({"mattered_explained": rubbish}).explained == ""
+    for invalid in ("0", "1000", "whole translation", "-1", "9 "):
+        assert MatteredParams.from_address({"mattered_explained": invalid}).explained == ""

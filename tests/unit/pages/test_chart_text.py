@@ -14,10 +14,10 @@ from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.inside_a_layer.cell import term_chart
 from pages.ui.positional_encoding.addition import norm_chart
-from tests.ui.driver import HOSTILE, RESERVED
+from tests.ui.driver import RESERVED, UNTRUSTED
 
 TEXTS = [
-    *RESERVED, *HOSTILE, "constructor", "__proto__", "datum.value", "data('x')", "']; alert(1); ['", "\\", "\\u0022",
+    *RESERVED, *UNTRUSTED, "constructor", "__proto__", "datum.value", "data('x')", "']; alert(1); ['", "\\", "\\u0022",
 ]
 
 
@@ -64,9 +64,9 @@ def terms(labels: list[str]) -> list[alt.VConcatChart]:
 def test_code_of_a_chart_does_not_depend_on_its_labels(charts):
     neutral = ["x" * len(text) for text in TEXTS]
     reported = ""
-    for hostile, plain in zip(charts(TEXTS), charts(neutral), strict=True):
-        assert without_data(hostile.to_dict()) == without_data(plain.to_dict())
-        reported += json.dumps(hostile.to_dict())
+    for untrusted, plain in zip(charts(TEXTS), charts(neutral), strict=True):
+        assert without_data(untrusted.to_dict()) == without_data(plain.to_dict())
+        reported += json.dumps(untrusted.to_dict())
     assert all(json.dumps(text)[1:-1] in reported for text in TEXTS), "the labels are there, as data"
 
 

@@ -18,11 +18,11 @@ from tests.ui.driver import written
 VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
 # Colour of a masked cell.
 GREY = [139, 147, 163]
-HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "$x^2$"]
+UNTRUSTED = ["<b>x</b>", "&amp; a label that goes on and on and on", "$x^2$"]
 
 
 def test_heatmap_has_its_first_row_on_top_and_marks_masked_cells():
-    figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=HOSTILE)
+    figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=UNTRUSTED)
     trace, masked = figure.data
     assert figure.layout.yaxis.range == (1.5, -0.5) and figure.layout.xaxis.range == (0.5, 3.5)
     assert np.isnan(trace.z[1, 1]) and trace.z[0, 1] == -2 and "%{z:.4f}" in trace.hovertemplate
@@ -83,7 +83,7 @@ def test_table_matches_the_map():
     table = frame(VALUES, ["a", "a"], None, corner="row")
     assert list(table.columns) == ["row", "0", "1", "2"] and list(table["row"]) == ["1: a", "2: a"]
     assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
-    assert frame(VALUES[:1], None, HOSTILE, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
+    assert frame(VALUES[:1], None, UNTRUSTED, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
     assert numbered(["x", "x"]) == ["1: x", "2: x"]
 
 

@@ -12,7 +12,7 @@ from transformer.errors import LessonError
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import lesson_files
 
-HOSTILE = "</script><img src=x onerror=alert(1)>"
+UNTRUSTED = "</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +37,11 @@ def test_file_is_self_contained(shipped, lesson):
 
 
 def test_markup_stays_text(shipped, lesson):
-    steps = tuple(replace(step, look_for=HOSTILE) for step in lesson.steps)
-    hostile = replace(lesson, title=HOSTILE, summary=HOSTILE, steps=steps)
-    for text in (sheet(hostile, shipped, answers=True), lesson_file(hostile, shipped)):
-        assert HOSTILE not in text and "<img" not in text
-    assert "<" not in measured_step(shipped, steps[0]).markdown(HOSTILE).replace("\\<", "")
+    steps = tuple(replace(step, look_for=UNTRUSTED) for step in lesson.steps)
+    untrusted = replace(lesson, title=UNTRUSTED, summary=UNTRUSTED, steps=steps)
+    for text in (sheet(untrusted, shipped, answers=True), lesson_file(untrusted, shipped)):
+        assert UNTRUSTED not in text and "<img" not in text
+    assert "<" not in measured_step(shipped, steps[0]).markdown(UNTRUSTED).replace("\\<", "")
 
 
 @pytest.mark.parametrize("broken", ["claim", "figure"])

@@ -34,7 +34,7 @@ OTHERS = [
     LongTextsParams(part="cost", text="a\nb=&?", attention="local", layer=1, head=1, quantity="seconds"),
     ArchitectureParams(d_model=256, heads=4, tied="none", norm="pre", positions="learned", output_bias=True),
 ]
-RUBBISH = [
+INVALID_VALUES = [
     "", "0x1", "-", "1e9", "nan", "inf", "²", "٣", "9" * 400, "1.2.3.", "..", "<b>", "true; DROP", "\x00", "-1001",
 ]
 
@@ -71,7 +71,7 @@ def test_default_is_not_written(cls):
 @pytest.mark.parametrize("cls", ADDRESSED)
 def test_invalid_value_falls_back_to_the_default(cls):
     first = cls()
-    for value, field in product(RUBBISH, fields(cls)):
+    for value, field in product(INVALID_VALUES, fields(cls)):
         read = cls.from_address({cls.PREFIX + each.name: value for each in fields(cls)})
         if field.name in ("stage", "metric") and re.fullmatch("[a-z_.]{1,60}", value):
             # The valid stages and metrics depend on the model; the page falls back to the first.

@@ -12,7 +12,7 @@ import pytest
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.slides import LONGEST_CODE, LONGEST_TITLE, MOST_BYTES, MOST_SLIDES, Slide, Slides
 from pages.ui.params.state import State
-from tests.ui.driver import HOSTILE
+from tests.ui.driver import UNTRUSTED
 
 DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "head": "3"})
 ORDER = Slide.of("positional_encoding", {"text": "Grün & Söhne = 100 % “wahr”?", "positions_part": "matrix"})
@@ -55,7 +55,7 @@ def test_titles_are_restored_and_bounded():
     assert presented.heading(ORDER.page) == titled.slides[1].title and presented.heading("about") == ""
 
 
-@pytest.mark.parametrize("text", [text for text in HOSTILE if text.strip()])
+@pytest.mark.parametrize("text", [text for text in UNTRUSTED if text.strip()])
 def test_any_typed_text_is_restored(text):
     state = State(text=text)
     slide = Slide.of("encoder_attention", state.page_address())
@@ -74,12 +74,12 @@ def test_only_pages_of_this_app_are_slides(line):
         assert slides == Slides() and slides.problem.count(". ") == 0 and slides.problem.endswith(".")
 
 
-@pytest.mark.parametrize("rubbish", [
+@pytest.mark.parametrize("invalid", [
     "", "0", "javascript:alert(1)", "%00", "=", "A" * (LONGEST_CODE + 1), "eJw", str(THREE)[:-9], str(THREE)[9:],
     code(""), code("\n"), code("ü"), code("x" * (MOST_BYTES + 1)), "é", "AAAA\n",
 ])
-def test_damaged_address_is_one_sentence(rubbish):
-    slides = Slides.from_address(rubbish)
+def test_damaged_address_is_one_sentence(invalid):
+    slides = Slides.from_address(invalid)
     assert slides == Slides() and slides.problem.startswith("The slides of this address were left out: ")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pages.ui.params.fields import FORMER, Params
 from pages.ui.params.state import MAX_ADDRESS, TEXT, State
 from tests.properties import few, many
-from tests.ui.driver import HOSTILE, RUBBISH
+from tests.ui.driver import INVALID_VALUES, UNTRUSTED
 from transformer.text.normalisation import valid
 
 NAMES = sorted({
@@ -24,7 +24,7 @@ KNOWN = sorted({value for cls in Params.registered() for value in cls().to_addre
 })
 NUMBERS = st.integers(-10**7, 10**7)
 VALUES = st.one_of(
-    st.sampled_from([*KNOWN, *RUBBISH, *HOSTILE, "true", "false", "encoder", "cross", "decoder"]),
+    st.sampled_from([*KNOWN, *INVALID_VALUES, *UNTRUSTED, "true", "false", "encoder", "cross", "decoder"]),
     NUMBERS.map(str), NUMBERS.map(lambda number: f"{number / 1000:.3f}"), st.text(max_size=30),
     # Up to three hundred numbers; hypothesis would need longer to draw each than everything else here.
     st.tuples(st.lists(NUMBERS.map(str), max_size=6), st.integers(1, 50)).map(lambda each: ".".join(each[0] * each[1])),

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.model_server import Broken, model_server
-from tests.unit.serving.test_protocol import HOSTILE, OFF, same
+from tests.unit.serving.test_protocol import OFF, UNTRUSTED, same
 from transformer.ablation.continuation import RereadRun
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
@@ -60,7 +60,7 @@ def test_remote_model_is_the_same(remote, small_translator):
 
 @pytest.mark.parametrize("run", [
     lambda model: model.trace("The dog."),
-    lambda model: model.trace(HOSTILE, HOSTILE, details=True, interventions=OFF),
+    lambda model: model.trace(UNTRUSTED, UNTRUSTED, details=True, interventions=OFF),
     lambda model: model.trace_decoding("The dog.", BEAM, prefix=[300], suppressed={4}),
     lambda model: model.translate_variants("The dog.", [OFF]),
     lambda model: model.score("The dog.", None, [OFF, Interventions()]),

@@ -121,13 +121,14 @@ def test_contradictory_interventions_are_reported():
 
 
 OFF = Interventions(gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5})
-HOSTILE = "<b>&amp;ﷺ \ud800 ▁\x00\u202eמה </s> 🙂"
+UNTRUSTED = "<b>&amp;ﷺ \ud800 ▁\x00\u202eמה </s> 🙂"
 BEAM = DecodingSettings("beam", beam_size=3)
 SENT_RUNS = (
     TranslationRun("The old man reads.", BEAM, (300, 301), frozenset({5, 3})),
-    VariantsRun(HOSTILE, (OFF, Interventions())), TraceRun(HOSTILE, "Ein \ud800 Hund 🙂", True, OFF), TraceRun(HOSTILE),
-    DecodingRun(HOSTILE, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
-    ScoresRun(HOSTILE, None, (OFF, Interventions())), ComparisonRun(HOSTILE, None, (OFF, Interventions()), True),
+    VariantsRun(UNTRUSTED, (OFF, Interventions())), TraceRun(UNTRUSTED, "Ein \ud800 Hund 🙂", True, OFF),
+    TraceRun(UNTRUSTED),
+    DecodingRun(UNTRUSTED, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
+    ScoresRun(UNTRUSTED, None, (OFF, Interventions())), ComparisonRun(UNTRUSTED, None, (OFF, Interventions()), True),
     GateGradientsRun("A dog.", "Ein Hund."),
 )
 
