@@ -20,7 +20,7 @@ LIGHT_TEXT, WHITE, DARK_BACKGROUND = "#0f172a", "#ffffff", "#0f1420"
 # Pixels of a layout; labels that extend beyond a chart get room beside it.
 LAYOUT = {ONE: range(354, 370), TWO: range(736, 752)}
 # Text that could be read as markup, a formula or an entity, or that neither font of a PDF has.
-HOSTILE = '<b>x</b> &amp; "><script>alert(1)</script> =1+2 日本'
+UNTRUSTED = '<b>x</b> &amp; "><script>alert(1)</script> =1+2 日本'
 
 
 def pixels(png: bytes) -> np.ndarray:
@@ -133,7 +133,7 @@ def test_map_of_thousands_of_cells_has_one_image_and_labels_as_text(visit, serve
 
 @pytest.mark.thorough
 def test_untrusted_text_is_text_in_every_file(reader):
-    reader.open(f"/inside_a_layer?inside_part=cell&text={quote(HOSTILE)}")
+    reader.open(f"/inside_a_layer?inside_part=cell&text={quote(UNTRUSTED)}")
     figure = reader.page.locator("[class*=st-key-figure_]:has(.role-axis-label)").first
     figure.locator(".role-axis-label text").first.wait_for()
     reader.wait()

@@ -329,9 +329,9 @@ def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
     file.write_text(SLIDES.to_file(), encoding="utf-8")
     page.get_by_label("Load slides from a file").set_input_files(file)
     expect(page.locator(".slides li")).to_have_count(3)
-    hostile = tmp_path / "hostile.txt"
-    hostile.write_text("javascript:document.title='x'?text=y\n", encoding="utf-8")
-    page.get_by_label("Load slides from a file").set_input_files(hostile)
+    untrusted = tmp_path / "hostile.txt"
+    untrusted.write_text("javascript:document.title='x'?text=y\n", encoding="utf-8")
+    page.get_by_label("Load slides from a file").set_input_files(untrusted)
     expect(page.locator(".slides .problem")).to_contain_text("This file was not loaded")
     expect(page.locator(".slides li")).to_have_count(3)
     assert page.locator(".slides a").get_attribute("href").startswith("cross_attention?")

@@ -1,4 +1,4 @@
-"""The widget in JupyterLab, installed in an environment without torch and Streamlit, and without a network."""
+"""The JupyterLab widget in an environment without torch, Streamlit and a network."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ browser""",
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a notebook with CELLS in JupyterLab."""
+    """Return the address of a notebook with CELLS in JupyterLab."""
     environment, work = tmp_path_factory.mktemp("environment"), tmp_path_factory.mktemp("work")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / PROGRAMS
@@ -79,7 +79,7 @@ def page(browser: Browser, laboratory: str) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.set_default_timeout(PATIENCE)
     page.goto(laboratory)
-    # A kernel that is ready.
+    # The kernel is ready.
     expect(page.locator(".jp-NotebookPanel-toolbar [data-status=idle]").first).to_be_visible()
     yield page
     page.close()
@@ -90,7 +90,7 @@ def run(page: Page, cell: int) -> None:
     page.keyboard.press("Shift+Enter")
 
 
-def test_python_and_the_browser_tell_each_other(page):
+def test_python_and_the_browser_exchange_state(page):
     outside = []
     page.on("request", lambda request: outside.append(request.url) if "localhost" not in request.url else None)
     run(page, 0)
@@ -106,7 +106,7 @@ def test_python_and_the_browser_tell_each_other(page):
     assert [url for url in outside if not url.startswith(("data:", "blob:"))] == []
 
 
-def test_the_theme_is_that_of_the_notebook(page: Page):
+def test_theme_follows_the_notebook(page: Page):
     run(page, 0)
     atlas = page.locator(".atlas[data-drawn]")
     expect(atlas).to_have_css("color", "rgb(15, 23, 42)")

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.test_chart_text import all_labels, labels
 
 DREAM = "text=I+have+a+dream."
-HOSTILE = '<b>x</b> "if" {y}'
+UNTRUSTED = '<b>x</b> "if" {y}'
 
 
 @pytest.mark.thorough
@@ -33,7 +33,7 @@ def test_keyboard_chooses_a_word_and_its_link_reopens_it(reader, visit, server):
 # test_chart_text.py checks charts with such labels as well.
 @pytest.mark.thorough
 def test_words_of_the_user_label_the_strip(reader):
-    reader.open(f"/what_mattered?text={quote(HOSTILE)}")
+    reader.open(f"/what_mattered?text={quote(UNTRUSTED)}")
     # The page has two charts; the strip is the first.
     strip = all_labels(reader, 2)[0]
     assert {"<b>x</b>", "if", "{"} <= set(strip)

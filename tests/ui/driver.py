@@ -20,7 +20,7 @@ DREAM = "I have a dream."
 # A translation of it for the narrow model, whose own is long and meaningless.
 GIVEN = {"target": "Ich habe einen Traum."}
 # Section 7 of the design: texts that the model can read, and the pages must show literally.
-HOSTILE = [
+UNTRUSTED = [
     "x", "🙂", "👩‍👩‍👧 🇩🇪", "שלום עולם", "مرحبا بالعالم",
     "日本語の文", "e\u0301\u0323", "?!...,;", "<b>x</b>",
     '"><script>alert(1)</script>', "&amp; &lt;", "a\x00b", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$",
@@ -46,7 +46,7 @@ OF_A_TRANSLATION = ":material/warning:"
 # Texts that the model cannot read.
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
 # Invalid values of an address.
-RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
+INVALID_VALUES = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
 
 
 def opened(page: str = FIRST, **address: str) -> AppTest:

@@ -21,8 +21,8 @@ from tests.places import PLACES, Place
 from tests.ui.driver import (
     DREAM,
     GIVEN,
+    INVALID_VALUES,
     MARKUP,
-    RUBBISH,
     box,
     expand,
     figures,
@@ -44,7 +44,7 @@ ANOTHER = "pages/gallery.py"
 # A value that no parameter accepts. With pytest -m thorough, also values that some accept, such as a seed or a stage
 # name.
 INVALID = "<b>"
-SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*RUBBISH, "nonsense"]]
+SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*INVALID_VALUES, "nonsense"]]
 # Valid choices that no model, sentence or translation of these tests has, by field name.
 BEYOND = {
     "layer": "16", "head": "16", "rows": "299.300", "columns": "299", "row": "300", "column": "300", "step": "99",
@@ -53,7 +53,7 @@ BEYOND = {
 }
 # Markup, a spreadsheet formula, and a word that Vega reads as an expression. It is short, because pages with gradients
 # need time for each token. tests/ui/test_app.py tries more of it on other pages.
-HOSTILE = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
+UNTRUSTED = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
 # Each column of its tables has its own unit.
 OWN_DECIMALS = ("language_model",)
 # Components that draw their own figure, by place; all other figures are Plotly's and Altair's.
@@ -161,16 +161,16 @@ def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(na
     monkeypatch.setattr(
         MediaFileManager, "__init__", lambda self, *given: (managers.append(self), begin(self, *given))[1]
     )
-    address = dict.fromkeys(("text", "target", "lm_text", "lm_first", "lm_second", "long_text"), HOSTILE)
+    address = dict.fromkeys(("text", "target", "lm_text", "lm_first", "lm_second", "long_text"), UNTRUSTED)
     test = opened(place.page.script, **address, **place.more)
     assert not test.exception and not test.error
     for name in ("sentence", "another", "beginning"):
-        assert box(test, name).get("text", HOSTILE) == HOSTILE
+        assert box(test, name).get("text", UNTRUSTED) == UNTRUSTED
     options = [str(option) for each in test.button_group for option in each.options]
     labels = [each.label for each in (*test.button, *test.expander)]
     said = without_escapes("\n".join([texts(test), *options, *labels])).replace("](https://", "")
     assert not [mark for mark in MARKUP if mark in said]
-    every_figure_has_a_menu(test, OWN_FIGURES.get(str(place), []), HOSTILE)
+    every_figure_has_a_menu(test, OWN_FIGURES.get(str(place), []), UNTRUSTED)
     no_text_is_an_expression(test)
     expand(test)
     assert not test.exception and not test.error

@@ -232,13 +232,13 @@ EXAMPLE = 'figure = { show = "example", score = 112, other = 96, width = 64 }'
     (ONE_WORD, "title = ", f"title = {'1' * 5000} #"), (ONE_WORD, "title = ", f"title = 0x{'f' * 5000} #"),
     (ONE_WORD, STEP_4, 'figure = { show = "map", kind = "cross", head = "9.9" }'),
 ], ids=["no such step", "below the first step", "a huge score", "no width", "a huge number", "in hex", "no such head"])
-def test_number_that_no_head_has_is_reported(own, text, old, new):
+def test_nonexistent_number_is_reported(own, text, old, new):
     assert old in text
     test = own(text.replace(old, new), answer="shown")
     assert healthy(test, warned=True) and test.button(key="lesson_back").label == "All lessons"
 
 
-def test_unprintable_lesson_is_reported_on_the_page(own, monkeypatch):
+def test_unmeasurable_step_is_reported_on_the_paper(own, monkeypatch):
     """Streamlit builds a download after its click, and shows no error that it raises."""
     managers = []
     begin = MediaFileManager.__init__

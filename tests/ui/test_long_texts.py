@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.long_texts import QUANTITIES
-from tests.ui.driver import HOSTILE, MARKUP, MIXED, figures, healthy, opened, refused, submit, table, texts
+from tests.ui.driver import MARKUP, MIXED, UNTRUSTED, figures, healthy, opened, refused, submit, table, texts
 from transformer.language_modelling.cost import ATTENTIONS
 
 PAGE = "pages/long_texts.py"
@@ -54,7 +54,7 @@ def test_chosen_text_kind_and_head_are_in_the_address():
 
 
 @pytest.mark.parametrize("text", [
-    text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *HOSTILE]
+    text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *UNTRUSTED]
 ])
 def test_any_text_is_shown_literally_or_rejected(text):
     test = app()

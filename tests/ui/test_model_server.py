@@ -71,7 +71,7 @@ def test_unreachable_server_is_one_line_and_its_return_is_enough(monkeypatch, se
     # A cached result needs no server.
     submit(test, DREAM)
     assert not test.error and DREAMED in unescaped(test)
-    # A page makes this run before its own.
+    # The page makes this run before its own.
     test.switch_page("pages/inside_a_layer.py").run()
     assert len(test.error) == 1 and not test.exception
     with model_server(service, int(address.rpartition(":")[2])):

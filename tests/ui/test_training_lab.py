@@ -169,8 +169,8 @@ def test_user_chooses_moment_and_head_in_the_film():
     assert film(opened(PAGE, text="x", lab_moment="236", lab_cross="1"))["asked"]["view"] == {
         "moment": 236, "score": "auto", "encoder": 0, "decoder": 0, "cross": 1,
     }
-    for rubbish in (None, 3, [], {"moment": "x", "score": 1, "cross": 99}):
-        tell(test, component(test), {"view": rubbish})
+    for invalid in (None, 3, [], {"moment": "x", "score": 1, "cross": 99}):
+        tell(test, component(test), {"view": invalid})
         assert healthy(test)
 
 

@@ -1,4 +1,4 @@
-"""What mattered: every part and every control, driven without a browser, with the shipped model."""
+"""The page What mattered: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention of a file, and its heads on Compare heads, driven without a browser."""
+"""Attention from a file, and its heads on the page Compare heads, driven without a browser."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_file_of_the_folder_is_shown(folder):
+def test_file_of_the_folder_is_shown(folder):
     test = opened(PAGE, own_file="bert.json")
     assert healthy(test) and "This head mostly looks at" in texts(test)
 
 
-def test_a_file_that_is_none_gets_one_message(folder):
+def test_invalid_file_gets_one_message(folder):
     test = opened(PAGE, own_file="broken.npz")
     (warning,) = test.warning
     assert "broken" in warning.value and not test.exception
 
 
 @pytest.mark.parametrize("part", PAGES["compare_heads"].parts)
-def test_its_heads_are_compared(folder, part):
-    """But for A against B, which needs a model."""
+def test_heads_of_a_file_are_compared(folder, part):
+    """Except for A vs. B, which needs a model."""
     test = opened(COMPARE, subject="own", own_file="bert.json", compare_part=part)
     assert healthy(test) and bool(test.info) == (part == "two_heads")

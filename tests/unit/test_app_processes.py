@@ -1,4 +1,4 @@
-"""One command that starts several processes of the app behind one address."""
+"""The command that starts several processes of the app behind one address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def port():
 
 
 def ask(port: int, cookie: str = "") -> str:
-    """The cookie that the app gives; empty for who has one already."""
+    """Return the cookie that the app sets; empty for a client that already has one."""
     wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": cookie})
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         assert b'<div id="root">' in answer.read()
@@ -38,7 +38,7 @@ def ask(port: int, cookie: str = "") -> str:
 
 
 def is_warm(port: int, number: int) -> bool:
-    """Whether a process has nothing left to load before it draws a page."""
+    """Return whether a process has loaded everything that drawing a page needs."""
     wish = urllib.request.Request(
         f"http://127.0.0.1:{port}/", headers={"Cookie": f"attention_atlas_{port}={number}"}
     )
@@ -54,10 +54,10 @@ def until(condition) -> None:
 
 
 @pytest.mark.thorough
-def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
+def test_ended_process_is_restarted_and_ctrl_c_ends_everything(port):
     process = subprocess.Popen(
         [*COMMAND, f"--server.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # What a shell starts in the background ignores Ctrl-C, and so would the app of tests that run there.
+        # A shell's background processes ignore Ctrl-C, and so would the app of tests that run there.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
@@ -69,7 +69,7 @@ def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
         first, second = app.children()
         assert {ask(port) for _ in range(4)} == {f"attention_atlas_{port}=0", f"attention_atlas_{port}=1"}
         first.kill()
-        # Nobody waits for it: its visitors go to the other one at once.
+        # No user waits for the restart: its users move to the other process at once.
         assert ask(port, f"attention_atlas_{port}=0") in (f"attention_atlas_{port}=1", "")
         until(lambda: len(app.children()) == 2 and first not in app.children())
         until(lambda: ask(port) == f"attention_atlas_{port}=0")
@@ -86,7 +86,7 @@ def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
         pass
 
 
-def test_its_processes_end_with_it_whichever_way_it_ends(port):
+def test_processes_end_with_their_parent_however_it_ends(port):
     process = subprocess.Popen([*COMMAND, f"--server.port={port}"], stderr=subprocess.PIPE, text=True)
     until(lambda: psutil.Process(process.pid).children())
     processes = psutil.Process(process.pid).children()
@@ -95,13 +95,13 @@ def test_its_processes_end_with_it_whichever_way_it_ends(port):
     assert not psutil.wait_procs(processes, timeout=PATIENCE)[1]
 
 
-def test_what_is_wrong_is_said_once(port):
+def test_error_is_reported_once(port):
     done = subprocess.run([*COMMAND, f"--server.port={port}", "--nonsense"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("No such option") == 1
     assert done.stderr.endswith("error: the app did not start\n")
 
 
-def test_a_process_that_has_ended_has_no_port():
+def test_ended_process_has_no_port():
     async def start() -> None:
         backend, listens, up = Backend(port=1), asyncio.Event(), asyncio.get_running_loop().create_future()
         await app_processes.keep_running(backend, ["--nonsense"], listens, up)
@@ -113,8 +113,8 @@ def test_a_process_that_has_ended_has_no_port():
 @pytest.mark.parametrize(("options", "address"), [
     (["--processes=2"], "localhost"), (["--lecture=10.1.2.3", "--processes=1"], "0.0.0.0"),
 ], ids=["two", "lecture"])
-def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port, options, address):
-    """And nothing has been announced."""
+def test_occupied_port_is_one_line(monkeypatch, capsys, port, options, address):
+    """No address has been announced before."""
     with socket.create_server(("127.0.0.1", port)):
         monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", str(port)])
         with pytest.raises(SystemExit) as ended:
@@ -128,7 +128,7 @@ def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port, options, ad
     ("--processes", "0"), ("--processes=100000",), ("--processes=2", "--server.sslCertFile=cert.pem"),
     ("--lecture=10.1.2.3", "--processes=1", "--server.sslCertFile=cert.pem"),
 ], ids=" ".join)
-def test_what_cannot_be_is_one_line(monkeypatch, options):
+def test_invalid_number_of_processes_is_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
     with pytest.raises(SystemExit, match="^error: .*--processes.*$"):
         command_line.main()
@@ -136,7 +136,7 @@ def test_what_cannot_be_is_one_line(monkeypatch, options):
 
 @pytest.mark.parametrize("port", ["85010", "-1", "0", "none", "²", "9" * 30])
 @pytest.mark.parametrize("options", [("--processes=2",), ("--processes=1",), ("--lecture=10.1.2.3",)], ids=" ".join)
-def test_a_port_that_is_none_is_one_line(monkeypatch, options, port):
+def test_invalid_port_is_one_line(monkeypatch, options, port):
     message = "^error: the app's port, .*, is a number from 1 to 65535, not .*$"
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", port])
     with pytest.raises(SystemExit, match=message):
@@ -147,12 +147,12 @@ def test_a_port_that_is_none_is_one_line(monkeypatch, options, port):
         command_line.main()
 
 
-def test_the_port_that_is_advised_is_one():
+def test_suggested_port_is_valid():
     with socket.create_server(("127.0.0.1", 65_535)), pytest.raises(SystemExit, match="--server.port 65534$"):
         app_processes.listen("127.0.0.1", 65_535)
 
 
-def test_a_hall_has_a_process_for_each_processor_that_has_memory(monkeypatch):
+def test_lecture_has_one_process_per_processor_if_memory_allows(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
     for memory, count in (None, 4), (64_000_000_000, 4), (2_500_000_000, 2), (300_000_000, 1):
         monkeypatch.setattr(app_processes, "memory_available", lambda found=memory: found)
@@ -165,5 +165,5 @@ def test_a_hall_has_a_process_for_each_processor_that_has_memory(monkeypatch):
     ("localhost", "http://localhost:8501"), ("0.0.0.0", "http://0.0.0.0:8501"), ("::1", "http://[::1]:8501"),
     ("", "http://localhost:8501"),
 ])
-def test_the_address_that_is_printed_can_be_opened(address, expected):
+def test_printed_address_can_be_opened(address, expected):
     assert app_processes.url(address, 8501) == expected

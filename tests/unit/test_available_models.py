@@ -1,4 +1,4 @@
-"""Which models are offered, and the one sentence about each folder that holds none."""
+"""The list of available models, and the one sentence about each unusable folder."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from transformer.text.languages import language, write_languages
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path, model_folder):
-    """models/en-ar, beside which the app is started."""
+    """A folder models/en-ar, beside which the app is started."""
     monkeypatch.chdir(tmp_path)
     path = shutil.copytree(model_folder, tmp_path / "models" / "en-ar")
     write_languages(path, Languages(language("en"), language("ar")))
     return path
 
 
-def test_without_folders_there_is_the_model_that_ships(monkeypatch, tmp_path):
+def test_shipped_model_is_listed_without_folders(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
     (only,) = model_folders().values()
@@ -48,7 +48,7 @@ def test_without_folders_there_is_the_model_that_ships(monkeypatch, tmp_path):
     assert load_checkpoint(MODEL).languages == only.languages
 
 
-def test_a_folder_is_offered_with_its_languages(monkeypatch, folder, tmp_path):
+def test_folder_is_listed_with_its_languages(monkeypatch, folder, tmp_path):
     found = model_folders()
     assert list(found) == [SHIPPED, "en-ar"] and str(found["en-ar"]) == "en-ar: English → Arabic"
     assert found["en-ar"].languages.target.right_to_left and not found["en-ar"].shipped
@@ -63,7 +63,7 @@ def test_a_folder_is_offered_with_its_languages(monkeypatch, folder, tmp_path):
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_of_a_corpus_the_first_whole_lines_are_read(folder, shift):
+def test_first_whole_lines_of_a_corpus_are_read(folder, shift):
     lines = [f"{'x' * shift}Große Äpfel, {number}." for number in range(300_000)]
     (folder / "sentences.txt").write_text("\n".join(lines), encoding="utf-8")
     found = model_folders()["en-ar"].sentences()
@@ -81,7 +81,7 @@ def test_language_models_come_in_the_same_order(monkeypatch, tmp_path, tiny_lang
     assert not any(each.problem for each in found.values()) and list(model_folders()) == [SHIPPED]
 
 
-def test_a_gpt2_whose_weights_are_in_several_files_is_offered(monkeypatch, tmp_path):
+def test_gpt2_with_sharded_weights_is_listed(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "models" / "large"
     folder.mkdir(parents=True)
@@ -91,7 +91,7 @@ def test_a_gpt2_whose_weights_are_in_several_files_is_offered(monkeypatch, tmp_p
     assert not language_model_folders()["large"].problem
 
 
-def test_the_languages_that_a_model_writes_are_read_from_its_vocabulary(folder):
+def test_target_languages_are_read_from_the_vocabulary(folder):
     assert model_folders()["en-ar"].codes == ()
     for content, codes in (
         (b'{">>heb<<": 0, ">>ara<<": 1, "a": 2}', (">>ara<<", ">>heb<<")), (b"[]", ()), (b"{", ()), (b"\xff", ()),
@@ -102,7 +102,7 @@ def test_the_languages_that_a_model_writes_are_read_from_its_vocabulary(folder):
         assert found.codes == codes and not found.problem, "what is wrong with it is said when it is loaded"
 
 
-def test_no_folder_takes_the_place_of_the_model_that_ships(folder):
+def test_no_folder_replaces_the_shipped_model(folder):
     folder.rename(folder.with_name(SHIPPED))
     assert list(model_folders()) == [SHIPPED] and model_folders()[SHIPPED].path == MODEL
 
@@ -132,7 +132,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_what_is_wrong_with_a_folder_is_one_line(folder, damage):
+def test_problem_of_a_folder_is_one_line(folder, damage):
     change, said = DAMAGE[damage]
     change(folder)
     found = model_folders()["en-ar"]
@@ -144,7 +144,7 @@ def test_what_is_wrong_with_a_folder_is_one_line(folder, damage):
         model_folder("en-ar")
 
 
-def test_names_that_no_address_could_have_are_said(folder):
+def test_names_that_no_address_could_have_are_reported(folder):
     folder.rename(folder.with_name("en ar!"))
     assert "rename it" in model_folders()["en ar!"].problem
     (folder.parent / ".cache").mkdir()
@@ -153,8 +153,8 @@ def test_names_that_no_address_could_have_are_said(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="files have no such permissions")
-def test_a_folder_that_may_be_read_and_not_entered_ends_nothing(monkeypatch, model_folder):
-    # That of the tests may be entered by nobody else.
+def test_folder_that_may_be_read_but_not_entered_is_skipped(monkeypatch, model_folder):
+    # Other users may not enter the folder of the tests.
     with tempfile.TemporaryDirectory() as place:
         path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
         os.chmod(place, 0o755)
@@ -175,13 +175,13 @@ def test_a_folder_that_may_be_read_and_not_entered_ends_nothing(monkeypatch, mod
     assert [name for name, folder in found.items() if not folder.problem] == [SHIPPED]
 
 
-def test_an_unknown_name_is_said(monkeypatch, tmp_path):
+def test_unknown_name_is_reported(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CheckpointError, match="no model “xx-yy”"):
         model_folder("xx-yy")
 
 
-def test_a_model_that_does_not_fit_is_refused_with_both_numbers(tmp_path):
+def test_model_that_does_not_fit_is_rejected_with_both_numbers(tmp_path):
     save_file({"a": torch.zeros(1000, 1000).half(), "b": torch.zeros(10)}, tmp_path / "weights", {"format": "pt"})
     assert memory_needed(tmp_path / "weights") == 10_000_140
     assert memory_needed(tmp_path) == memory_needed(tmp_path / "none") == 0
@@ -191,7 +191,7 @@ def test_a_model_that_does_not_fit_is_refused_with_both_numbers(tmp_path):
         check_memory(tmp_path, 1_400_000_000, 900_000_000)
 
 
-def test_what_is_free_is_read_from_the_machine_and_its_container(tmp_path):
+def test_free_memory_is_read_from_the_machine_and_its_container(tmp_path):
     machine = tmp_path / "meminfo"
     assert memory_available(machine, tmp_path) is None
     machine.write_text("MemTotal:  9000 kB\nMemAvailable:    5000 kB\nHugePages_Total: 0\n")
@@ -205,8 +205,8 @@ def test_what_is_free_is_read_from_the_machine_and_its_container(tmp_path):
     assert memory_available() is None or memory_available() > 0
 
 
-def test_too_large_a_model_is_refused_before_its_weights_are_read(folder):
-    """One more tensor of a terabyte, which is a hole in the file."""
+def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
+    """The file gets one more tensor of a terabyte, which is a hole in a sparse file."""
     path, extra = folder / "model.safetensors", 2**40
     whole = path.read_bytes()
     size = struct.unpack("<Q", whole[:8])[0]
@@ -224,12 +224,12 @@ def test_too_large_a_model_is_refused_before_its_weights_are_read(folder):
     [10**400, 1.5], [10**400], [2**49], [9] * 400_000, [1] * 9, [-1, -1], [1.0], [True], ["a"], [[1]], {"1": 2}, "12",
     None,
 ], ids=range(13))
-def test_a_header_with_a_shape_that_no_tensor_has_is_refused(folder, shape):
+def test_header_with_an_impossible_shape_is_rejected(folder, shape):
     header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(CheckpointError, match=r"en-ar/model\.safetensors is damaged: a tensor has an impossible shape"):
         load_checkpoint(folder)
 
 
-def test_only_ours_are_named(folder):
+def test_only_our_own_folders_are_named(folder):
     assert module.NAME.fullmatch("opus-mt-en-fr") and not module.NAME.fullmatch("../en-fr")

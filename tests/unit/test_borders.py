@@ -1,4 +1,4 @@
-"""What may import what: computing knows nothing of the screen, and the screen touches no tensor."""
+"""Allowed imports: the library never imports the user interface, and the user interface never uses tensors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def module_name(path):
 
 
 def offenders(paths, forbidden):
-    """What is imported although it is forbidden, by the file that imports it."""
+    """Return the forbidden imports, by the importing file."""
     found = {str(path.relative_to(ROOT)): [name for name in imported(path) if forbidden(name)] for path in paths}
     return {path: names for path, names in found.items() if names}
 
@@ -51,16 +51,16 @@ def of_packages(*packages):
     return lambda name: name.split(".")[0] in packages
 
 
-def test_computing_knows_nothing_of_the_screen():
+def test_library_does_not_import_the_user_interface():
     screen = of_packages("streamlit", "plotly", "altair", "pandas", "pages", "app")
     assert files("transformer") and offenders(files("transformer"), screen) == {}
 
 
-def test_the_screen_touches_no_tensor():
+def test_user_interface_uses_no_tensor():
     screen = [*files("pages"), ROOT / "app.py"]
     assert len(screen) > 1 and offenders(screen, of_packages("torch")) == {}
     tensors = "transformer.model", "transformer.decoding"
-    # Numbers and names alone.
+    # These modules hold only numbers and names.
     plain = {
         "transformer.decoding.texts",
         *(
@@ -98,21 +98,22 @@ NO_TORCH = (
 )
 
 
-# What is imported one after the other, and which libraries are not loaded by then.
+# Modules imported in order, and the libraries that must not be loaded by then.
 LOADED_WITHOUT = (
-    # The library itself costs nothing.
+    # Importing the library itself is cheap.
     ("transformer", ("torch", "numpy", "sentencepiece")),
     *((name, ("torch",)) for name in NO_TORCH),
-    # Before the first page: torch takes seconds to import; until then "Starting the Transformer" is on the screen.
+    # Everything before the first page: torch takes seconds to import; until then the screen shows "Starting the
+    # Transformer".
     ("pages.ui.shell.router", ("torch",)),
-    # The app runs without Ray; measuring a corpus imports it where a cluster was named.
+    # The app runs without Ray; measuring a corpus imports it if a cluster is given.
     ("transformer.surveys.corpus", ("ray",)),
     ("pages.ui.runs.models", ("ray",)),
 )
 
 
 def test_no_library_is_loaded_before_it_is_needed():
-    """Imports followed to their end, in one fresh interpreter."""
+    """All imports run to their end in a fresh interpreter."""
     code = f"""
 import sys
 for name, libraries in {LOADED_WITHOUT!r}:
@@ -136,8 +137,8 @@ def test_every_page_goes_through_the_router_first():
         assert ast.unparse(first) == "ensure_router()", path.name
 
 
-def test_every_table_comes_with_the_button_that_saves_it():
-    """Streamlit's own would save a reader's text as formulas; `client.disableDataExport` takes it away."""
+def test_every_table_has_our_save_button():
+    """Streamlit's own would save a user's text as formulas; `client.disableDataExport` removes it."""
     drawn = {
         str(path.relative_to(ROOT)) for path in [*files("pages"), ROOT / "app.py"] for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr in ("dataframe", "data_editor")
@@ -148,7 +149,7 @@ def test_every_table_comes_with_the_button_that_saves_it():
 
 
 def test_one_function_writes_every_csv():
-    """`csv_text`, which makes no text of a reader a formula; in the browser, `exports.js` does the same."""
+    """`csv_text` escapes a user's text, so that it is no formula; in the browser, `exports.js` does the same."""
     pages = [*files("pages"), ROOT / "app.py"]
     written = [
         str(path.relative_to(ROOT)) for path in pages for node in ast.walk(parsed(path))
@@ -160,15 +161,15 @@ def test_one_function_writes_every_csv():
     assert [path.name for path in scripts if "text/csv" in path.read_text(encoding="utf-8")] == ["exports.js"]
 
 
-# Of models that somebody else made: they read files which the rest never meets.
+# Import of third-party models; it reads files that no other module sees.
 INTEROP = ROOT / "transformer" / "interop"
 # Weights and settings of folders that other programs wrote, within limits.
 FOREIGN_FILES = ROOT / "transformer" / "checkpoints" / "foreign_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
-def test_nothing_is_ever_unpickled():
-    """But for weights alone, in one file, by a command that somebody typed and with a flag."""
+def test_nothing_is_unpickled():
+    """The exception is a weight file, by a typed command with a flag."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
         assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}
@@ -180,8 +181,8 @@ def test_nothing_is_ever_unpickled():
             assert "pickle" not in text.replace("allow_pickle=False", ""), path.name
 
 
-def test_only_the_command_reads_models_of_others():
-    """A page loads what the command has written, or a GPT-2, and uses no network."""
+def test_only_the_command_reads_third_party_models():
+    """A page loads the command's output or a GPT-2, and uses no network."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         if path.parent != INTEROP and path != COMMAND:
             read = {name for name in imported(path) if name.startswith("transformer.interop")}
@@ -190,8 +191,10 @@ def test_only_the_command_reads_models_of_others():
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
 
 
-def test_only_the_models_server_and_a_cluster_need_ray():
-    """As they are read; what is loaded with them is above. One file says how Ray begins, before anything else of it."""
+def test_only_the_model_server_and_a_cluster_need_ray():
+    """Checks the source; the test above checks loaded modules. One file configures Ray's start, before any other part
+    of Ray.
+    """
     server, cluster = (
         ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py")
     )
@@ -201,16 +204,16 @@ def test_only_the_models_server_and_a_cluster_need_ray():
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = {name.split(".")[0] for name in imported(path)}
         if path.parent == ROOT / "pages" / "ui" / "server":
-            # Streamlit's server is made of it, too.
+            # Streamlit's server uses it, too.
             names -= {"starlette"}
         assert path in (server, cluster) or not {"ray", "starlette", "pydantic"} & names, path
         assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path
 
 
-# Lessons show figures of all pages; Language model lends its subject to the scripts of two others.
+# Lessons show figures of all pages; Language model provides its subject to the scripts of two others.
 ABOVE_OTHER_PAGES = {"language_model", "lessons"}
-# Rooms from the ground up: packages and loose files of the library, then of pages/ui. An import goes to a lower floor,
-# or stays in its own room. A `__main__` belongs to the commands, whichever package it starts.
+# Layers from the bottom up: packages and single files of the library, then of pages/ui. An import goes to a lower
+# layer, or stays in its own package. A `__main__` belongs to the commands, whichever package it starts.
 FLOORS = {
     "transformer": [
         {"config", "errors"},
@@ -241,7 +244,7 @@ FLOORS = {
 
 
 @pytest.mark.parametrize("package", FLOORS)
-def test_every_import_goes_down(package):
+def test_every_import_goes_to_a_lower_layer(package):
     modules = {module_name(path): path for path in files(package.replace(".", "/"))}
     floor = {name: number for number, names in enumerate(FLOORS[package]) for name in names}
 
@@ -269,20 +272,20 @@ def test_every_import_goes_down(package):
 
 
 def test_one_module_knows_lecture_mode():
-    """Pages say what their main figure is; what that means where it is shown alone is decided in one place."""
+    """Pages name their main figure; one place decides how it is shown alone."""
     knowing = {str(path.relative_to(ROOT)) for path in files("pages") if "pages.ui.params.lecture" in imported(path)}
     assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
 
 
-def test_the_library_lies_in_rooms():
-    """A newcomer sees the configuration and the errors first; everything else is in a room."""
+def test_library_consists_of_packages():
+    """A new contributor sees the configuration and the errors first; everything else is in a package."""
     loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
     assert loose == {"__init__", "__main__", "config", "errors"}
     assert [path.name for path in (ROOT / "pages" / "ui").glob("*.py")] == ["__init__.py"]
 
 
-def test_the_library_starts_nothing_of_the_screen():
-    """Neither by an import nor by its name, as `runpy` and a subprocess would take it."""
+def test_library_starts_nothing_of_the_user_interface():
+    """It uses neither an import nor a name, as `runpy` and a subprocess would take it."""
     for path in files("transformer"):
         started = {
             node.value.partition(".")[0] for node in ast.walk(parsed(path))

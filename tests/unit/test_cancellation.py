@@ -1,4 +1,4 @@
-"""A run is cancelled between its steps by what its caller has set, and by nothing that somebody else has set."""
+"""A run is cancelled between its steps by its caller's check, and by no other caller's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 class Left(BaseException):
-    """What Streamlit raises in the thread of a page that was left."""
+    """Streamlit's exception in the thread of a page that was left."""
 
 
 def leave() -> None:
@@ -43,7 +43,7 @@ def sent_back(model):
     return lambda: sentence_gradients(weights, batch)
 
 
-# What prepares a run of a model, and returns it.
+# Functions that prepare a run of a model, and return it.
 RUNS = {
     "translate": lambda model: lambda: model.translate(TEXT),
     "translate_variants": lambda model: lambda: model.translate_variants(TEXT, [OFF]),
@@ -75,7 +75,7 @@ def test_every_run_with_steps_can_be_cancelled(small_translator, name):
     assert run() is not None, "what was set is gone with its block"
 
 
-def test_an_inner_block_takes_the_place_of_an_outer_one():
+def test_inner_block_replaces_an_outer_one():
     calls: list[str] = []
     check_cancelled()
     with cancellable(lambda: calls.append("outer")):
@@ -91,7 +91,7 @@ def test_an_inner_block_takes_the_place_of_an_outer_one():
     assert calls == ["outer", "inner", "outer"]
 
 
-def test_one_thread_does_not_cancel_the_run_of_another():
+def test_thread_does_not_cancel_the_run_of_another():
     with cancellable(leave), ThreadPoolExecutor(1) as somebody_else:
         assert somebody_else.submit(check_cancelled).result() is None
         with pytest.raises(Left):

@@ -1,4 +1,4 @@
-"""Cards of strangers fetch nothing."""
+"""Third-party model cards fetch nothing."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", 
 
 
 @pytest.mark.parametrize("card", ["!![](x)[alt](http://x/y.png)", "!<b>[alt](http://x/y.png)", "!<<b>b>[alt](http://x)"])
-def test_an_image_that_is_put_together_by_what_is_left_out_is_none(card):
+def test_removing_an_image_never_assembles_another(card):
     assert "![" not in without_media(card)
     assert "![" not in without_media(without_media(card))
 
 
 @few(300)
 @given(PARTS)
-def test_no_image_is_left_of_anything(parts):
+def test_no_image_remains(parts):
     once = without_media("".join(parts))
     assert "![" not in once and "![" not in without_media(once)
 
 
-def test_what_an_image_shows_and_a_tag_holds_stays():
+def test_alt_text_and_tag_content_remain():
     assert without_media("# A card\n\n![pixel](http://x/y.png) <b>bold</b>") == "# A card\n\npixel bold"
     assert without_media("[![badge](http://x/y.png)](http://x)\n![one][two] ![three]") == "[badge](http://x)\none three"
 
@@ -43,13 +43,13 @@ def test_long_sections_are_folded_and_nothing_is_lost():
 
 
 @pytest.mark.parametrize("part", ["![", "![](", "![][", "![a](b[", "<", "![<", "!", "[", "]("])
-def test_a_card_of_nothing_but_beginnings_is_done_with(part):
-    """Of a length for which anything that reads on from each beginning would take minutes."""
+def test_card_of_unclosed_marks_is_parsed_quickly(part):
+    """A parser that reads on from each mark would take minutes for this length."""
     found = without_media(part * (200_000 // len(part)))
     assert "![" not in found and len(found) <= 300_000
 
 
-def test_of_a_long_card_the_beginning_is_read_and_that_is_said(tmp_path):
+def test_beginning_of_a_long_card_is_read_and_the_cut_is_stated(tmp_path):
     card = tmp_path / "README.md"
     assert read_card(tmp_path) == ""
     card.write_text("é" * (MOST_BYTES // 2), encoding="utf-8")

@@ -19,7 +19,7 @@ def folder(model_folder, tmp_path):
     return shutil.copytree(model_folder, tmp_path / "model")
 
 
-def test_loads_what_was_saved_in_half_precision(tmp_path, small_config, tokenizer):
+def test_model_saved_in_half_precision_loads(tmp_path, small_config, tokenizer):
     model = build(small_config)
     save_model(tmp_path, small_config, dict(model.named_parameters()), tokenizer)
     loaded = load_checkpoint(tmp_path)
@@ -30,32 +30,32 @@ def test_loads_what_was_saved_in_half_precision(tmp_path, small_config, tokenize
     assert read_tensors(tmp_path / "model.safetensors")[0]["generator.bias"].dtype == torch.float16
 
 
-def test_the_card_is_read_and_survives_saving(folder, small_config, tokenizer):
+def test_card_is_read_and_survives_saving(folder, small_config, tokenizer):
     assert load_checkpoint(folder).card == "# A card"
     save_model(folder, small_config, dict(build(small_config).named_parameters()), tokenizer)
     assert load_checkpoint(folder).card == "# A card"
 
 
-def test_a_missing_folder_is_named(tmp_path):
+def test_missing_folder_is_named(tmp_path):
     with pytest.raises(CheckpointError, match=r"nowhere.config.json is missing"):
         load_checkpoint(tmp_path / "nowhere")
 
 
-def test_a_vocabulary_of_another_model_is_told(folder):
+def test_vocabulary_of_another_model_is_reported(folder):
     other = train_tokenizer(["something else entirely, quite another text " * 3] * 40, size=372)
     (folder / "tokenizer.model").write_bytes(other.serialized)
     with pytest.raises(CheckpointError, match="not the one that the weights beside it were trained with"):
         load_checkpoint(folder)
 
 
-def test_weights_of_another_shape_are_told(folder, small_config):
+def test_weights_of_another_shape_are_reported(folder, small_config):
     config = TransformerConfig.from_json(small_config.to_json().replace('"d_ff": 48', '"d_ff": 64'))
     (folder / "config.json").write_text(config.to_json())
     with pytest.raises(CheckpointError, match="feed_forward.* should be .*64"):
         load_checkpoint(folder)
 
 
-def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):
+def test_interrupted_save_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "weights.safetensors"
     write_tensors(path, {"a": torch.ones(2)}, {})
 

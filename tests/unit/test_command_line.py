@@ -23,7 +23,7 @@ def command(*arguments):
 
 
 @pytest.mark.thorough
-def test_translates_and_writes_the_trace(model_folder, small_translator, tmp_path):
+def test_command_translates_and_writes_the_trace(model_folder, small_translator, tmp_path):
     path = tmp_path / "dream.npz"
     done = command("translate", "I have a dream.", "--model", model_folder, "--device", "cpu", "--trace", path)
     assert done.returncode == 0 and done.stderr == ""
@@ -34,13 +34,13 @@ def test_translates_and_writes_the_trace(model_folder, small_translator, tmp_pat
     assert written.encoder.shape == trace.encoder.shape
 
 
-def test_prints_json_of_a_given_translation(model_folder, run_main):
+def test_json_of_a_given_translation_is_printed(model_folder, run_main):
     done = run_main(main, "translate", "A dog.", "--target", "Ein Hund.", "--model", model_folder, "--json")
     assert json.loads(done.stdout)["target_text"] == "Ein Hund."
 
 
-def test_switches_heads_off(model_folder, small_translator, tmp_path, run_main):
-    """Counted from 1 on the command line, from 0 in Python."""
+def test_heads_are_switched_off(model_folder, small_translator, tmp_path, run_main):
+    """Heads count from 1 on the command line, from 0 in Python."""
     path = tmp_path / "off.npz"
     done = run_main(
         main, "translate", "A dog.", "--target", "Ein Hund.", "--off", "cross.1.4", "--off", "encoder.2.1",
@@ -62,7 +62,7 @@ def folder_with_means(model_folder, small_translator, tmp_path):
     return folder
 
 
-def test_resamples_heads(folder_with_means, tmp_path, run_main):
+def test_heads_are_resampled(folder_with_means, tmp_path, run_main):
     path, translator = tmp_path / "off.npz", Translator.load(folder_with_means, "cpu")
     arguments = ("translate", "A dog.", "--off", "cross.1.4", "--off", "encoder.2.1", "--mode", "resample",
                  "--draws", "5", "--seed", "3", "--model", folder_with_means, "--device", "cpu")
@@ -92,7 +92,7 @@ def test_resamples_heads(folder_with_means, tmp_path, run_main):
     ("--off", "cross.1.1", "--mode", "resample", "--draws", "100000000"),
     ("--off", "cross.1.1", "--mode", "resample", "--seed", "-1"), ("--off", "cross.9.1", "--mode", "resample"),
 ], ids=" ".join)
-def test_what_cannot_be_drawn_is_one_line(folder_with_means, run_main, arguments):
+def test_impossible_draw_is_one_line(folder_with_means, run_main, arguments):
     done = run_main(main, "translate", "A dog.", "--model", folder_with_means, *arguments)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 

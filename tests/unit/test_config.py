@@ -16,24 +16,24 @@ SMALL = {
 }
 
 
-def test_survives_the_way_through_json():
+def test_config_survives_json():
     config = TransformerConfig(**SMALL, norm="post", tied_embeddings="all", dropout=0.25, scale_embedding=False)
     assert TransformerConfig.from_json(config.to_json()) == config
 
 
-def test_the_seals_of_older_models_stay_whole():
-    """A field that came later is written only where it says something."""
+def test_seals_of_older_models_stay_valid():
+    """A field that was added later is written only if it differs from the default."""
     config = TransformerConfig(**SMALL, unapplied=("num_beams 6",))
     assert TransformerConfig.from_json(config.to_json()) == config
     assert "unapplied" not in TransformerConfig(**SMALL).to_json()
 
 
-def test_cannot_be_changed():
+def test_config_is_immutable():
     with pytest.raises(dataclasses.FrozenInstanceError):
         TransformerConfig(**SMALL).heads = 4
 
 
-def test_head_width():
+def test_head_width_divides_the_model_width():
     assert TransformerConfig(**SMALL).d_head == 4
 
 
@@ -55,7 +55,7 @@ def test_head_width():
         ({"tied_embeddings": "all", "target_vocabulary": 12}, "source_vocabulary is 11, target_vocabulary is 12"),
     ],
 )
-def test_says_what_does_not_fit(change, message):
+def test_contradictory_values_are_reported(change, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**{**SMALL, **change})
 
@@ -69,7 +69,7 @@ def test_says_what_does_not_fit(change, message):
         (json.dumps({**SMALL, "depth": 3}), "unknown field.*depth"),
     ],
 )
-def test_refuses_a_file_that_is_no_configuration(text, message):
+def test_invalid_file_is_rejected(text, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig.from_json(text)
 
@@ -81,12 +81,12 @@ def test_refuses_a_file_that_is_no_configuration(text, message):
     ({"decoder_layers": 0, "target_vocabulary": 0, "tied_embeddings": "target"}, "needs a decoder"),
     ({"attention": "local"}, "attention='local' needs encoder_layers 0, not 2"),
 ])
-def test_what_belongs_to_a_stack_comes_with_it(change, message):
+def test_stack_has_its_own_fields(change, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**{**SMALL, **change})
 
 
-def test_kinds_are_those_of_the_stacks_that_there_are():
+def test_kinds_match_the_existing_stacks():
     both, decoder = TransformerConfig(**SMALL), decoder_only(11, d_model=8, heads=2, layers=3)
     encoder = TransformerConfig(**{**SMALL, "decoder_layers": 0, "target_vocabulary": 0})
     assert (both.kinds, decoder.kinds, encoder.kinds) == (("encoder", "decoder", "cross"), ("decoder",), ("encoder",))
@@ -94,7 +94,7 @@ def test_kinds_are_those_of_the_stacks_that_there_are():
 
 
 @pytest.mark.parametrize("tied", [True, False])
-def test_a_former_configuration_of_a_language_model_is_read(tied):
+def test_former_configuration_of_a_language_model_is_read(tied):
     former = {"vocabulary": 11, "d_model": 8, "heads": 2, "layers": 3, "attention": "local", "block": 4}
     today = decoder_only(11, d_model=8, heads=2, layers=3, attention="local", block=4, tied_output=tied)
     assert TransformerConfig.from_json(json.dumps({**former, "tied_output": tied})) == today
@@ -107,7 +107,7 @@ CHOICE_COMBINATIONS = [
 
 
 @pytest.mark.parametrize("choice", CHOICE_COMBINATIONS, ids=lambda choice: "-".join(choice.values()))
-def test_every_combination_of_choices_runs_and_learns(choice):
+def test_every_combination_of_options_runs_and_learns(choice):
     torch.manual_seed(0)
     model = build(TransformerConfig(**SMALL, **choice))
     source, target = torch.randint(11, (2, 5)), torch.randint(11, (2, 4))
@@ -119,7 +119,7 @@ def test_every_combination_of_choices_runs_and_learns(choice):
 
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
-def test_scale_and_bias_do_what_they_say(scale, bias):
+def test_scale_and_bias_act_as_documented(scale, bias):
     model = build(TransformerConfig(**SMALL, scale_embedding=scale, output_bias=bias, positions="none"))
     pieces = torch.tensor([[3]])
     model.eval()

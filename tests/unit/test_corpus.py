@@ -51,7 +51,7 @@ def short_parts():
 
 @pytest.fixture(scope="module")
 def whole(small_translator, sentences, tmp_path_factory, short_parts):
-    """What one process gives that measures all of the file at once; called again, it gives what it has kept."""
+    """Return the result of one process that measures the whole file; later calls return the cached result."""
     folder = tmp_path_factory.mktemp("whole")
     file, state = written(sentences, folder), folder / "state"
     found = measure_corpus(small_translator, file, state)
@@ -67,7 +67,7 @@ def assert_same(part, expected, atol=1e-12):
             np.testing.assert_allclose(part.heads[kind].values[name], values, atol=atol, err_msg=f"{kind} {name}")
 
 
-def test_measures_what_one_sentence_after_the_other_gives(small_translator, sentences, whole):
+def test_measurement_equals_that_of_one_sentence_after_the_other(small_translator, sentences, whole):
     one_by_one = statistics_of(map(small_translator.trace, sentences), small_translator.tokenizer, "any")
     assert whole.sentences == one_by_one.sentences == 13 and whole.skipped == 0
     for kind, metrics in one_by_one.heads.items():
@@ -76,7 +76,7 @@ def test_measures_what_one_sentence_after_the_other_gives(small_translator, sent
             np.testing.assert_allclose(whole.heads[kind].values[name], values, atol=1e-6)
 
 
-def test_goes_on_where_it_was_stopped(small_translator, file, whole, tmp_path):
+def test_measurement_resumes_where_it_stopped(small_translator, file, whole, tmp_path):
     state, reads = tmp_path / "state", []
 
     def stop(read, part):
@@ -88,7 +88,7 @@ def test_goes_on_where_it_was_stopped(small_translator, file, whole, tmp_path):
         measure_corpus(small_translator, file, state, report=stop)
     found = measure_corpus(small_translator, file, state, report=lambda read, part: reads.append(read))
     assert reads == [3, 6, 9, 12, 13]
-    # To the last bit: the state holds what was in memory.
+    # Exact to the last bit: the state file holds the content of the memory.
     assert_same(found, whole, atol=0.0)
 
 
@@ -101,12 +101,12 @@ def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, mon
 
 
 @pytest.mark.thorough
-def test_says_why_another_process_has_no_model(model_folder, tmp_path, monkeypatch):
+def test_process_without_a_model_reports_the_reason(model_folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     folder = shutil.copytree(model_folder, tmp_path / "model")
     translator = Translator.load(folder, "cpu")
     (folder / "model.safetensors").unlink()
-    # A second stretch would only start a second process.
+    # A second chunk would only start a second process.
     file = written(["A dog"], tmp_path)
     with pytest.raises(CheckpointError, match="model.safetensors is missing"):
         measure_corpus(translator, file, tmp_path / "state", processes=2)
@@ -114,7 +114,7 @@ def test_says_why_another_process_has_no_model(model_folder, tmp_path, monkeypat
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path, how):
+def test_processes_end_with_their_parent(model_folder, tmp_path, how):
     file = written(["I have a dream"] * 20_000, tmp_path)
     command = [
         sys.executable, "-m", "transformer.analysis", "measure", "--processes", "2", "--model", model_folder,
@@ -122,7 +122,7 @@ def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path
     ]
     started = psutil.Popen(command, cwd=APP)
     try:
-        # They are at work when there is something to go on from.
+        # They are at work once a state file exists.
         until((tmp_path / "heads.json.partial").exists)
     finally:
         children = started.children()
@@ -130,12 +130,12 @@ def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path
         _, left = psutil.wait_procs([started, *children], timeout=60)
         for each in left:
             each.kill()
-    # Two measure, and one looks after what they share.
+    # Two processes measure, and one tracks their shared resources.
     assert len(children) == 3 and not left
 
 
 @pytest.mark.thorough
-def test_goes_on_after_a_process_was_killed(model_folder, file, whole, tmp_path, monkeypatch):
+def test_measurement_resumes_after_a_process_was_killed(model_folder, file, whole, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     translator, state = Translator.load(model_folder, "cpu"), tmp_path / "state"
 
@@ -149,7 +149,7 @@ def test_goes_on_after_a_process_was_killed(model_folder, file, whole, tmp_path,
     assert_same(measure_corpus(translator, file, state), whole, atol=1e-6)
 
 
-def test_going_on_takes_no_more_memory_for_a_longer_file(small_translator, tmp_path):
+def test_resuming_a_longer_file_takes_no_more_memory(small_translator, tmp_path):
     path, state = tmp_path / "sentences.txt", tmp_path / "state"
     lines = [f"{number} {'dog ' * 500}".strip() for number in range(5_000)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -165,7 +165,7 @@ def test_going_on_takes_no_more_memory_for_a_longer_file(small_translator, tmp_p
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_refuses_what_can_be_read_once(small_translator, tmp_path):
+def test_input_that_can_be_read_only_once_is_rejected(small_translator, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(ValueError, match="pipe is not a file, but must be read more than once: save it in a file"):
@@ -179,12 +179,12 @@ def until(condition):
         time.sleep(0.05)
 
 
-def test_leaves_out_what_the_model_cannot_read(small_translator, sentences):
+def test_unreadable_sentences_are_skipped(small_translator, sentences):
     found = measure_part(small_translator, [*sentences[:4], "dream " * 5_000])
     assert_same(found, measure_part(small_translator, sentences[:4]) + corpus.Part(0, 1, {}))
 
 
-def test_refuses_a_state_of_something_else(small_translator, file, tmp_path):
+def test_state_of_another_computation_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
 
     def stop(read, part):
@@ -203,14 +203,14 @@ def test_refuses_a_state_of_something_else(small_translator, file, tmp_path):
             measure_corpus(small_translator, file, state)
 
 
-def test_refuses_the_state_of_another_model(small_translator, file, tmp_path):
+def test_state_of_another_model_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
     corpus._save(state, corpus.State("another", "", 0, corpus.NOTHING))
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 
 
-def test_keeps_nothing_of_a_file_that_has_nothing_to_measure(small_translator, tmp_path):
+def test_file_without_sentences_leaves_no_state(small_translator, tmp_path):
     path, state = tmp_path / "long.txt", tmp_path / "state"
     path.write_text("dog " * 500, encoding="utf-8")
     with pytest.raises(ValueError, match="no sentence that the model can read"):
@@ -219,14 +219,14 @@ def test_keeps_nothing_of_a_file_that_has_nothing_to_measure(small_translator, t
     assert measure_corpus(small_translator, path, state).sentences == 1
 
 
-def test_says_which_line_is_no_text(small_translator, tmp_path):
+def test_line_that_is_not_text_is_named(small_translator, tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("A dog\n\nGrün\n".encode("latin-1"))
     with pytest.raises(ValueError, match="line 3: this is not UTF-8 text"):
         measure_corpus(small_translator, path, tmp_path / "state")
 
 
-def test_without_ray_a_cluster_is_one_line(model_folder, file, tmp_path, monkeypatch):
+def test_cluster_without_ray_is_one_line(model_folder, file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AtlasError, match=r"install Ray: pip install"):
         measure_corpus(Translator.load(model_folder, "cpu"), file, tmp_path / "state", cluster="auto")

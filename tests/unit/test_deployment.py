@@ -1,4 +1,4 @@
-"""The files of deploy/ speak of the same processes and the same files, and what they say can be done."""
+"""The files of deploy/ name the same processes and files, and their settings work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deploy.rehearse import temporary_folders
 from transformer.files.paths import APP
 
 DEPLOY = APP / "deploy"
-# What an installation has of the project; see pyproject.toml.
+# Parts of the project that an installation has; see pyproject.toml.
 NEEDED = {"app.py", "transformer/", "attention_atlas/", "pages/", "assets/", ".streamlit/config.toml"}
 
 
@@ -32,17 +32,17 @@ def read(name: str) -> str:
 
 
 def replicas() -> list[str]:
-    """Names of the processes that nginx knows."""
+    """Return the names of the processes in nginx's configuration."""
     return re.findall(r"^server (\w+):8501", read("replicas.conf"), flags=re.MULTILINE)
 
 
-def test_nginx_knows_the_processes_of_compose():
+def test_nginx_lists_the_processes_of_compose():
     services = yaml.safe_load(read("compose.yaml"))["services"]
     assert replicas() == [name for name in services if name != "nginx"]
     assert set(services["nginx"]["depends_on"]) == set(replicas())
 
 
-def test_nginx_knows_the_processes_of_the_cluster():
+def test_nginx_lists_the_processes_of_the_cluster():
     objects = list(yaml.safe_load_all(read("kubernetes.yaml")))
     count = next(each["spec"]["replicas"] for each in objects if each["kind"] == "StatefulSet")
     pods = {
@@ -53,7 +53,7 @@ def test_nginx_knows_the_processes_of_the_cluster():
     assert count == len(replicas())
 
 
-def test_the_image_has_what_an_installation_has():
+def test_image_has_the_content_of_an_installation():
     copied = set()
     for line in read("Dockerfile").splitlines():
         if line.startswith("COPY "):
@@ -64,11 +64,11 @@ def test_the_image_has_what_an_installation_has():
     assert all((APP / name).exists() for name in copied)
 
 
-def test_a_container_is_healthy_once_it_is_warm():
+def test_container_is_healthy_once_it_is_warm():
     assert f"{ANSWERS_WHEN_WARM}=1" in read("Dockerfile").split("CMD")[0]
 
 
-def test_the_processes_may_be_asked_for_the_address_that_visitors_open():
+def test_processes_accept_the_address_that_users_open():
     app = yaml.safe_load(read("compose.yaml"))["services"]["app1"]
     assert app["environment"]["STREAMLIT_SERVER_ALLOWED_HOSTS"].startswith("${ATLAS_HOST:?")
 
@@ -80,7 +80,7 @@ SAID = {
 
 
 class Process(BaseHTTPRequestHandler):
-    """Stands for a process of the app, behind nginx."""
+    """A stand-in for a process of the app, behind nginx."""
 
     def do_GET(self) -> None:
         self.send_response(404 if "gone" in self.path else 200)
@@ -102,14 +102,14 @@ def free_ports(count: int) -> list[int]:
 
 @pytest.fixture
 def behind_nginx(tmp_path):
-    """The address of a process behind nginx, with our settings but for the ports."""
+    """Run nginx with our settings except for the ports; return the address of a process behind it."""
     app = ThreadingHTTPServer(("127.0.0.1", 0), Process)
     front, packing = free_ports(2)
     ours = read("nginx.conf").replace("listen 80;", f"listen 127.0.0.1:{front};")
     ours = ours.replace("127.0.0.1:8090", f"127.0.0.1:{packing}").replace("/var/cache/nginx/", f"{tmp_path}/cache-")
     (tmp_path / "replicas.conf").write_text(f"server 127.0.0.1:{app.server_port};\n")
     (tmp_path / "nginx.conf").write_text(
-        # Its workers may look into no folder of the tests otherwise, where root runs them.
+        # Otherwise its workers may not read the tests' folders where root runs them.
         f"user {getuser()}; pid {tmp_path}/pid; daemon off; events {{}}\n"
         f"http {{ access_log off; {temporary_folders(tmp_path)}\n{ours}\n}}\n"
     )
@@ -132,8 +132,8 @@ def behind_nginx(tmp_path):
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
 @pytest.mark.parametrize("path", ["/", "/static/js/index.js", "/gone", "/static/gone.js"])
-def test_nginx_says_what_a_browser_may_do_with_every_answer(behind_nginx, path):
-    """Of a file too, which has no cookie because it is kept for all, and where the answer is that there is nothing."""
+def test_nginx_sends_security_headers_with_every_answer(behind_nginx, path):
+    """Also with a cached file, which has no cookie because it is shared by all, and with a 404."""
     line = HTTPConnection(behind_nginx, timeout=60)
     line.request("GET", path)
     answered = line.getresponse()
@@ -145,7 +145,7 @@ def test_nginx_says_what_a_browser_may_do_with_every_answer(behind_nginx, path):
 
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
-def test_nginx_takes_no_large_request(behind_nginx):
+def test_nginx_rejects_large_requests(behind_nginx):
     line = HTTPConnection(behind_nginx, timeout=60)
     line.putrequest("POST", "/_stcore/upload_file/a/b")
     line.putheader("Content-Length", str(2**20 + 1))
@@ -155,7 +155,7 @@ def test_nginx_takes_no_large_request(behind_nginx):
     line.close()
 
 
-def test_the_document_names_the_headers_that_nginx_sends():
+def test_document_names_the_headers_that_nginx_sends():
     document = (APP / "docs" / "security.md").read_text(encoding="utf-8")
     for name, value in SAID.items():
         assert f"`{name}: {value}`" in document
@@ -164,8 +164,8 @@ def test_the_document_names_the_headers_that_nginx_sends():
 
 @pytest.mark.install
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
-def test_two_processes_behind_nginx_serve_and_make_up_for_each_other():
-    # Wherever pip finds torch here: the address in the Dockerfile is for machines that reach it.
+def test_two_processes_behind_nginx_serve_and_replace_each_other():
+    # pip may find torch anywhere here: the address in the Dockerfile is for machines that reach it.
     subprocess.run(
         [sys.executable, DEPLOY / "rehearse.py", "--build-arg", "TORCH_INDEX=https://pypi.org/simple"],
         check=True, cwd=Path("/"), timeout=900,

@@ -1,4 +1,4 @@
-"""What a server lets in, asked over its own sockets: a real one, with the settings that ship."""
+"""Requests that a server accepts, sent to the sockets of a real server with the shipped settings."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ HANDSHAKE = (
 )
 
 
-# Starts a module as `python -m` does, and notes whom its process looks up, connects to or listens for, and what it
-# starts.
+# Starts a module as `python -m` does, and records the names its process looks up, its connections and listeners, and
+# the processes it starts.
 WATCHED = """
 import runpy, socket, sys
 notes = open(sys.argv.pop(1), "a", buffering=1)
@@ -52,7 +52,7 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 @contextmanager
 def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[int]:
-    """The port of a server that `python` is started with."""
+    """Run a server with `python` and return its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -64,7 +64,7 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             try:
-                # 503: the app is starting.
+                # Status 503: the app is starting.
                 if answer(port, "GET", "/")[0] != 503:
                     break
             except OSError:
@@ -81,13 +81,13 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
     pytest.param(("attention_atlas", "--processes=2"), marks=pytest.mark.thorough),
 ], ids=["one process", "two processes"])
 def port(request):
-    """Of a server, started as the README says."""
+    """The port of a server, started as the README says."""
     with serving("-m", *request.param) as port:
         yield port
 
 
 def knock(port: int, host: str, more: str = "") -> int:
-    """The status that the server answers to somebody who wants to open a session."""
+    """Return the status of the server's answer to a request for a session."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
         line.sendall(HANDSHAKE.format(host=host, more=more).encode())
         return int(line.recv(1_000).split()[1])
@@ -103,7 +103,7 @@ def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str)
         line.close()
 
 
-def test_only_the_names_of_this_machine_open_a_session(port):
+def test_only_names_of_this_machine_open_a_session(port):
     assert knock(port, f"localhost:{port}") == knock(port, f"127.0.0.1:{port}") == 101
     others = ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "[::1", "")
     for name in others:
@@ -113,8 +113,10 @@ def test_only_the_names_of_this_machine_open_a_session(port):
 @pytest.mark.parametrize("command", [
     pytest.param(("streamlit", "run", "app.py"), marks=pytest.mark.thorough), ("attention_atlas",),
 ], ids=" ".join)
-def test_nobody_outside_is_asked_before_the_first_visitor(tmp_path, command):
-    """Streamlit asked for its public address when another site's page knocked: four knocks, four requests."""
+def test_no_other_machine_is_contacted_before_the_first_user(tmp_path, command):
+    """Streamlit used to ask for its public address when another site's page tried to connect: four attempts, four
+    requests.
+    """
     notes = tmp_path / "notes"
     with serving("-c", WATCHED, str(notes), *command) as port:
         for origin in ("http://evil.example", "https://evil.example:8501", "http://192.0.2.1", "null"):
@@ -140,14 +142,14 @@ def test_no_other_machine_can_connect(port):
     "/_stcore/bidi-components/x/../../../../app.py", "/_stcore/agent/interact",
 ])
 def test_no_file_of_the_project_is_served(port, path):
-    """What is not Streamlit's own is its page, or nothing: the app's pages are drawn through the session alone."""
+    """Other paths give Streamlit's page or an error, because the app's pages are drawn only through the session."""
     status, body = answer(port, "GET", path)
     assert status in (400, 403, 404, 405) or b"<div id=\"root\">" in body, (status, body[:200])
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
 
 
 @pytest.mark.thorough
-def test_a_server_gets_warm_although_nobody_has_come(port):
+def test_server_warms_up_without_a_user(port):
     deadline = time.monotonic() + PATIENCE
     while b'data-seconds="0"' not in answer(port, "GET", "/decoding")[1]:
         assert time.monotonic() < deadline
@@ -159,7 +161,7 @@ def stream(port: int) -> ClientConnection:
 
 
 def heard(line: ClientConnection, last: str) -> list[ForwardMsg]:
-    """What the server says until it has said something of this kind."""
+    """Return the server's messages until one of this kind."""
     said = [ForwardMsg()]
     while said[-1].WhichOneof("type") != last:
         data = line.recv(PATIENCE)
@@ -172,8 +174,8 @@ def operation(name: str, **payload: Any) -> BackMsg:
     return BackMsg(backend_operation_request=BackendOperationRequest(request_id=name, **payload))
 
 
-def test_who_has_a_session_is_answered_what_a_page_needs_and_nothing_else(tmp_path):
-    """A message of two bytes started processes of git, for which everybody waited; the answer to another was a hundred
+def test_session_receives_only_the_answers_that_a_page_needs(tmp_path):
+    """A message of two bytes used to start git processes, which delayed all users. The answer to another was a hundred
     times as large as the message.
     """
     notes = tmp_path / "notes"
@@ -186,7 +188,7 @@ def test_who_has_a_session_is_answered_what_a_page_needs_and_nothing_else(tmp_pa
             BackMsg(app_heartbeat=True), operation("file", deferred_file={}),
         ):
             line.send(message.SerializeToString())
-        # Both are answered after all that was asked for before them.
+        # Both are answered after all earlier requests.
         said = heard(line, "backend_operation_response")
     assert [answer.WhichOneof("type") for answer in said] == ["heartbeat_ack", "backend_operation_response"]
     assert said[-1].backend_operation_response.request_id == "file"
@@ -194,8 +196,8 @@ def test_who_has_a_session_is_answered_what_a_page_needs_and_nothing_else(tmp_pa
 
 
 @pytest.mark.thorough
-def test_what_is_no_message_ends_a_session_and_fills_no_log(tmp_path):
-    """Each was a traceback, of fifty lines if it was text."""
+def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
+    """Each used to log a traceback, of fifty lines if it was text."""
     with (tmp_path / "log").open("w+") as log:
         with serving("-m", "streamlit", "run", "app.py", log=log) as port:
             for nonsense in "text", "", b"\xff", BackMsg(rerun_script=ClientState()).SerializeToString()[:-1] + b"\xff":
@@ -210,26 +212,26 @@ def test_what_is_no_message_ends_a_session_and_fills_no_log(tmp_path):
     assert "Traceback" not in said and "rror" not in said, said
 
 
-def test_nobody_empties_what_all_share():
+def test_no_client_empties_the_shared_caches():
     """Streamlit does so without an answer."""
     assert is_needed(BackMsg(rerun_script=ClientState())) and not is_needed(BackMsg(clear_cache=True))
 
 
-def test_nobody_is_told_how_many_people_are_there(port):
+def test_number_of_users_is_not_published(port):
     for path in ("/_stcore/metrics", "/_stcore/metrics?families=active_sessions"):
         status, body = answer(port, "GET", path)
         assert status == 404 or b"<div id=\"root\">" in body, (status, body[:200])
 
 
-def test_nobody_can_leave_a_file(port):
-    """Not even who has a session and its token."""
+def test_no_client_can_upload_a_file(port):
+    """This includes a client with a session and its token."""
     with stream(port) as line:
         line.send(BackMsg(rerun_script=ClientState()).SerializeToString())
         answered = heard(line, "new_session")[-1]
         form = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + b"a" * 99 + b"\r\n--x--\r\n"
         token = generate_xsrf_token_string()
         session = answered.new_session.initialize.session_id
-        # Where there are several processes, a cookie says which one has the session.
+        # With several processes, a cookie says which one has the session.
         assert line.response is not None
         process = line.response.headers.get("Set-Cookie", "").partition(";")[0]
         status, said = answer(

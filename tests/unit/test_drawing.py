@@ -1,4 +1,4 @@
-"""Attention shown outside the app: one call, one offline file, and the calls of BertViz."""
+"""Attention shown outside the app: one call, one offline file, and BertViz's calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def header_of(drawing, kind=None):
     return unpack(drawing.messages[kind or drawing.kind])[0]
 
 
-def test_a_script_gets_one_file(tmp_path, monkeypatch, capsys):
+def test_script_gets_one_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     drawing = attention_atlas.show(causal(), TOKENS, save=tmp_path / "kept.npz", title="</script> mine", layer=1)
     html = (tmp_path / "attention.html").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_a_script_gets_one_file(tmp_path, monkeypatch, capsys):
     assert (asked["layer"], asked["head"]) == (1, 0)
 
 
-def test_a_notebook_displays_the_whole_document():
+def test_notebook_displays_the_whole_document():
     drawing = Drawing(made_up_trace(["I", "dream"], ["Ich", "träume"]))
     assert "&lt;!doctype html&gt;" in drawing._repr_html_() and drawing.kind == "cross"
     assert list(drawing.messages) == ["encoder", "decoder", "cross"]
@@ -61,7 +61,7 @@ def test_a_notebook_displays_the_whole_document():
 @pytest.mark.parametrize(("given", "says"), [
     ({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour"),
 ])
-def test_what_is_not_there_cannot_be_opened(given, says):
+def test_missing_part_cannot_be_opened(given, says):
     with pytest.raises(AttentionError, match=says):
         Drawing(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), **given)
 
@@ -74,8 +74,8 @@ def tiny(name, config, **settings):
     return model
 
 
-def test_the_calls_of_bertviz_for_bert():
-    """head_view_bert.ipynb and model_view_bert.ipynb: two sentences, with the start of the second."""
+def test_calls_of_bertviz_for_bert_work():
+    """From head_view_bert.ipynb and model_view_bert.ipynb: two sentences, with the start of the second."""
     model = tiny("BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4,
                  intermediate_size=16)
     tokens = ["[CLS]", "the", "cat", "sat", "[SEP]", "on", "it", "[SEP]"]
@@ -92,7 +92,7 @@ def test_the_calls_of_bertviz_for_bert():
     assert (asked["layer"], asked["head"]) == (1, 2) and "<h1>" in model_view.data
 
 
-def test_the_calls_of_bertviz_for_gpt2():
+def test_calls_of_bertviz_for_gpt2_work():
     model = tiny("GPT2Model", "GPT2Config", n_embd=16, n_layer=2, n_head=4)
     attention = model(torch.arange(4)[None], output_attentions=True).attentions
     view = attention_atlas.model_view(attention, ["The", "Ġcat", "Ġsat", "."], html_action="return")
@@ -100,7 +100,7 @@ def test_the_calls_of_bertviz_for_gpt2():
 
 
 @pytest.mark.parametrize("call", ["head_view", "model_view"])
-def test_the_calls_of_bertviz_for_an_encoder_decoder(call):
+def test_calls_of_bertviz_for_an_encoder_decoder_work(call):
     model = tiny("BartModel", "BartConfig", d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                  decoder_attention_heads=4, encoder_ffn_dim=16, decoder_ffn_dim=16)
     outputs = model(torch.arange(5)[None], decoder_input_ids=torch.arange(4)[None], output_attentions=True)
@@ -112,13 +112,13 @@ def test_the_calls_of_bertviz_for_an_encoder_decoder(call):
     assert view.trace.kinds == ("encoder", "decoder", "cross")
 
 
-def test_the_call_of_circuitsvis():
+def test_call_of_circuitsvis_works():
     drawing = attention_atlas.attention_patterns(tokens=["Hello", ",", " world"], attention=causal(1, 4, 3)[0])
     assert drawing.trace.decoder.shape == (1, 4, 3, 3) and drawing.trace.text == "Hello, world"
 
 
-def test_looking_at_arrays_takes_numpy_alone(tmp_path):
-    """Every other library stands for one that is not installed."""
+def test_showing_arrays_needs_only_numpy(tmp_path):
+    """Every other library counts as not installed."""
     code = f"""
 import sys
 for name in ("torch", "scipy", "sentencepiece", "safetensors", "streamlit", "pandas", "msgspec", "anywidget"):

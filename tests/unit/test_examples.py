@@ -28,7 +28,7 @@ def code_cells(notebook):
     pytest.param(path, marks=pytest.mark.thorough) if path.name == "interventions.ipynb" else path for path in NOTEBOOKS
 ], ids=lambda path: path.name)
 def test_every_cell_runs(notebook, capsys):
-    """In one namespace, as a kernel does; a kernel itself adds only the display of what a cell ends with."""
+    """All cells run in one namespace, as in a kernel; a kernel adds only the display of a cell's last value."""
     names = {}
     for number, cell in enumerate(code_cells(notebook), start=1):
         exec(compile("".join(cell["source"]), f"{notebook.name}, code cell {number}", "exec"), names)
@@ -41,8 +41,8 @@ def test_no_output_is_stored(notebook):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code_cells(notebook))
 
 
-def test_five_lines_repeat_what_the_page_exports(shipped, capsys):
-    """The numbers of a file that Save as JSON writes, not those of the notebook's own example."""
+def test_five_lines_reproduce_the_pages_export(shipped, capsys):
+    """The numbers come from a file of Save as JSON, not from the notebook's own example."""
     cells = ["".join(cell["source"]) for cell in code_cells(EXAMPLES / "interventions.ipynb")]
     (number,) = (number for number, cell in enumerate(cells) if "exported = {" in cell)
     off = Interventions(gates={("cross", 5, 4): 0.25, ("encoder", 0, 2): 0.25}, mode="mean")
@@ -61,5 +61,5 @@ def test_five_lines_repeat_what_the_page_exports(shipped, capsys):
     assert capsys.readouterr().out
 
 
-def test_there_are_some():
+def test_examples_exist():
     assert NOTEBOOKS

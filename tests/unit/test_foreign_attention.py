@@ -1,4 +1,4 @@
-"""Attention of other programs: every shape that it comes in, and what is said of what is none."""
+"""Attention of other programs: every accepted shape, and the message about an invalid one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CROSS = random_rows(LAYERS, HEADS, 5, 4)
 
 
 class Jax:
-    """An array that numpy reads by its protocol alone, as jax's are."""
+    """An array that numpy reads only by its protocol, as with jax's arrays."""
 
     def __init__(self, array):
         self.array = array
@@ -72,8 +72,8 @@ def test_every_form_is_the_same_attention(form):
 
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("beams", [1, 3])
-def test_steps_of_generate_are_put_together(cached, beams):
-    """A beam is another row of the batch at each step."""
+def test_steps_of_generate_are_joined(cached, beams):
+    """A beam may be another row of the batch at each step."""
     rows = np.random.default_rng(1).integers(beams, size=5)
 
     def steps(weights, columns):
@@ -94,7 +94,7 @@ def test_steps_of_generate_are_put_together(cached, beams):
     assert found.kinds == ("decoder", "cross") and len(found.predicted_pieces) == 5
 
 
-def test_a_prompt_is_the_first_step_of_a_language_model():
+def test_prompt_is_the_first_step_of_a_language_model():
     prompt = tuple(torch.tensor(layer[None, :, :3, :3]) for layer in DECODER)
     more = [tuple(torch.tensor(layer[None, :, row : row + 1, : row + 1]) for layer in DECODER) for row in (3, 4)]
     found = Trace.from_attention(decoder=(prompt, *more), target_tokens=["ĠA", "Ġsmall", "Ġcat", "Ġsl", "eeps", "."])
@@ -134,21 +134,21 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_gets_a_sentence(case):
+def test_invalid_attention_gets_a_sentence(case):
     given, says = WRONG[case]
     with pytest.raises(AttentionError) as error:
         Trace.from_attention(**{"source_tokens": SOURCE, "target_tokens": TARGET, **given})
     assert says in str(error.value) and str(error.value).endswith(".")
 
 
-def test_no_head_is_named_by_what_is_not_known():
-    """Every token would be the rarest."""
+def test_no_head_is_named_by_an_unknown_number():
+    """Otherwise every token would be the rarest."""
     trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
     metrics = head_metrics(trace, "encoder", None)
     assert "strongest_rarest" not in metrics.values and head_names(metrics) == (((),),)
 
 
-def test_a_file_keeps_it():
+def test_attention_survives_a_file():
     trace = Trace.from_attention(cross=CROSS, source_tokens=SOURCE, target_tokens=TARGET, model="mine")
     file = io.BytesIO()
     trace.to_npz(file)
@@ -158,7 +158,7 @@ def test_a_file_keeps_it():
     assert trace.to_bertviz().keys() == {"cross_attention", "encoder_tokens", "decoder_tokens"}
 
 
-# The words of a text, by how its vocabulary spells the tokens.
+# The words of a text, by the way its vocabulary spells the tokens.
 SPELLINGS = {
     "sentencepiece": (["▁Don", "'", "t", "▁shout", "!", "</s>"], ["Don't", "shout", "!"]),
     "byte-level": (["Don", "'t", "Ġshout", "!", "ĊĠ", "Now"], ["Don't", "shout", "!", "Now"]),
@@ -181,8 +181,8 @@ def test_words_come_from_spans(spelling):
     assert [word for word in found if word] == words
 
 
-def test_offsets_say_what_a_spelling_cannot():
-    """A lower-cased vocabulary: the words are those of the text that was typed."""
+def test_offsets_add_what_a_spelling_lacks():
+    """With a lower-cased vocabulary, the words are still those of the typed text."""
     text, pieces = pieces_of(
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]
     )
@@ -193,7 +193,7 @@ def test_offsets_say_what_a_spelling_cannot():
         pieces_of(["a", "b"], text="a b", offsets=[(0, 1)])
 
 
-def test_frames_of_sound_are_columns():
+def test_frames_of_audio_are_columns():
     cross = random_rows(1, 1, 2, 4)
     tokens = ["<|startoftranscript|>", "▁Hi"]
     trace = Trace.from_attention(cross=cross, source_tokens=frames(4, 0.02), target_tokens=tokens)

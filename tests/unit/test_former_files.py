@@ -1,4 +1,4 @@
-"""Files, names and addresses of the first releases are still read. tests/unit/former was written by 4d2b19a."""
+"""Files, names and addresses of the first releases are still read. Version 4d2b19a wrote tests/unit/former."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT, TARGET = "I have a dream.", "Ich habe einen Traum."
 
 
 @pytest.mark.parametrize("kept", ["npz", "json"])
-def test_a_former_trace_has_the_numbers_of_today(kept):
+def test_former_trace_has_todays_numbers(kept):
     translator = transformer.Translator.load(FORMER / "translator", "cpu")
     gates = transformer.Interventions({("cross", 0, 1): 0.5})
     if kept == "npz":
@@ -33,15 +33,15 @@ def test_a_former_trace_has_the_numbers_of_today(kept):
         np.testing.assert_allclose(former.attention(kind), today.attention(kind), atol=1e-6)
 
 
-def test_a_former_language_model_is_read():
+def test_former_language_model_is_read():
     assert load_language_model(FORMER / "language_model", "cpu").model.config.decoder_layers == 1
 
 
-def test_a_former_address_opens_what_it_opened():
+def test_former_address_opens_the_same_page():
     state = State.from_address({"text": TEXT, "off_heads": "cross.1.2", "layer": "3"})
     assert state.text == TEXT and state.of(OffParams) != OffParams()
 
 
-def test_the_documented_names_are_there():
+def test_documented_names_exist():
     for name in transformer.__all__:
         assert getattr(transformer, name)

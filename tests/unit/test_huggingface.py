@@ -31,7 +31,7 @@ PAIR = dict(
 
 
 def tokenizer_of(spelling, before=(), after=("</s>",)):
-    """A tokenizer trained on a few sentences; `before` and `after` are the symbols around a text."""
+    """Return a tokenizer trained on a few sentences; `before` and `after` are the symbols around a text."""
     model, split, decoder, trainer = {
         "bytes": (models.BPE(), pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel(),
                   trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), vocab_size=SIZE,
@@ -87,7 +87,7 @@ def words_of(pieces, text):
 
 
 @pytest.mark.parametrize("family", ONE_STACK)
-def test_models_with_one_stack(family):
+def test_models_with_one_stack_are_read(family):
     kind, settings, tokenizer = ONE_STACK[family]
     model = made(f"{family}Model", getattr(transformers, f"{family}Config")(**settings)).train()
     words = tokenizer_of(*tokenizer)
@@ -96,7 +96,7 @@ def test_models_with_one_stack(family):
     assert model.training and model.config._attn_implementation == kernels, "left as it was"
     assert trace.kinds == (kind,) and trace.attention(kind).shape[:2] == (2, 4)
     pieces = trace.query_pieces(kind)
-    # BERT's tokenizer splits at every mark, and its words are those of the text all the same.
+    # BERT's tokenizer splits at every punctuation mark, and its words are still those of the text.
     assert words_of(pieces, TEXT) == WORDS
     model.eval()
     model.set_attn_implementation("eager")
@@ -106,7 +106,7 @@ def test_models_with_one_stack(family):
 
 @pytest.mark.parametrize("family", TWO_STACKS)
 @pytest.mark.parametrize("given", [True, False])
-def test_encoder_decoders(family, given):
+def test_encoder_decoder_models_are_read(family, given):
     settings, spelling, before = TWO_STACKS[family]
     head = "MarianMTModel" if family == "Marian" else f"{family}ForConditionalGeneration"
     model = made(head, getattr(transformers, f"{family}Config")(**settings)).eval()
@@ -126,7 +126,7 @@ def test_encoder_decoders(family, given):
 
 
 class Processor:
-    """Of Whisper: `WhisperProcessor` takes no tokenizer but its own, whose files are not here."""
+    """A stand-in for `WhisperProcessor`, which accepts only its own tokenizer, whose files are not here."""
 
     def __init__(self, feature_extractor, tokenizer):
         self.feature_extractor, self.tokenizer = feature_extractor, tokenizer

@@ -1,4 +1,4 @@
-"""The command `attention-atlas`, as far as it needs no installation."""
+"""The command `attention-atlas`, without an installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def call(monkeypatch, *arguments):
     command_line.main()
 
 
-def test_has_every_command_of_the_library():
+def test_every_command_of_the_library_is_available():
     for module in (translate, train, measure):
         (names,) = re.findall(r"{(.*)}", module.parser("").format_usage())
         own = module.__name__.rpartition(".")[2]
@@ -29,14 +29,14 @@ def test_has_every_command_of_the_library():
 
 
 @pytest.mark.parametrize("name", command_line.COMMANDS)
-def test_helps_under_its_own_name(monkeypatch, capsys, name):
+def test_help_uses_the_commands_own_name(monkeypatch, capsys, name):
     with pytest.raises(SystemExit) as ended:
         call(monkeypatch, name, "--help")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: attention-atlas {name} ")
 
 
-def test_lists_its_commands(monkeypatch, capsys):
+def test_commands_are_listed(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         call(monkeypatch, "--help")
     assert ended.value.code == 0
@@ -44,30 +44,30 @@ def test_lists_its_commands(monkeypatch, capsys):
     assert all(name in listed for name in ("app", *command_line.COMMANDS))
 
 
-def test_runs_a_command(monkeypatch, capsys, model_folder, small_translator):
+def test_command_runs(monkeypatch, capsys, model_folder, small_translator):
     call(monkeypatch, "info", "--model", str(model_folder))
     assert f"{small_translator.parameters:,}" in capsys.readouterr().out
 
 
-def test_says_what_is_wrong_in_one_line(monkeypatch, tmp_path):
+def test_error_is_one_line(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="^error: .*$"):
         call(monkeypatch, "info", "--model", str(tmp_path))
 
 
-def test_refuses_what_it_does_not_know(monkeypatch, capsys):
+def test_unknown_command_is_rejected(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         call(monkeypatch, "translat")
     assert ended.value.code == 2 and "'translate'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [(), ("app",)])
-def test_hands_options_to_streamlit(tmp_path, arguments):
+def test_options_are_passed_to_streamlit(tmp_path, arguments):
     command = [sys.executable, "-m", "attention_atlas", *arguments, "--server.fileWatcherType"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "--server.fileWatcherType" in done.stderr
 
 
-def test_finds_the_files_of_the_app():
+def test_files_of_the_app_are_found():
     for path in ("app.py", "pages/translate.py", ".streamlit/config.toml"):
         assert (APP / path).is_file()
     assert (ASSETS / "examples.json").is_file()
@@ -83,7 +83,7 @@ def test_importing_the_library_is_cheap():
 
 
 @pytest.mark.parametrize("options", [(), ("--lecture",), ("--processes", "2")], ids=" ".join)
-def test_an_environment_without_the_packages_is_one_line_that_says_what_to_do(tmp_path, options):
+def test_missing_packages_are_one_line_that_says_what_to_do(tmp_path, options):
     venv.create(tmp_path, symlinks=sys.platform != "win32")
     (python,) = tmp_path.glob("*/python" if sys.platform != "win32" else "*/python.exe")
     done = subprocess.run(
@@ -94,9 +94,9 @@ def test_an_environment_without_the_packages_is_one_line_that_says_what_to_do(tm
     assert "`pip install -r requirements.txt`" in done.stderr
 
 
-def test_it_looks_for_what_the_app_requires():
+def test_check_covers_the_apps_requirements():
     required = re.findall(r"^([\w-]+)", (APP / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    # What the trainer and the import alone need, and what only Streamlit imports.
+    # Packages that only the trainer and the import need, and packages that only Streamlit imports.
     others = {"sacrebleu", "huggingface_hub", "python-multipart", "protobuf"}
     found = packages_distributions()
     assert {found[name][0].lower() for name in command_line.PACKAGES} == set(required) - others
@@ -108,7 +108,7 @@ def test_it_looks_for_what_the_app_requires():
     (("--server.port=8600", "-lecture"), "-lecture; did you mean --lecture"),
     (("app", "--process", "2"), "--process; did you mean --processes"),
 ])
-def test_an_option_that_is_nearly_its_own_is_named(monkeypatch, options, line):
-    """Streamlit would say how to call Streamlit, which nobody has called."""
+def test_misspelt_own_option_is_named(monkeypatch, options, line):
+    """Streamlit would print its own usage, although the user did not call Streamlit."""
     with pytest.raises(SystemExit, match=rf"^error: there is no option {line}\?$"):
         call(monkeypatch, *options)

@@ -1,4 +1,4 @@
-"""Interventions as a value, and what they do to runs of the model, from Python."""
+"""Interventions as a value, and their effect on runs of the model, from Python."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CHANGES = {
         ("encoder", 1, 0, 2): {0: 1.0}, ("decoder", 0, 1, 3): {1: 0.5, 2: 0.25}, ("cross", 1, 2, 0): {3: 0.9},
     }),
     "hidden": Interventions(hidden_source=[1, 2], hidden_target=[2]),
-    # As the page edits: a word of two pieces in every head, an even share, and a word erased.
+    # The page's kinds of edits: a word of two tokens in every head, an even share, and a word erased.
     "edits": Interventions(
         attention={
             (kind, layer, head, row): {0: 0.25, 1: 0.25} if row < 4 else dict.fromkeys(range(4), 0.25)
@@ -61,20 +61,20 @@ CHANGES = {
 
 
 def means_of(translator):
-    """Mean outputs that differ from head to head."""
+    """Return mean outputs that differ from head to head."""
     return HeadMeans.over(
         (translator.trace(text, TARGET, details=True) for text in OTHERS), translator.version, "made up"
     )
 
 
 def replacements(translator, text=TEXT):
-    """What takes the place of a head while a text is read."""
+    """Return the replacements for heads while a text is read."""
     return HeadReplacements(translator._model, translator.means, translator.tokenizer.encode_ids(text))
 
 
 @pytest.fixture(scope="session")
 def translator(shaped_translator):
-    """Of every shape, with mean outputs."""
+    """A translator of every shape, with mean outputs."""
     with_means = copy.copy(shaped_translator)
     with_means.means = means_of(shaped_translator)
     return with_means
@@ -91,7 +91,7 @@ def test_equal_changes_are_equal_values():
         one.mode = "mean"
     drawn_first = Interventions({("cross", 0, 7): 0}, "resample", seed=1)
     assert drawn_first != replace(drawn_first, seed=2) != replace(drawn_first, draw=1)
-    # Where nothing is drawn, a seed says nothing.
+    # Without a draw, the seed has no meaning.
     assert one == replace(one, seed=5, draw=2)
     assert Interventions(mode="resample", seed=5) == Interventions(mode="resample")
 
@@ -114,7 +114,7 @@ def test_equal_changes_are_equal_values():
     ({"attention": {("encoder", 0, 0, 1): {2: 0.1}}, "hidden_source": [2]}, "column 3 is masked"),
     ({"hidden_source": [-1]}, "is negative"),
 ])
-def test_what_makes_no_sense_is_answered(changes, message):
+def test_contradictory_intervention_is_reported(changes, message):
     with pytest.raises(InterventionError, match=message):
         Interventions(**changes)
 
@@ -129,12 +129,12 @@ def test_what_makes_no_sense_is_answered(changes, message):
     ({"gates": {("cross", 0, 0): 0}, "mode": "mean"}, "python -m transformer.analysis means"),
     ({"gates": {("cross", 0, 0): 0}, "mode": "resample"}, "python -m transformer.analysis means"),
 ])
-def test_what_the_model_or_the_sentence_has_not_is_answered(small_translator, changes, message):
+def test_intervention_outside_the_model_or_the_sentence_is_reported(small_translator, changes, message):
     with pytest.raises(InterventionError, match=message):
         small_translator.trace(TEXT, interventions=Interventions(**changes))
 
 
-def test_heads_have_names_that_count_from_one(small_config):
+def test_head_names_count_from_one(small_config):
     assert head_name(("cross", 0, 7)) == "cross.1.8" and parse_head("cross.1.8") == ("cross", 0, 7)
     heads = all_heads(small_config)
     assert len(set(heads)) == 4 * (2 + 3 + 3) and [parse_head(head_name(head)) for head in heads] == list(heads)
@@ -144,7 +144,7 @@ def test_heads_have_names_that_count_from_one(small_config):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_stepwise_decoding_is_the_teacher_forced_pass(translator, name):
+def test_stepwise_decoding_equals_the_teacher_forced_pass(translator, name):
     """A head of the encoder changes every cross key, one of the decoder the keys that later layers cached."""
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
@@ -163,7 +163,7 @@ def test_stepwise_decoding_is_the_teacher_forced_pass(translator, name):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_fused_and_the_written_out_path_agree(translator, name):
+def test_fused_and_explicit_paths_agree(translator, name):
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
     source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
@@ -175,7 +175,7 @@ def test_the_fused_and_the_written_out_path_agree(translator, name):
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-5)
 
 
-# Every change in one way of decoding and one change in all, and with pytest -m thorough every pair.
+# Every change in one way of decoding and one change in all; pytest -m thorough covers every pair.
 @pytest.mark.parametrize(("method", "name"), [
     (method, name) if method == "greedy" or name == "edits"
     else pytest.param(method, name, marks=pytest.mark.thorough) for method in METHODS for name in CHANGES
@@ -190,7 +190,7 @@ def test_changes_reach_every_way_of_decoding(translator, name, method):
 
 
 def test_many_variants_are_one_batch(translator):
-    """Rows of one batch with different changes are what each is alone."""
+    """Rows of one batch with different changes equal their single runs."""
     model, variants = translator._model, [AS_TRAINED, *CHANGES.values()]
     source = torch.tensor([translator.tokenizer.encode_ids(TEXT)])
 
@@ -220,15 +220,15 @@ def same_bits(one, other):
     assert np.array_equal(one.residual_stream("decoder"), other.residual_stream("decoder"))
 
 
-def test_nothing_is_left_of_a_change(translator):
+def test_run_without_a_change_is_unaffected_by_earlier_changes(translator):
     before = translator.trace(TEXT, TARGET, details=True)
     for changes in CHANGES.values():
         translator.trace(TEXT, TARGET, interventions=changes)
         same_bits(translator.trace(TEXT, TARGET, details=True), before)
 
 
-def test_an_open_gate_beside_a_closed_one_changes_no_bit(translator):
-    """In a batch with other variants, the row that is as trained."""
+def test_open_gate_beside_a_closed_one_changes_no_bit(translator):
+    """The unchanged row shares a batch with other variants."""
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
     edit = edits.of_layers(HEADS[0][0], 2)[HEADS[0][1]]
@@ -245,7 +245,7 @@ def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):
             assert (trace.attention(kind)[..., ~trace.mask(kind)] == 0).all()
 
 
-def test_given_rows_are_what_is_shown(translator):
+def test_given_rows_are_the_displayed_rows(translator):
     plain, changed = translator.trace(TEXT, TARGET), translator.trace(TEXT, TARGET, interventions=CHANGES["rows"])
     np.testing.assert_array_equal(changed.encoder[1, 0, 2], np.eye(plain.encoder.shape[-1])[0])
     row = changed.decoder[0, 1, 3]
@@ -261,7 +261,7 @@ def test_given_rows_are_what_is_shown(translator):
     )
 
 
-def test_uniform_looks_at_every_visible_piece_alike(translator):
+def test_uniform_row_looks_evenly_at_visible_tokens(translator):
     trace = translator.trace(TEXT, TARGET, interventions=CHANGES["uniform"])
     np.testing.assert_allclose(trace.encoder[0, 1], 1 / len(trace.source_pieces), atol=1e-6)
     plain = translator.trace(TEXT, TARGET)
@@ -272,7 +272,7 @@ def test_uniform_looks_at_every_visible_piece_alike(translator):
     np.testing.assert_allclose(alone.decoder[1, 2], 0.25 * plain.decoder[1, 2] + 0.75 * even, atol=1e-6)
 
 
-def test_hidden_pieces_are_seen_by_nobody_but_themselves(translator):
+def test_hidden_tokens_are_seen_only_by_themselves(translator):
     trace = translator.trace(TEXT, TARGET, interventions=CHANGES["hidden"])
     seen = trace.encoder[..., [1, 2]].copy()
     seen[:, :, 1, 0] = seen[:, :, 2, 1] = 0
@@ -280,8 +280,8 @@ def test_hidden_pieces_are_seen_by_nobody_but_themselves(translator):
     assert not np.delete(trace.decoder[..., 2], 2, axis=-1).any() and (trace.decoder[:, :, 2, 2] > 0).all()
 
 
-def test_a_hidden_source_piece_could_be_any_other(translator):
-    """Nothing of it reaches the translation; nor does anything of a source that is hidden altogether."""
+def test_hidden_source_token_does_not_affect_the_translation(translator):
+    """A hidden source token could be any other; the same holds if the whole source is hidden."""
     texts = "The 1 old", "The 2 old"
     pieces, others = (translator.trace(text, TARGET).source_pieces for text in texts)
     where = [at for at, (one, other) in enumerate(zip(pieces, others, strict=True)) if one.id != other.id]
@@ -298,7 +298,7 @@ def test_a_hidden_source_piece_could_be_any_other(translator):
     np.testing.assert_allclose(scored.log_probs[0], hidden.log_probs, atol=1e-5)
 
 
-def test_threads_with_different_switches_never_meet(small_translator):
+def test_threads_with_different_switches_are_independent(small_translator):
     heads = all_heads(small_translator.config)[::24]
     changes = [Interventions(gates={head: gate}) for head in heads for gate in (0.0, 0.5, 1.0)]
     changes += [Interventions({head: 0.0}, "resample", seed=seed) for head in heads for seed in (1, 2)]
@@ -316,8 +316,8 @@ def test_threads_with_different_switches_never_meet(small_translator):
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_head_that_is_off_is_a_head_whose_projection_was_cleared(translator, head):
-    """Not a block of the sub-layer's output: the output projection has mixed the heads by then."""
+def test_switched_off_head_equals_a_cleared_projection(translator, head):
+    """It is not a block of the sub-layer's output, because the output projection mixes the heads."""
     changed = build(translator.config).eval().requires_grad_(False)
     changed.load_state_dict(translator._model.state_dict())
     kind, layer, number = head
@@ -332,8 +332,8 @@ def test_a_head_that_is_off_is_a_head_whose_projection_was_cleared(translator, h
     assert abs(off.log_probs - translator.trace(TEXT, TARGET).log_probs).max() > 1e-3
 
 
-def test_the_means_of_one_position_are_the_identity(translator):
-    """With a reference of one token mean ablation changes nothing; with means of 0 it is zero ablation."""
+def test_means_of_one_position_change_nothing(translator):
+    """With a reference of one token, mean ablation changes nothing; with means of 0 it is zero ablation."""
     model, config = translator._model, translator.config
     source, target = torch.tensor([[9]]), torch.tensor([[2]])
     record = Recorder(details=True)
@@ -351,12 +351,12 @@ def test_the_means_of_one_position_are_the_identity(translator):
 
 
 def identity(self, interventions):
-    """What takes the place of a head if the other sentence is the sentence itself, and every position takes its own."""
+    """Return the replacements if the other sentence is the sentence itself, and every position takes its own output."""
     return head_outputs(self._model, self._means.pairs[0])
 
 
-def test_a_head_put_back_from_its_own_run_changes_no_bit(translator, monkeypatch):
-    """Resampling from the same sentence, position by position; from others of its positions it is not the identity."""
+def test_head_restored_from_its_own_run_changes_no_bit(translator, monkeypatch):
+    """It is resampled from the same sentence, position by position; from other positions it would change."""
     plain = translator.trace(TEXT, TARGET, details=True)
     everything = dict.fromkeys(all_heads(translator.config), 0.0)
     read = [piece.id for piece in plain.predicted_pieces]
@@ -368,7 +368,7 @@ def test_a_head_put_back_from_its_own_run_changes_no_bit(translator, monkeypatch
         same_bits(translator.trace(TEXT, read, details=True, interventions=own), plain)
 
 
-def test_a_draw_is_another_sentence_at_places_that_it_has(translator):
+def test_draw_uses_existing_positions_of_another_sentence(translator):
     pairs, source = translator.means.pairs, translator.tokenizer.encode_ids(TEXT)
     found = [drawn(pairs, source, 1, draw) for draw in range(6)]
     assert [pair for pair, _ in found[:3]] == [pair for pair, _ in found[3:]], "each in turn"
@@ -386,7 +386,7 @@ def test_a_draw_is_another_sentence_at_places_that_it_has(translator):
         drawn(pairs[:1], source, 1, 0)
 
 
-def test_a_resampled_head_has_the_outputs_of_the_other_sentence(translator):
+def test_resampled_head_has_the_outputs_of_the_other_sentence(translator):
     head, number, gate = ("decoder", 1, 2), 2, 0.25
     changed = Interventions({head: gate}, "resample", seed=5, draw=number)
     pair, places = drawn(translator.means.pairs, translator.tokenizer.encode_ids(TEXT), 5, number)
@@ -406,8 +406,8 @@ def test_a_resampled_head_has_the_outputs_of_the_other_sentence(translator):
 
 
 @ONE_SHAPE
-def test_the_mean_over_many_draws_is_mean_ablation_of_what_is_linear(translator):
-    """Sentences of one length count alike in both, and what takes a head's place is linear in the draws."""
+def test_mean_over_many_draws_equals_mean_ablation_of_linear_quantities(translator):
+    """Sentences of one length count alike in both, and a head's replacement is linear in the draws."""
     texts = "I have a dream.", "I have a dog."
     means = HeadMeans.over(
         (translator.trace(text, TARGET, details=True) for text in (texts[0], texts[0])), translator.version, ""
@@ -421,12 +421,12 @@ def test_the_mean_over_many_draws_is_mean_ablation_of_what_is_linear(translator)
         outputs = draws.offsets[kind]
         spread = outputs.std(dim=0).clamp_min(1e-6)
         assert spread.mean() > 0.05
-        # In standard errors, which are those of a normal distribution for so many draws.
+        # Standard errors, which are those of a normal distribution for this many draws.
         error = (outputs.mean(dim=0) - mean.offsets[kind][0]) / spread * 400**0.5
         assert error.abs().max() < 6 and error.square().mean() == pytest.approx(1, abs=0.25)
 
 
-def test_there_are_as_many_draws_as_wished():
+def test_number_of_draws_is_as_requested():
     off = Interventions({("cross", 0, 0): 0.0}, "resample", seed=7)
     draws = draws_of(off, 8)
     assert len(set(draws)) == 8 and draws[0] == off and {each.seed for each in draws} == {7}
@@ -454,7 +454,7 @@ def test_means_belong_to_one_model(small_translator, model_folder, tmp_path):
         HeadMeans.load(tmp_path)
 
 
-def test_a_mean_is_over_every_position(small_translator):
+def test_mean_covers_every_position(small_translator):
     traces = [small_translator.trace(text, details=True) for text in (TEXT, "I have a dream.")]
     positions = np.concatenate([trace.detail("encoder", "outputs") for trace in traces], axis=2)
     np.testing.assert_allclose(mean_outputs(traces)["encoder"], positions.mean(axis=2), atol=1e-6)

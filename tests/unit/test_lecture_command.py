@@ -1,4 +1,4 @@
-"""Who can reach the app: this machine, or everybody in the hall."""
+"""Machines that can reach the app: only this one, or all in the lecture hall."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.files.paths import APP
 SETTINGS = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 
 
-def test_by_default_only_this_machine_reaches_the_app():
+def test_only_this_machine_reaches_the_app_by_default():
     assert SETTINGS["server"]["address"] == "localhost"
     assert set(SETTINGS["server"]["allowedHosts"]) == {"localhost", "127.0.0.1"}
     options = ["--server.port=8600", "--theme.base", "dark"]
@@ -24,7 +24,7 @@ def test_by_default_only_this_machine_reaches_the_app():
     (["--lecture", "10.1.2.3"], 8501), (["--lecture=10.1.2.3"], 8501),
     (["--lecture", "10.1.2.3", "--server.port", "8600"], 8600), (["--server.port=8600", "--lecture=10.1.2.3"], 8600),
 ])
-def test_a_lecture_is_open_and_says_where(options, port, capsys):
+def test_lecture_is_open_and_prints_its_address(options, port, capsys):
     found, address = hall.open_to_hall([*options, "--theme.base=dark"])
     assert "--server.address=0.0.0.0" in found and f"--server.port={port}" in found and "--theme.base=dark" in found
     assert "--browser.serverAddress=10.1.2.3" in found, "or Streamlit asks an outside service for it"
@@ -43,18 +43,18 @@ def test_a_lecture_is_open_and_says_where(options, port, capsys):
     "http://10.1.2.3", "10.1.2.3:8501", "8501", "999.1.1.1", "10.1.2", "fd00::2", "[fd00::2]", "a hall", "hall/",
     "-hall", "school..example", "m" * 64, "atlas-.example",
 ])
-def test_what_is_no_address_is_refused(address):
+def test_invalid_address_is_rejected(address):
     with pytest.raises(SystemExit, match="without http:// and without a port"):
         hall.open_to_hall([f"--lecture={address}"])
 
 
 @pytest.mark.parametrize("address", ["localhost", "127.0.0.1", "127.1.2.3", "0.0.0.0"])
-def test_an_address_that_only_this_machine_knows_is_refused(address):
+def test_loopback_address_is_rejected(address):
     with pytest.raises(SystemExit, match="nobody else's"):
         hall.open_to_hall(["--lecture", address])
 
 
-def test_a_name_and_its_own_address_pass_unremarked(capsys):
+def test_name_and_own_address_pass_without_a_remark(capsys):
     assert hall.open_to_hall(["--lecture", "atlas.school-1.example"])[1] == "http://atlas.school-1.example:8501"
     own = hall.own_address()
     if own is not None:
@@ -65,7 +65,7 @@ def test_a_name_and_its_own_address_pass_unremarked(capsys):
 
 
 @pytest.mark.parametrize("host", ["10.9.8.7", "hall.invalid"])
-def test_what_is_not_this_machines_address_is_said_before_the_code_and_not_promised(capsys, host):
+def test_foreign_address_is_reported_before_the_code_and_not_promised(capsys, host):
     hall.announce(f"http://{host}:8501")
     printed = capsys.readouterr().out
     own = hall.own_address()
@@ -75,13 +75,13 @@ def test_what_is_not_this_machines_address_is_said_before_the_code_and_not_promi
     assert warned < code, "it may be right behind a router, so the code is there"
 
 
-def test_a_lecture_is_open_at_the_port_of_the_environment(monkeypatch):
+def test_lecture_uses_the_port_of_the_environment(monkeypatch):
     monkeypatch.setenv("STREAMLIT_SERVER_PORT", "8600")
     options, address = hall.open_to_hall(["--lecture=10.1.2.3"])
     assert "--server.port=8600" in options and address == "http://10.1.2.3:8600"
 
 
-def test_its_own_address_is_found_without_sending_anything(monkeypatch, capsys):
+def test_own_address_is_found_without_sending_anything(monkeypatch, capsys):
     address = hall.own_address()
     if address is not None:
         socket.inet_aton(address)

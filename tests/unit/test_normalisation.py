@@ -32,11 +32,11 @@ from transformer.text.normalisation import normalise, normalise_with_spans
         (r"\frac{a}{b} $x$ **b** <b>x</b> &amp;", r"\frac{a}{b} $x$ **b** <b>x</b> &amp;"),
     ],
 )
-def test_spelling(typed, read):
+def test_spelling_is_normalised(typed, read):
     assert normalise(typed) == read
 
 
-def test_spans_say_where_each_character_comes_from():
+def test_spans_locate_the_origin_of_each_character():
     typed = "  o\u0308, ﬁ…  x"
     read, spans = normalise_with_spans(typed)
     assert read == "ö, fi... x"
@@ -48,7 +48,7 @@ def test_spans_say_where_each_character_comes_from():
     "가ㄺ", "가ﾡ", "ᄀㅏ", "か\uff9e", "e\u00ad\u0301", "e\x01\u0301", "\u1deb\u00ad\u17d2", "\ufe70\uff9f",
     "ᄀ\u200bﾡ",
 ], ids=ascii)
-def test_what_was_read_is_read_as_itself(typed):
-    """What the pieces of a text spell is cut into the same pieces again."""
+def test_normalised_text_normalises_to_itself(typed):
+    """The text that tokens spell is therefore cut into the same tokens again."""
     assert normalise(normalise(typed)) == normalise(typed)
     assert unicodedata.is_normalized("NFKC", normalise(typed))

@@ -19,7 +19,7 @@ def test_parts_add_up_to_the_whole(tied, norm, positions):
     assert len({part for part, _ in table}) == len(table)
 
 
-def test_numbers_of_the_shipped_shape():
+def test_numbers_match_the_shipped_shape():
     config = TransformerConfig(
         source_vocabulary=8000, target_vocabulary=8000, d_model=256, d_ff=1024, tied_embeddings="all"
     )

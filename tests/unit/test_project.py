@@ -1,4 +1,4 @@
-"""What the project's files say of it agrees."""
+"""The project's files agree about the project."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def text(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_one_version():
+def test_all_files_name_one_version():
     assert re.findall(r'^version: "?([\d.]+)"?$', text("CITATION.cff"), flags=re.MULTILINE) == [__version__]
     released = re.findall(r"^## ([\d.]+) - (\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"), flags=re.MULTILINE)
     assert released[0][0] == __version__
     assert f"date-released: {released[0][1]}" in text("CITATION.cff")
 
 
-def test_an_installation_has_the_licence_of_everything_in_it():
+def test_installation_has_the_licence_of_everything_in_it():
     project = tomllib.loads(text("pyproject.toml"))["project"]
     named = {path for pattern in project["license-files"] for path in ROOT.glob(pattern)}
     assert named == {ROOT / "LICENSE", *(ROOT / "assets").rglob("*-LICENSE.*")}
@@ -38,7 +38,7 @@ REQUIREMENTS = (
     "requirements.txt", "requirements-serve.txt", "tests/requirements.txt",
     "benchmarks/requirements.txt",
 )
-# The first version without the holes that were known in November 2026, and what the last of these is called.
+# The first version without the vulnerabilities known in November 2026, and the name of the last of these.
 SAFE = {
     "pillow": ("13", "CVE-2026-59200 and four more in 12.2; packagers name more in 12.3"),
     "protobuf": ("6.33.5", "CVE-2026-0994"),
@@ -57,7 +57,7 @@ def requirements(name):
     return [line for line in text(name).splitlines() if not line.startswith(("#", "-r "))]
 
 
-def test_no_requirement_lets_in_a_version_with_a_known_hole():
+def test_no_requirement_allows_a_version_with_a_known_vulnerability():
     oldest = {}
     for line in (line for name in REQUIREMENTS for line in requirements(name)):
         name, bound = re.match(r"([\w.-]+)(?:\[\w+\])?[=>]=([\w.]+)", line).groups()
@@ -75,8 +75,8 @@ def test_every_requirement_has_both_bounds(name):
         assert re.fullmatch(r"[\w.-]+(\[\w+\])?(==[\w.]+|>=[\d.]+,<[\d.]+)", line), line
 
 
-def test_an_installation_takes_what_was_tested_within_its_bounds():
-    """But for torch, whose exact version would shut out everybody who has another."""
+def test_installation_requires_the_tested_versions():
+    """Except for torch, whose exact version would exclude all users with another one."""
     project = tomllib.loads(text("pyproject.toml"))["project"]
     extras = project["optional-dependencies"]
     installed = {*project["dependencies"], *extras["train"], *extras["app"]} - {"attention-atlas[train]"}

@@ -17,6 +17,8 @@ import pytest
 from pages.ui.params.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
+# Begins a comment in a planted example, so that the linter does not read the example as a comment of this file.
+HASH = "#"
 LONGEST = 25
 # Words with a meaning that only this project gave them, and the usual word.
 WORDS = {
@@ -134,11 +136,11 @@ def test_findings_only_decrease():
 @pytest.mark.parametrize(("read", "planted", "count"), [
     (faults_of_python, '"""What saves the figures of a page, once a page."""', 1),
     (faults_of_python, '"""Ray, closed to whoever does not have its token."""', 1),
-    (faults_of_python, "def f():\n    # Which would else ask for a Ray.\n    # Who asks is told nothing.\n    pass", 2),
+    (faults_of_python, f"{HASH} Which would else ask for a Ray.\n{HASH} Who asks is told nothing.\npass", 2),
     (faults_of_python, "def test_rubbish_from_the_browser_is_as_at_first():\n    pass", 1),
     (faults_of_python, "def test_what_is_no_request_is_refused():\n    pass", 1),
     (faults_of_python, f'def f():\n    """Returns {"one and " * 13} more."""', 1),
-    (faults_of_python, "x = 1  # Of a few tens of steps.", 1),
+    (faults_of_python, f"x = 1  {HASH} Of a few tens of steps.", 1),
     (faults_of_javascript, "let a = 1; // Of a few tens of steps.", 1),
     (faults_of_javascript, "/**\n * Whoever asks.\n * @param {number} by\n */", 2),
     (faults_of_document, "# What is closed\n\nA stranger's model card.", 2),

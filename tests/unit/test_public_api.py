@@ -1,4 +1,4 @@
-"""The names that `import transformer` gives, and the examples in their docstrings."""
+"""The public names of `import transformer`, and the examples in their docstrings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.running import translator
 from transformer.values import cancellation, trace
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     for name in transformer.__all__:
         assert getattr(transformer, name) is getattr(transformer, name)
         assert name in dir(transformer)
@@ -20,7 +20,7 @@ def test_every_public_name_is_there():
 
 
 @pytest.mark.parametrize("module", [transformer, cancellation, trace, translator], ids=lambda module: module.__name__)
-def test_the_examples_of_the_docstrings(module, shipped, monkeypatch):
+def test_examples_of_the_docstrings_run(module, shipped, monkeypatch):
     monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
     result = doctest.testmod(module)
     assert result.attempted > 0 and result.failed == 0

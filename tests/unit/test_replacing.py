@@ -1,4 +1,4 @@
-"""What cannot be written is told by name, in one line, and leaves nothing half written."""
+"""A file that cannot be written is reported by name, in one line, and never left half written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.files.replacing import check_output, replaced, write_text
 
 @pytest.fixture
 def files(tmp_path, model_folder, tokenizer):
-    """What the commands below are given."""
+    """Input files for the commands below."""
     (tmp_path / "pairs.tsv").write_text("".join(f"the dog {n}\tder Hund {n}\n" for n in range(40)), encoding="utf-8")
     (tmp_path / "dev.tsv").write_text("a cat\teine Katze\n", encoding="utf-8")
     (tmp_path / "given").mkdir()
@@ -53,7 +53,7 @@ def files(tmp_path, model_folder, tokenizer):
     ("synthesise", 10, "made.gz"), ("tasks", 1000, "copy.npz"), ("measure", 10, "heads.json.partial"),
     ("gallery", 10, "gallery.json"), ("translate", 10, "dog.npz"),
 ])
-def test_a_full_disk_is_told_with_the_file(files, tmp_path, run_main, name, room, file, caplog):
+def test_full_disk_is_reported_with_the_file(files, tmp_path, run_main, name, room, file, caplog):
     caplog.set_level(logging.CRITICAL)
     main, *arguments = files[name]
     with full_disk(room):
@@ -64,14 +64,14 @@ def test_a_full_disk_is_told_with_the_file(files, tmp_path, run_main, name, room
     assert not list(tmp_path.rglob("*.unfinished"))
 
 
-def test_what_failed_for_want_of_room_works_once_there_is_some(files, run_main):
+def test_write_that_failed_on_a_full_disk_succeeds_after_freeing_space(files, run_main):
     main, *arguments = files["average"]
     with full_disk(50_000):
         assert run_main(main, *arguments).returncode == 1
     assert run_main(main, *arguments).returncode == 0
 
 
-def test_the_old_file_stays_whatever_happens_to_the_new_one(tmp_path):
+def test_old_file_survives_any_failure_of_the_new_one(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(ZeroDivisionError), replaced(path) as file:
@@ -80,8 +80,8 @@ def test_the_old_file_stays_whatever_happens_to_the_new_one(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"] and path.read_text() == "old"
 
 
-def test_whoever_may_read_other_files_may_read_what_took_a_place(tmp_path):
-    """Even if what wrote it let nobody else read it."""
+def test_replaced_file_has_the_usual_permissions(tmp_path):
+    """Holds even if the code that wrote it made it private."""
     (tmp_path / "other.txt").touch()
     with replaced(tmp_path / "a.txt") as file:
         file.write_text("new")
@@ -91,7 +91,7 @@ def test_whoever_may_read_other_files_may_read_what_took_a_place(tmp_path):
 
 @pytest.fixture
 def no_files(tmp_path):
-    """What no file can be written as, and what is said of it."""
+    """Return paths that cannot be output files, and the message for each."""
     (tmp_path / "file").touch()
     return {
         tmp_path: "is a folder: name a file", ".": "is a folder: name a file", "": "is a folder: name a file",
@@ -105,7 +105,7 @@ def no_files(tmp_path):
     (analysis, "measure", "--model", "none"), (language_model, "heads", "--model", "none"),
     (tasks, "train", "copy", "--steps", 1_000_000), (atlas, "translate", "A dog.", "--model", "none"),
 ], ids=lambda command: command[1])
-def test_what_cannot_be_written_is_told_before_anything_is_read_or_computed(command, no_files, run_main):
+def test_unwritable_output_is_reported_before_anything_is_read_or_computed(command, no_files, run_main):
     main, *arguments = command
     for output, said in no_files.items():
         done = run_main(main, *arguments, "--trace" if main is atlas else "--output", output)
@@ -113,7 +113,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_read_or_computed(comm
         assert done.stderr.count("\n") == 1 and "[Errno" not in done.stderr
 
 
-def test_a_folder_with_a_name_that_none_can_have_is_one_line(tmp_path, model_folder, run_main):
+def test_folder_with_an_impossible_name_is_one_line(tmp_path, model_folder, run_main):
     output = tmp_path / ("a" * 300)
     for main, *arguments in (
         (training, "average", "--models", model_folder, model_folder), (atlas, "import", model_folder),
@@ -128,7 +128,7 @@ def test_a_folder_with_a_name_that_none_can_have_is_one_line(tmp_path, model_fol
     assert done.stderr.startswith(f"error: The file {output / 'config.json'} cannot be read (File name too long).")
 
 
-def test_what_passes_is_written(tmp_path):
+def test_accepted_output_can_be_written(tmp_path):
     (tmp_path / "old").touch()
     (tmp_path / "link").symlink_to("made")
     for name in ("new", "old", "link"):

@@ -1,4 +1,4 @@
-"""One address in front of several processes: here small servers, in test_app_processes.py those of the app."""
+"""One address in front of several processes: small servers here, the app's processes in test_app_processes.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COOKIE = "attention_atlas_8501"
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def test_what_a_process_reads_of_a_request():
+def test_forwarded_request_has_these_headers():
     read = read_request(
         b"GET /?text=a HTTP/1.1\r\nHost: 10.1.2.3:8501\r\nConnection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n"
         b"Origin: http://10.1.2.3:8501\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: https\r\n"
@@ -36,7 +36,7 @@ def test_what_a_process_reads_of_a_request():
     assert read.backend == 12 and read.repeatable and not read.websocket
 
 
-def test_a_proxy_on_this_machine_is_believed_and_a_websocket_stays_one():
+def test_local_proxy_is_trusted_and_a_websocket_is_forwarded():
     head = (
         b"GET /_stcore/stream HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"
         b"X-Forwarded-For: 10.9.9.9\r\nX-Forwarded-Proto: https\r\n"
@@ -50,7 +50,7 @@ def test_a_proxy_on_this_machine_is_believed_and_a_websocket_stays_one():
     (b"/static/a.js", True), (b"/atlas/static/a.js", True), (b"/static/", False), (b"/static/a.js?x", False),
     (b"/media/a.js", False), (b"/static/" * 200_000 + b"?", False),
 ], ids=range(6))
-def test_the_path_of_one_of_streamlits_files(target, served):
+def test_path_of_a_streamlit_file_is_recognised(target, served):
     found = read_request(b"GET " + target + b" HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n", COOKIE, "::1").file
     assert found == (target if served else None)
 
@@ -59,7 +59,7 @@ def test_the_path_of_one_of_streamlits_files(target, served):
     b"other=attention_atlas_8501=1", b"attention_atlas_85011=1", b"xattention_atlas_8501=1", b"attention_atlas_8501=-1",
     b"attention_atlas_8501=1x", b"attention_atlas_8501=", b"attention_atlas_8501=99999999999",
 ])
-def test_a_cookie_that_names_no_process(cookie):
+def test_cookie_that_names_no_process_is_ignored(cookie):
     assert read_request(b"GET / HTTP/1.1\r\nCookie: " + cookie + b"\r\n\r\n", COOKIE, "::1").backend is None
 
 
@@ -68,14 +68,14 @@ def test_a_cookie_that_names_no_process(cookie):
     (b"GET", b"Connection: Upgrade\r\n"), (b"GET", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"),
     (b"POST", b"Connection: Upgrade\r\nUpgrade: websocket\r\n"),
 ], ids=repr)
-def test_what_opens_no_websocket_is_one_request(method, fields):
+def test_request_that_opens_no_websocket_is_a_single_request(method, fields):
     read = read_request(method + b" / HTTP/1.1\r\n" + fields + b"\r\n", COOKIE, "10.9.9.9")
     assert read.head == method + b" / HTTP/1.1\r\nConnection: close\r\nX-Forwarded-For: 10.9.9.9\r\n\r\n"
     assert not read.websocket
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\r\n", b"\n\r\n"], ids=repr)
-def test_a_head_in_which_others_see_other_lines_is_refused(end):
+def test_head_with_ambiguous_line_ends_is_rejected(end):
     async def visit() -> None:
         async with server(says("a")) as a, proxy([Backend(a)]) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -88,7 +88,7 @@ def test_a_head_in_which_others_see_other_lines_is_refused(end):
 
 @asynccontextmanager
 async def server(answer: Answer) -> AsyncIterator[int]:
-    """A process that answers so; gives its port."""
+    """Run a process with this answer; return its port."""
     listening = await asyncio.start_server(answer, "127.0.0.1", 0)
     try:
         yield listening.sockets[0].getsockname()[1]
@@ -98,7 +98,7 @@ async def server(answer: Answer) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def proxy(backends: list[Backend]) -> AsyncIterator[int]:
-    """A proxy in front of processes; gives its port."""
+    """Run a proxy in front of processes; return its port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         running = await ReverseProxy(backends, 8501).start(listening)
         try:
@@ -108,7 +108,7 @@ async def proxy(backends: list[Backend]) -> AsyncIterator[int]:
 
 
 def says(name: str, more: str = "") -> Answer:
-    """Answers every request with a name, and ends the connection, as a process does that is asked to."""
+    """Answers every request with a name, and closes the connection if asked to."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -119,7 +119,7 @@ def says(name: str, more: str = "") -> Answer:
 
 
 async def ask(port: int, cookie: str = "", request: str = "GET / HTTP/1.1", body: bytes = b"") -> tuple[str, str]:
-    """Head and body of an answer."""
+    """Return head and body of an answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"{request}\r\nHost: a\r\nCookie: {cookie}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
     head, _, said = (await reader.read()).decode().partition("\r\n\r\n")
@@ -128,13 +128,13 @@ async def ask(port: int, cookie: str = "", request: str = "GET / HTTP/1.1", body
 
 
 def given(head: str) -> str:
-    """The cookie of an answer; empty where there is none."""
+    """Return the cookie of an answer; empty if there is none."""
     found = re.search(r"^Set-Cookie: ([^;]+); Path=/; HttpOnly; SameSite=Lax\r?$", head, flags=re.MULTILINE)
     return found[1] if found else ""
 
 
 def within(what: Callable[[], Awaitable[None]]) -> None:
-    """Run it, but not for ever."""
+    """Run it with a timeout."""
 
     async def timed() -> None:
         async with asyncio.timeout(PATIENCE):
@@ -143,7 +143,7 @@ def within(what: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(timed())
 
 
-def test_everybody_stays_where_they_came_and_all_processes_get_as_many():
+def test_users_stay_at_their_process_and_are_spread_evenly():
     async def visit() -> None:
         async with server(says("a")) as a, server(says("b")) as b, proxy([Backend(a), Backend(b)]) as port:
             met = []
@@ -156,14 +156,14 @@ def test_everybody_stays_where_they_came_and_all_processes_get_as_many():
                     assert again == name and not given(head)
                 met.append(name)
             assert sorted(met) == ["a"] * 5 + ["b"] * 5
-            # Whoever was sent somewhere counts there before their page has opened its websocket.
+            # A user counts at the assigned process before their page has opened its websocket.
             async with proxy([Backend(a, websockets=2), Backend(b)]) as other:
                 assert [(await ask(other))[1] for _ in range(4)] == ["b", "b", "a", "b"]
 
     within(visit)
 
 
-def test_what_is_kept_for_good_gets_no_cookie():
+def test_permanent_files_get_no_cookie():
     async def visit() -> None:
         kept = "Cache-Control: public, immutable, max-age=31536000\r\n"
         async with server(says("a", kept)) as a, proxy([Backend(a)]) as port:
@@ -173,7 +173,7 @@ def test_what_is_kept_for_good_gets_no_cookie():
     within(visit)
 
 
-def test_a_file_for_good_is_compressed_once_and_is_the_same():
+def test_permanent_file_is_compressed_once_and_unchanged():
     text, asked = "const head = 1;\n" * 5_000, 0
     kept = "cache-control: public, immutable, max-age=31536000\r\nETag: x\r\nContent-Type: "
 
@@ -217,14 +217,14 @@ def test_a_file_for_good_is_compressed_once_and_is_the_same():
     within(visit)
 
 
-def test_copies_are_bounded():
+def test_number_of_cached_copies_is_bounded():
     copies = StaticCopies()
     for number in range(5):
         copies.keep(b"/%d" % number, bytes(MOST_BYTES // 4))
     assert [copies.get(b"/%d" % number) is not None for number in range(5)] == [True, True, True, True, False]
 
 
-def test_visitors_of_a_process_that_ends_go_to_another_and_all_is_well_when_none_is_there():
+def test_users_of_an_ended_process_move_and_wait_if_none_is_left():
     async def visit() -> None:
         async with server(says("b")) as b:
             async with server(says("a")) as a:
@@ -243,7 +243,7 @@ def test_visitors_of_a_process_that_ends_go_to_another_and_all_is_well_when_none
     within(visit)
 
 
-def test_a_process_that_ends_without_an_answer():
+def test_process_that_ends_without_an_answer_is_handled():
     async def ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
@@ -254,14 +254,14 @@ def test_a_process_that_ends_without_an_answer():
             async with proxy([Backend(a), Backend(b)]) as port:
                 head, name = await ask(port, "attention_atlas_8501=0")
                 assert name == "b" and given(head) == "attention_atlas_8501=1"
-                # Its body is gone, so nobody else can be asked.
+                # The request's body is gone, so no other process can be asked.
                 head, _ = await ask(port, "attention_atlas_8501=0", "POST / HTTP/1.1", b"body")
                 assert head.startswith("HTTP/1.1 503 ")
 
     within(visit)
 
 
-def test_a_body_is_passed_on_and_a_head_without_end_is_not():
+def test_body_is_forwarded_and_an_endless_head_is_not():
     async def counts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(1_000_000)
@@ -279,7 +279,7 @@ def test_a_body_is_passed_on_and_a_head_without_end_is_not():
     within(visit)
 
 
-def test_a_browser_that_asks_for_nothing_is_not_waited_for(monkeypatch):
+def test_idle_connection_is_closed(monkeypatch):
     monkeypatch.setattr(reverse_proxy, "HEAD_TIMEOUT", 0.05)
 
     async def visit() -> None:
@@ -292,7 +292,7 @@ def test_a_browser_that_asks_for_nothing_is_not_waited_for(monkeypatch):
     within(visit)
 
 
-def test_a_process_waits_for_a_browser_that_reads_slowly():
+def test_process_is_slowed_down_for_a_slow_browser():
     sent = 0
 
     async def sends_much(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -305,7 +305,7 @@ def test_a_process_waits_for_a_browser_that_reads_slowly():
                 await writer.drain()
                 sent += 1 << 20
         except OSError:
-            # The browser has gone, and the proxy has passed it on.
+            # The browser has gone, and the proxy has reported it to the process.
             gone.set()
 
     gone = asyncio.Event()
@@ -321,7 +321,7 @@ def test_a_process_waits_for_a_browser_that_reads_slowly():
                 while sent > before:
                     before = sent
                     await asyncio.sleep(0.5)
-            # What the system keeps for three sockets, and no more.
+            # The size of the system's buffers for three sockets, and no more.
             assert sent < 100 << 20
             await gone.wait()
 
@@ -329,8 +329,8 @@ def test_a_process_waits_for_a_browser_that_reads_slowly():
 
 
 @pytest.mark.parametrize("status", [b"200 OK", b"403 Forbidden", b"426 Upgrade Required"], ids=repr)
-def test_a_websocket_that_is_not_opened_ends_with_the_answer(status):
-    """What the browser sent next reached the process unread, and could say that it came from this machine."""
+def test_rejected_websocket_ends_with_the_answer(status):
+    """The browser's next bytes used to reach the process unparsed, and could claim to come from this machine."""
     reached = []
 
     async def keeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -348,7 +348,7 @@ def test_a_websocket_that_is_not_opened_ends_with_the_answer(status):
         backend = Backend()
         async with server(keeps) as backend.port, proxy([backend]) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            # The second one is there before the answer to the first.
+            # The second request arrives before the answer to the first.
             writer.write(
                 b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
                 b"GET /again HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n"
@@ -362,7 +362,7 @@ def test_a_websocket_that_is_not_opened_ends_with_the_answer(status):
     within(visit)
 
 
-def test_a_websocket_goes_through_as_it_is_and_counts_as_a_page():
+def test_websocket_is_forwarded_unchanged_and_counts_as_a_page():
     async def echo(line: ServerConnection) -> None:
         assert line.request is not None
         for name in ("Host", "Origin", "Cookie"):
@@ -392,7 +392,7 @@ def test_a_websocket_goes_through_as_it_is_and_counts_as_a_page():
                     await line.send(message)
                     assert await line.recv() == message
             assert [each.websockets for each in backends] == [2, 2]
-        # Those who leave are no longer counted.
+        # Users who leave are no longer counted.
         while any(each.websockets for each in backends):
             await asyncio.sleep(0.01)
 

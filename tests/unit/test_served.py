@@ -1,4 +1,4 @@
-"""What the server answers beside Streamlit's own."""
+"""The server's answers in addition to Streamlit's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div
 
 
 def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:
-    """Status, head and body that a server of two documents and a text answers, at an address below `under`."""
+    """Return status, head and body that a server of two documents and a text answers, at an address below `under`."""
 
     async def document(request):
         return HTMLResponse(DOCUMENT, headers={"ETag": "of Streamlit's file"})
@@ -45,7 +45,7 @@ def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[s
 
 
 @pytest.mark.parametrize("path", ["/", "/decoding"])
-def test_a_document_says_what_is_opened_before_streamlits_script_runs(path):
+def test_document_names_the_page_before_streamlits_script_runs(path):
     status, head, body = ask(path)
     assert status == 200 and int(head["content-length"]) == len(body.encode())
     assert "etag" not in head, "it changes while the server gets warm"
@@ -53,8 +53,8 @@ def test_a_document_says_what_is_opened_before_streamlits_script_runs(path):
     assert body.index("BACKEND_BASE_URL") < body.index("</head>") < body.index('id="opening"') < body.index("id='root'")
 
 
-def test_what_is_arranged_is_what_streamlit_ships():
-    """Each of its marks is found once in the document of the version that is installed."""
+def test_rewritten_document_matches_the_installed_streamlit():
+    """Each of its marks occurs once in the document of the installed version."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         document = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):
@@ -63,7 +63,7 @@ def test_what_is_arranged_is_what_streamlit_ships():
     assert arranged.index("BACKEND_BASE_URL") < arranged.index('<script type="module"')
 
 
-def test_all_else_is_answered_as_it_was():
+def test_other_answers_are_unchanged():
     assert ask("/text")[2] == "<head>"
     assert ask("/nothing")[0] == 404
     assert ask("/media/a")[2] == DOCUMENT, "a file that a reader saves"
@@ -71,7 +71,7 @@ def test_all_else_is_answered_as_it_was():
 
 
 @pytest.mark.parametrize("under", ["", "/atlas"])
-def test_a_components_script_is_kept_for_good_under_an_address_of_its_own(under):
+def test_script_of_a_component_is_cached_forever_under_its_own_address(under):
     path = "/" + keep_script("made_up", "export default 1;")
     assert path != "/" + keep_script("made_up", "export default 2;"), "another text, another address"
     status, head, body = ask(path, under=under)

@@ -1,4 +1,4 @@
-"""Which of the long tests run in every CI run."""
+"""The long tests that run in every CI run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONG = {
 }
 
 
-def test_a_changed_page_brings_the_tests_named_after_it():
+def test_changed_page_selects_the_tests_named_after_it():
     decoding, *_, gallery = LONG
     changed = ["pages/ui/decoding/payload.py"]
     assert concerned(decoding, changed) and not concerned(gallery, changed)
@@ -27,11 +27,11 @@ def test_every_long_test_has_its_turn():
     assert set().union(*turns) == set(LONG)
 
 
-def test_a_share_stays_within_its_seconds_whatever_changed():
+def test_share_stays_within_its_seconds_for_any_change():
     assert 5 * len(share(LONG, list(LONG), turn=1)) <= 2 * SECONDS + 5
     assert share({"tests/unit/test_x.py::test": SECONDS}, ["transformer/x.py"], turn=0) == set(), "at night"
 
 
-def test_a_test_costs_what_its_mark_says_or_its_kind():
+def test_cost_of_a_test_comes_from_its_mark_or_its_kind():
     assert seconds("tests/browser/test_x.py", None) > seconds("tests/unit/test_x.py", None)
     assert seconds("tests/unit/test_x.py", 30) == 30

@@ -1,4 +1,4 @@
-"""The model that ships: what it wrote when it was trained, and that its heads do something."""
+"""The shipped model: its translations from when it was trained, and the variety of its heads."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").
     english if number % 10 == 0 else pytest.param(english, marks=pytest.mark.thorough)
     for number, english in enumerate(TRANSLATIONS)
 ])
-def test_it_writes_what_its_card_says(shipped, english):
+def test_model_writes_the_translations_of_its_card(shipped, english):
     assert shipped.trace(english).target_text == TRANSLATIONS[english]
 
 
-def test_its_card_has_every_one_of_these_translations(shipped):
+def test_card_has_every_one_of_these_translations(shipped):
     assert [
         english for english, german in TRANSLATIONS.items() if f"- {english} → *{german}*" not in shipped.card
     ] == []
 
 
-def test_it_writes_the_same_for_many_at_once(shipped):
+def test_batch_gives_the_same_translations(shipped):
     written = {}
     shipped.trace_together(list(TRANSLATIONS), written.setdefault)
     assert [written[number].target_text for number in range(len(written))] == list(TRANSLATIONS.values())
 
 
-def test_the_numbers_over_many_sentences_are_of_this_model(shipped):
+def test_recorded_numbers_are_those_of_this_model(shipped):
     statistics = Statistics.from_json((MODEL.parents[1] / "head_statistics.json").read_text(encoding="utf-8"))
     assert statistics.model == shipped.version
 
 
-def test_the_gallery_is_of_this_model(shipped):
-    """Made again by `python -m transformer.analysis gallery` whenever the model or the sentences change."""
+def test_gallery_is_that_of_this_model(shipped):
+    """Recreate it with `python -m transformer.analysis gallery` whenever the model or the sentences change."""
     gallery = Gallery.from_json((MODEL.parents[1] / "head_gallery.json").read_text(encoding="utf-8"))
     assert gallery.model == shipped.version and gallery.sentences == 200
     assert sum(exhibit.does_it for exhibit in gallery.exhibits) >= 6, "heads of a trained model do something"
@@ -61,7 +61,7 @@ def test_the_gallery_is_of_this_model(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_heads_differ(shipped, kind):
+def test_heads_differ(shipped, kind):
     """No kind has all of its heads within 0.1 nats of even attention."""
     trace = shipped.trace("The old man is reading a newspaper in the garden.")
     entropy = head_metrics(trace, kind, shipped.tokenizer.scores).values["entropy"]

@@ -1,4 +1,4 @@
-"""Pieces that are parts of a character: they are written where they become whole characters, and nowhere else."""
+"""Tokens that are parts of a character are written only where they become whole characters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BROKEN = [b"\x80", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xed\xa0\x80", b
 
 
 def possible(spelt):
-    """Whether bytes may be written one after the other, and nothing after them."""
+    """Return whether bytes may be written in this order, with nothing after them."""
     state = WHOLE
     for at, byte in enumerate(spelt):
         if byte not in BYTES.following(state, BYTES.fewest(), len(spelt) - at):
@@ -43,7 +43,7 @@ def test_nothing_broken_can_be_spelt():
 
 
 def byte_level():
-    """A vocabulary as GPT-2's, with pieces that end within a character, or begin within one."""
+    """A vocabulary like GPT-2's, with tokens that end within a character, or begin within one."""
     merged = ["Ġð", "ŁĺĬ", "ĺĬ", "ŁĻĤð", "Ã¼", "¼Ã"]
     pieces = [*SPELLING.values(), *merged, END_OF_TEXT]
     return ByteTokenizer({
@@ -52,7 +52,7 @@ def byte_level():
 
 
 def pair(tokenizer):
-    """A Marian vocabulary with the pieces of one of ours."""
+    """A Marian vocabulary with the tokens of one of ours."""
     ids = {piece: number for number, piece in enumerate(tokenizer.texts)}
     symbols = write_symbols(Symbols(pad=0, unknown=1, start=0, end=3))
     return PairTokenizer({
@@ -67,7 +67,7 @@ def vocabulary(request, tokenizer):
 
 
 def drawn(vocabulary, constraints, limits, draw):
-    """Pieces that are drawn at random, most of them parts of characters: of a row for each limit."""
+    """Draw random tokens, most of them parts of characters: one row per limit."""
     symbols, parts = vocabulary.symbols, torch.tensor(sorted(vocabulary.spelling.parts))
     applied = constraints.applied(vocabulary.size, limits, symbols)
     rows, written = list(range(len(limits))), [[] for _ in limits]
@@ -90,7 +90,7 @@ def drawn(vocabulary, constraints, limits, draw):
     return written
 
 
-def test_what_is_written_at_random_has_whole_characters(vocabulary):
+def test_randomly_written_text_has_whole_characters(vocabulary):
     constraints = Constraints(spelling=vocabulary.spelling)
     beyond_ascii = 0
     for seed in range(60):
@@ -101,8 +101,8 @@ def test_what_is_written_at_random_has_whole_characters(vocabulary):
     assert beyond_ascii > 100
 
 
-def test_a_character_that_cannot_be_completed_is_not_begun(vocabulary):
-    """Some bytes are suppressed, so that no character of three or four can be written."""
+def test_character_that_cannot_be_completed_is_not_begun(vocabulary):
+    """Some bytes are suppressed, so that no character of three or four bytes can be written."""
     spelling, dice = vocabulary.spelling, random.Random(3)
     third = {piece for piece in sorted(spelling.parts) if dice.random() < 0.8}
     third |= set(spelling.following(b"\xe1", spelling.fewest(), 9))
@@ -112,7 +112,7 @@ def test_a_character_that_cannot_be_completed_is_not_begun(vocabulary):
             assert "\ufffd" not in vocabulary.decode(ids) and not third & set(ids)
 
 
-def test_a_prefix_that_ends_within_a_character_is_completed(vocabulary):
+def test_prefix_that_ends_within_a_character_is_completed(vocabulary):
     first = next(piece for piece in vocabulary.spelling.parts if vocabulary.texts[piece] in ("<0xF0>", "ð"))
     constraints = Constraints(prefix=(first,), spelling=vocabulary.spelling)
     for seed in range(20):
@@ -120,7 +120,7 @@ def test_a_prefix_that_ends_within_a_character_is_completed(vocabulary):
         assert ids[0] == first and "\ufffd" not in vocabulary.decode(ids)
 
 
-def test_a_prefix_that_is_broken_keeps_nothing_from_being_written(vocabulary):
+def test_broken_prefix_does_not_block_writing(vocabulary):
     prefix = tuple(piece for piece in vocabulary.spelling.parts if vocabulary.texts[piece] in ("<0xF0>", "ð"))
     for limit in (1, 2, 3, 6):
         (ids,) = drawn(
@@ -129,13 +129,13 @@ def test_a_prefix_that_is_broken_keeps_nothing_from_being_written(vocabulary):
         assert 1 <= len(ids) <= limit
 
 
-def test_only_parts_of_characters_are_left_to_write(vocabulary):
-    """Where no character fits before the limit, what is written is broken; there is nothing else to write."""
+def test_only_parts_of_characters_remain_to_write(vocabulary):
+    """If no character fits before the limit, the output is broken, because nothing else can be written."""
     spelling = vocabulary.spelling
     constraints = Constraints(suppressed=set(range(vocabulary.size)) - spelling.parts, spelling=spelling)
     for ids in drawn(vocabulary, constraints, [1, 5], torch.Generator().manual_seed(1)):
         assert ids
 
 
-def test_a_vocabulary_of_whole_characters_is_not_constrained():
+def test_vocabulary_of_whole_characters_is_not_constrained():
     assert not Spelling({})

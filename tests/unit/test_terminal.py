@@ -1,4 +1,4 @@
-"""What every command does alike: where it is stopped, where nobody reads on, and where the terminal lacks a letter."""
+"""Behaviour that all commands share: interruption, a closed reader, and letters that the terminal lacks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from transformer.files.terminal import STOPPED, at_terminal
 def start(*arguments, encoding="utf-8", **more):
     return subprocess.Popen(
         [sys.executable, "-m", *map(str, arguments)], stderr=subprocess.PIPE, encoding=encoding, **more,
-        # What a shell starts in the background ignores Ctrl-C, and so would the commands of tests that run there.
+        # A shell's background processes ignore Ctrl-C, and so would the commands of tests that run there.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 
 def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
-    """That of a pipe, once the other one is open; the reader must not end before."""
+    """Return the write end of a pipe, once the other one is open; the reader must not end before."""
     while True:
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
@@ -35,7 +35,7 @@ def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
             time.sleep(0.05)
 
 
-def test_ctrl_c_and_a_letter_that_the_terminal_lacks(monkeypatch, capsys):
+def test_ctrl_c_works_where_the_terminal_lacks_a_letter(monkeypatch, capsys):
     written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", written)
     with pytest.raises(SystemExit) as ended, at_terminal():
@@ -59,14 +59,14 @@ def test_ctrl_c_is_one_line(tmp_path, arguments):
     os.mkfifo(path)
     process = start(*arguments, path)
     with os.fdopen(side_to_write(path, process), "w"):
-        # It waits for what is never written.
+        # It waits for input that is never written.
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert (process.returncode, errors) == (130, "stopped\n")
 
 
 @pytest.mark.thorough
-def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tmp_path):
+def test_ctrl_c_is_one_line_while_several_processes_load(tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("A dog.\n", encoding="utf-8")
     process = start(
@@ -74,11 +74,11 @@ def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tm
         start_new_session=True,
     )
     app = psutil.Process(process.pid)
-    # One of them looks after the semaphores of the others.
+    # One of them tracks the semaphores of the others.
     while len(app.children()) < 2:
         assert process.poll() is None
         time.sleep(0.05)
-    # As a terminal does: to all of them.
+    # A terminal also sends the signal to all of them.
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 1 and errors.startswith("stopped; nothing is kept ") and errors.count("\n") == 1
@@ -89,7 +89,7 @@ def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tm
 @pytest.mark.parametrize("arguments", [
     ("attention_atlas", "lessons", "claims"), ("transformer", "info"),
 ], ids=" ".join)
-def test_who_has_read_enough_is_told_nothing(model_folder, arguments):
+def test_closed_reader_causes_no_message(model_folder, arguments):
     reads, writes = os.pipe()
     os.close(reads)
     with os.fdopen(writes) as output:
@@ -102,7 +102,7 @@ def test_who_has_read_enough_is_told_nothing(model_folder, arguments):
 @pytest.mark.parametrize(("encoding", "shown"), [
     ("ascii", r"Ein H\xfcnd \u65e5\u672c."), ("cp1252", r"Ein Hünd \u65e5\u672c."),
 ])
-def test_a_letter_that_the_terminal_lacks_is_written_in_others(model_folder, encoding, shown):
+def test_letter_that_the_terminal_lacks_is_replaced(model_folder, encoding, shown):
     process = start(
         "attention_atlas", "translate", "A dog.", "--target", "Ein Hünd 日本.", "--model", model_folder,
         stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": encoding}, encoding=encoding,

@@ -10,7 +10,7 @@ from tests.unit.robustness.test_any_text import follows_rules
 from transformer.text.normalisation import normalise
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer, units
 
-HOSTILE = [
+UNTRUSTED = [
     "", " ", "\t\n", "a", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا", "日本語の文", "e\u0301\u0323x", "a" * 5000, "?!..,;",
     "<b>x</b>", '"><script>alert(1)</script>', "&amp;", "a\x00b", "</s>", "<s> <pad> <unk> <0x41>", "▁", "a▁b ▁▁",
     r"$\frac{a}{b}$", "# *md* [x](y) `c`", "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "ﬁ…’“”",
@@ -18,17 +18,17 @@ HOSTILE = [
 ]
 
 
-def test_special_pieces_have_their_ids(tokenizer):
+def test_special_tokens_have_their_ids(tokenizer):
     assert [tokenizer.texts[piece] for piece in (PAD, UNKNOWN, START, END)] == ["<pad>", "<unk>", "<s>", "</s>"]
 
 
-def test_scores_are_lower_for_rarer_pieces(tokenizer):
+def test_scores_are_lower_for_rarer_tokens(tokenizer):
     scores = dict(zip(tokenizer.texts, tokenizer.scores, strict=True))
     assert scores["~"] < scores["."] < 0.0
     assert scores["<0xF0>"] == -math.inf and scores["</s>"] == 0.0
 
 
-def test_every_piece_is_located_in_the_text_as_typed(tokenizer):
+def test_every_token_is_located_in_the_typed_text(tokenizer):
     typed = "The  “old” man…"
     pieces = tokenizer.encode(typed)
     covered = [typed[slice(*piece.span)] for piece in pieces if piece.span]
@@ -38,24 +38,24 @@ def test_every_piece_is_located_in_the_text_as_typed(tokenizer):
     assert "".join(typed[start:end] for start, end in distinct) == "The“old”man…"
 
 
-# tests/unit/robustness/test_any_text.py holds the same of any text.
-def test_every_kind_of_text_is_cut_into_pieces_that_spell_and_cover_it(tokenizer):
-    for text in HOSTILE:
+# tests/unit/robustness/test_any_text.py checks the same for any text.
+def test_tokens_spell_and_cover_every_kind_of_text(tokenizer):
+    for text in UNTRUSTED:
         follows_rules(tokenizer, text)
         assert "".join(units(normalise(text))) == normalise(text)
 
 
-def test_the_bytes_of_a_character_share_its_span(tokenizer):
+def test_bytes_of_a_character_share_its_span(tokenizer):
     pieces = tokenizer.encode("a 🙂", end=False)
     spans = [piece.span for piece in pieces if piece.text.startswith("<0x")]
     assert spans == [(2, 3)] * 4
 
 
-def test_typographic_and_typed_apostrophes_are_the_same(tokenizer):
+def test_typographic_and_typed_apostrophes_are_equal(tokenizer):
     assert tokenizer.encode_ids("I don’t “know”") == tokenizer.encode_ids("I don't \"know\"")
 
 
-def test_pieces_of_ids_are_located_in_the_decoded_text(tokenizer):
+def test_tokens_of_ids_are_located_in_the_decoded_text(tokenizer):
     ids = tokenizer.encode_ids("Ich habe 🙂 einen Traum.")
     text = tokenizer.decode(ids)
     pieces = tokenizer.pieces([START, *ids])
@@ -65,7 +65,7 @@ def test_pieces_of_ids_are_located_in_the_decoded_text(tokenizer):
     assert words.startswith("Ich"[: len(words)]) and "🙂" in words
 
 
-def test_pieces_after_broken_ones_are_located_too(tokenizer):
+def test_tokens_after_broken_ones_are_located_too(tokenizer):
     mark, first, second = map(tokenizer.texts.index, ("▁", "<0xF0>", "<0x9F>"))
     rest = tokenizer.encode_ids("Hund 🙂 Hund", end=False)
     for broken, spelt in (
@@ -80,20 +80,20 @@ def test_pieces_after_broken_ones_are_located_too(tokenizer):
         ]
 
 
-def test_bytes_that_end_too_early_write_a_replacement_each(tokenizer):
+def test_each_incomplete_byte_becomes_a_replacement_character(tokenizer):
     first = tokenizer.texts.index("<0xF0>")
     assert [piece.span for piece in tokenizer.pieces([first, first])] == [(0, 1), (1, 2)]
 
 
-def test_digits_are_pieces_of_their_own(tokenizer):
+def test_each_digit_is_a_token(tokenizer):
     assert [p.text for p in tokenizer.encode("1984", end=False)][-4:] == ["1", "9", "8", "4"]
 
 
-def test_the_end_symbol_can_be_left_out(tokenizer):
+def test_end_symbol_can_be_left_out(tokenizer):
     assert tokenizer.encode_ids("a", end=False) == tokenizer.encode_ids("a")[:-1]
 
 
-def test_a_file_that_is_no_vocabulary_is_refused(tmp_path):
+def test_invalid_vocabulary_file_is_rejected(tmp_path):
     path = tmp_path / "tokenizer.model"
     for content in (b"", b"nonsense", bytes(range(256)) * 9):
         path.write_bytes(content)
@@ -101,7 +101,7 @@ def test_a_file_that_is_no_vocabulary_is_refused(tmp_path):
             Tokenizer.load(path)
 
 
-def test_loads_what_it_saved(tokenizer, tmp_path):
+def test_tokenizer_survives_its_file(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(tokenizer.serialized)
     loaded = Tokenizer.load(path)
@@ -115,7 +115,7 @@ def test_training_is_repeatable():
     assert train_tokenizer(sentences, size=400).texts == train_tokenizer(sentences, size=400).texts
 
 
-def test_too_little_text_for_a_vocabulary_is_said():
+def test_too_little_text_for_a_vocabulary_is_reported():
     with pytest.raises(ValueError, match="cannot make 5000 tokens from this text; it allows at most 375"):
         train_tokenizer(["a b c"], size=5000)
     with pytest.raises(ValueError, match="a vocabulary has at least 372"):
@@ -137,14 +137,14 @@ def test_frequent_words_and_contractions_stay_whole():
     assert vocabulary.decode(vocabulary.encode_ids(sentences[0])) == sentences[0]
 
 
-def test_sampled_pieces_spell_the_same_text():
+def test_sampled_tokens_spell_the_same_text():
     text = "I didn't say that because of the garden."
     vocabulary = train_tokenizer([text] * 20, size=420)
     sampled = list(map(tuple, vocabulary.encode_all([text] * 50, sampled=True)))
     assert len(set(sampled)) > 10 and all(vocabulary.decode(ids) == text and ids[-1] == END for ids in sampled)
 
 
-def test_a_piece_of_another_vocabulary_is_spelt(tokenizer):
+def test_token_of_another_vocabulary_is_spelt(tokenizer):
     for piece in ("▁unbekannt", "unbekannt", "'t", "▁'", "é", "▁🙂"):
         ids = tokenizer.spell(piece)
         spelt = "".join(tokenizer.texts[i] for i in ids if not tokenizer.texts[i].startswith("<0x"))

@@ -17,19 +17,19 @@ def trace(request, small_translator):
     return small_translator.trace(request.param, details=request.param == TEXTS[0])
 
 
-def test_survives_the_way_through_npz(trace, tmp_path):
+def test_trace_survives_npz(trace, tmp_path):
     path = tmp_path / "trace.data"
     trace.to_npz(path)
     assert Trace.from_npz(path).equals(trace)
 
 
-def test_survives_the_way_through_json(trace):
+def test_trace_survives_json(trace):
     text = trace.to_json()
     assert Trace.from_json(text).equals(trace)
     assert json.loads(text)["source_text"] == trace.source_text
 
 
-def test_the_files_say_what_the_run_left_out(small_translator, tmp_path):
+def test_files_state_what_the_run_left_out(small_translator, tmp_path):
     interventions = Interventions(
         gates={("cross", 0, 1): 0.5}, mode="uniform", attention={("encoder", 1, 2, 0): {2: 0.25}}, hidden_source=[1],
         hidden_target=[0], positions=False,
@@ -40,7 +40,7 @@ def test_the_files_say_what_the_run_left_out(small_translator, tmp_path):
         assert again.interventions == interventions
 
 
-def test_a_file_says_which_model_ran_and_what_was_changed(small_translator, tmp_path):
+def test_file_names_its_model_and_interventions(small_translator, tmp_path):
     off = Interventions(gates={("cross", 0, 1): 0.5}, mode="uniform")
     small_translator.trace("The dog sleeps.", interventions=off).to_npz(tmp_path / "trace.npz")
     again = Trace.from_npz(tmp_path / "trace.npz")
@@ -51,7 +51,7 @@ def test_a_file_says_which_model_ran_and_what_was_changed(small_translator, tmp_
     assert small_translator.trace_decoding("The dog sleeps.").trace.model == small_translator.version
 
 
-def test_an_open_file_gets_the_same_archive(trace):
+def test_open_file_gets_the_same_archive(trace):
     file = BytesIO()
     trace.to_npz(file)
     file.seek(0)
@@ -66,11 +66,11 @@ def test_npz_is_plain_numpy(trace, tmp_path):
         assert file["target_pieces"][0] == "<s>"
 
 
-def test_a_loaded_trace_cannot_be_changed_either(trace, tmp_path):
+def test_loaded_trace_is_immutable_too(trace, tmp_path):
     trace.to_npz(tmp_path / "trace.npz")
     with pytest.raises(ValueError, match="read-only"):
         Trace.from_npz(tmp_path / "trace.npz").cross[...] = 0
 
 
-def test_another_trace_is_not_equal(small_translator, trace):
+def test_different_traces_are_not_equal(small_translator, trace):
     assert not small_translator.trace("Another one").equals(trace)

@@ -1,4 +1,4 @@
-"""Translations by every method, and everything computed for them, as pages get them."""
+"""Translations by every method, and all results computed for them, as pages receive them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ids(traced):
     return tuple(piece.id for piece in traced.translation.pieces)
 
 
-def test_greedy_decoding_is_the_trace(small_translator):
+def test_greedy_decoding_equals_the_trace(small_translator):
     trace = small_translator.trace(TEXT)
     traced = small_translator.trace_decoding(TEXT, DecodingSettings())
     assert traced.trace.equals(trace) and traced.translation.tree is None
@@ -33,7 +33,7 @@ def test_greedy_decoding_is_the_trace(small_translator):
 @pytest.mark.parametrize("method", [
     method if method == "greedy" else pytest.param(method, marks=pytest.mark.thorough) for method in METHODS
 ])
-def test_a_prefix_of_its_own_translation_changes_nothing(shipped, method):
+def test_prefix_of_its_own_translation_changes_nothing(shipped, method):
     settings = DecodingSettings(method, temperature=1.2, seed=3)
     free = shipped.trace_decoding(TEXT, settings)
     assert free.translation.complete
@@ -42,7 +42,7 @@ def test_a_prefix_of_its_own_translation_changes_nothing(shipped, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_prefix_is_taken_and_what_is_suppressed_is_not(shipped, method):
+def test_prefix_is_used_and_suppressed_tokens_are_not(shipped, method):
     prefix = shipped.tokenizer.encode_ids("Ein Hund", end=False)
     traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=prefix)
     assert list(ids(traced)[: len(prefix)]) == prefix and traced.translation.text.startswith("Ein Hund")
@@ -55,7 +55,7 @@ def test_the_prefix_is_taken_and_what_is_suppressed_is_not(shipped, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_whole_translation_can_be_the_prefix(shipped, method):
+def test_whole_translation_can_be_the_prefix(shipped, method):
     target = "Der Hund liest ein Buch."
     traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=shipped.tokenizer.encode_ids(target))
     read = shipped.trace(TEXT, target)
@@ -64,7 +64,7 @@ def test_a_whole_translation_can_be_the_prefix(shipped, method):
     np.testing.assert_array_equal(traced.trace.cross, read.cross)
 
 
-def test_the_last_layer_says_exactly_what_the_model_says(shipped, small_translator):
+def test_last_layer_equals_the_models_output(shipped, small_translator):
     for translator in (shipped, small_translator):
         traced = translator.trace_decoding(TEXT, DecodingSettings())
         layers, count = traced.logit_lens, traced.logit_lens.candidate_ids.shape[-1]
@@ -76,7 +76,7 @@ def test_the_last_layer_says_exactly_what_the_model_says(shipped, small_translat
         assert (layers.candidate_log_probs <= 0).all()
 
 
-def test_the_tree_of_a_beam_has_the_best_translation(shipped):
+def test_beam_tree_has_the_best_translation(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=5))
     tree = traced.translation.tree
     assert tuple(tree.nodes[index].piece for index in tree.best) == ids(traced)
@@ -96,7 +96,7 @@ def test_translating_without_the_trace_gives_the_same(shipped):
         assert alone.settings == settings and alone.seconds > 0 and alone.tree is None
 
 
-def test_too_long_a_prefix_is_answered(small_translator):
+def test_too_long_prefix_is_reported(small_translator):
     piece = small_translator.tokenizer.encode_ids("dog", end=False)[-1]
     whole = [piece] * MAX_PIECES
     assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, END]).pieces) == MAX_PIECES + 1
@@ -107,12 +107,12 @@ def test_too_long_a_prefix_is_answered(small_translator):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])
 
 
-def test_an_unknown_method_is_answered(small_translator):
+def test_unknown_method_is_reported(small_translator):
     with pytest.raises(ValueError, match="no method 'Beam': choose one of greedy, beam, sample"):
         small_translator.translate("I have a dream.", DecodingSettings("Beam"))
 
 
-def test_a_translation_that_never_ends_stops_at_the_limit(shipped):
+def test_endless_translation_stops_at_the_limit(shipped):
     traced = shipped.trace_decoding("Hello.", DecodingSettings(), suppressed=frozenset({END}))
     assert not traced.translation.complete and END not in ids(traced)
 
@@ -121,13 +121,13 @@ def test_a_translation_that_never_ends_stops_at_the_limit(shipped):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("interventions", [Interventions(decoder_mask=False), Interventions(positions=False)])
 def test_options_reach_every_step(shaped_translator, method, interventions):
-    """The encoder, the cached steps and the pass over the whole translation are one run."""
+    """The encoder, the cached steps and the pass over the whole translation belong to one run."""
     traced = shaped_translator.trace_decoding(TEXT, DecodingSettings(method), interventions=interventions)
     assert traced.trace.interventions == interventions
     again = shaped_translator.trace(TEXT, interventions=interventions) if method == "greedy" else traced.trace
     assert again.predicted_pieces == traced.translation.pieces
     if interventions.decoder_mask:
-        # Without the mask the whole pass sees later pieces, the steps do not.
+        # Without the mask the whole pass sees later tokens, and the steps do not.
         total = float(traced.trace.log_probs.sum())
         assert traced.translation.log_prob == pytest.approx(total, abs=1e-4)
         if shaped_translator.config.positions != "none":
@@ -135,11 +135,11 @@ def test_options_reach_every_step(shaped_translator, method, interventions):
 
 
 class Left(BaseException):
-    """What Streamlit raises in the thread of a page that was left."""
+    """Streamlit's exception in the thread of a page that was left."""
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_ends_between_two_steps_where_nobody_waits_for_it(small_translator, method):
+def test_cancelled_run_ends_between_two_steps(small_translator, method):
     asked = 0
 
     def check():

@@ -26,7 +26,7 @@ from transformer.values.trace import DETAILS, KINDS, PARTS
 TEXT = "The old man reads a book."
 
 
-def test_shapes_of_a_trace(small_translator):
+def test_shapes_of_a_trace_match_its_tokens(small_translator):
     trace = small_translator.trace(TEXT)
     source, target = len(trace.source_pieces), len(trace.target_pieces)
     assert trace.encoder.shape == (2, 4, source, source)
@@ -47,8 +47,8 @@ def test_rows_sum_to_one_and_the_future_is_exactly_zero(small_translator):
     assert trace.encoder_mask.all() and trace.cross_mask.all()
 
 
-def test_texts_traced_together_are_traced_as_alone(shaped_translator):
-    """Of all lengths, one of them empty and one too long; whatever the shape of the model."""
+def test_texts_traced_together_equal_single_traces(shaped_translator):
+    """The texts have all lengths, one is empty and one too long; models of every shape are covered."""
     texts = [TEXT, "A", " ", "The dog and the cat and the dog.", "word " * (MAX_PIECES + 1), "Hello!"]
     found = {}
     shaped_translator.trace_together(texts, found.setdefault)
@@ -68,14 +68,14 @@ def test_texts_traced_together_are_traced_as_alone(shaped_translator):
         assert np.array_equal(found[number].log_probs, alone.log_probs)
 
 
-def test_each_row_reads_one_piece_and_predicts_the_next(small_translator):
+def test_each_row_reads_one_token_and_predicts_the_next(small_translator):
     trace = small_translator.trace(TEXT, "Der alte Mann liest.")
     assert trace.target_pieces[0].id == START and trace.predicted_pieces[-1].id == END
     assert trace.target_pieces[1:] == trace.predicted_pieces[:-1]
     assert trace.source_pieces[-1].id == END
 
 
-def test_attention_of_a_model_that_is_known(copying_translator):
+def test_attention_of_a_known_model_is_correct(copying_translator):
     """Fails if axes are swapped, or a row or a column is shifted by one."""
     trace = copying_translator.trace("The dog and the cat")
     assert trace.target_text == "The dog and the cat" and trace.complete
@@ -86,7 +86,7 @@ def test_attention_of_a_model_that_is_known(copying_translator):
     np.testing.assert_allclose(trace.decoder[0, 0, 1:], np.eye(size, k=-1)[1:], atol=1e-3)
 
 
-def test_teacher_forcing_reads_what_it_is_given(copying_translator):
+def test_teacher_forcing_reads_the_given_translation(copying_translator):
     trace = copying_translator.trace("The dog and the cat", "The cat and the dog")
     assert trace.target_text == "The cat and the dog"
     np.testing.assert_allclose(trace.cross[0, 0], np.eye(*trace.cross.shape[2:]), atol=1e-3)
@@ -100,7 +100,7 @@ def test_reading_its_own_translation_changes_nothing(copying_translator):
     assert read.equals(own)
 
 
-def test_cached_steps_are_the_rows_of_the_trace(small_translator):
+def test_cached_steps_equal_the_rows_of_the_trace(small_translator):
     trace = small_translator.trace(TEXT)
     model = small_translator._model
     source, limit = torch.tensor([[piece.id for piece in trace.source_pieces]]), len(trace.target_pieces)
@@ -135,7 +135,7 @@ def test_details_agree_with_the_weights(small_translator):
     assert trace.residual_stream("decoder").shape == (1 + 3 * 3, len(trace.target_pieces), 32)
 
 
-def test_the_residual_stream_by_sub_layer(small_translator):
+def test_residual_stream_is_recorded_by_sublayer(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     for stack, layers in (("encoder", 2), ("decoder", 3)):
         stream = trace.residual_stream(stack)
@@ -161,7 +161,7 @@ def test_details_that_were_not_requested_are_an_error(small_translator):
         Interventions(decoder_mask=False, positions=False),
     ],
 )
-def test_a_run_that_leaves_something_out_changes_no_later_run(small_translator, interventions):
+def test_run_that_leaves_something_out_changes_no_later_run(small_translator, interventions):
     translated = small_translator.trace(TEXT, details=True)
     read = small_translator.trace(TEXT, "Der alte Mann liest.", details=True)
     weights = {name: value.clone() for name, value in small_translator._model.state_dict().items()}
@@ -175,7 +175,7 @@ def test_a_run_that_leaves_something_out_changes_no_later_run(small_translator, 
     assert read.interventions == AS_TRAINED
 
 
-def test_without_the_decoder_mask_the_translation_stays_and_its_reading_changes(small_translator):
+def test_decoder_mask_changes_the_reading_but_not_the_translation(small_translator):
     normal = small_translator.trace(TEXT)
     trace = small_translator.trace(TEXT, interventions=Interventions(decoder_mask=False))
     assert trace.predicted_pieces == normal.predicted_pieces
@@ -185,18 +185,18 @@ def test_without_the_decoder_mask_the_translation_stays_and_its_reading_changes(
     assert not np.allclose(trace.log_probs, normal.log_probs)
 
 
-def test_a_translation_without_positions_is_written_without_them(shaped_translator):
+def test_translation_without_positions_is_decoded_without_them(shaped_translator):
     interventions = Interventions(positions=False)
     trace = shaped_translator.trace(TEXT, interventions=interventions)
     parts = shaped_translator.tokenizer.spelling.parts
     for piece, likeliest in zip(trace.predicted_pieces, trace.candidate_ids[:, 0].tolist(), strict=True):
-        # But where the likeliest piece would have broken a character.
+        # Except where the most likely token would have broken a character.
         assert piece.id == likeliest or likeliest in parts
     if shaped_translator.config.positions != "none":
         assert trace.predicted_pieces != shaped_translator.trace(TEXT).predicted_pieces
 
 
-def test_without_positions_the_stream_begins_with_the_embeddings(small_translator):
+def test_stream_begins_with_the_embeddings_without_positions(small_translator):
     normal = small_translator.trace("a a", "b b", details=True)
     trace = small_translator.trace("a a", "b b", details=True, interventions=Interventions(positions=False))
     assert trace.source_pieces[0].id == trace.source_pieces[1].id and trace.decoder_mask.sum() == 3 * 4 / 2
@@ -207,7 +207,7 @@ def test_without_positions_the_stream_begins_with_the_embeddings(small_translato
     assert np.array_equal(trace.encoder[0, :, 0], trace.encoder[0, :, 1]), "equal pieces are the same to every head"
 
 
-def test_a_trace_cannot_be_changed(small_translator):
+def test_trace_is_immutable(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     for array in (trace.encoder, trace.decoder_mask, trace.log_probs, trace.detail("cross", "scores")):
         with pytest.raises(ValueError, match="read-only"):
@@ -216,7 +216,7 @@ def test_a_trace_cannot_be_changed(small_translator):
         trace.details["cross_scores"] = trace.encoder
 
 
-def test_eight_threads_get_what_one_gets(small_translator):
+def test_eight_threads_get_the_same_as_one(small_translator):
     texts = [f"The {'old ' * (i % 4)}man reads book number {i}." for i in range(8)]
     alone = [small_translator.trace(text, details=True) for text in texts]
     with ThreadPoolExecutor(8) as pool:
@@ -225,14 +225,14 @@ def test_eight_threads_get_what_one_gets(small_translator):
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\x00", "\u200b"])
-def test_nothing_to_read_is_said(small_translator, text):
+def test_empty_text_is_reported(small_translator, text):
     with pytest.raises(TextError, match="Type a sentence"):
         small_translator.trace(text)
     with pytest.raises(TextError, match="Type the translation"):
         small_translator.trace(TEXT, text)
 
 
-def test_a_text_of_exactly_the_limit_is_read_and_one_piece_more_is_not(small_translator):
+def test_text_of_exactly_the_limit_is_read_and_one_token_more_is_not(small_translator):
     text = "1" * (MAX_PIECES - 1)
     assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_PIECES, "a space mark and a piece a digit"
     assert len(small_translator.trace(text).source_pieces) == MAX_PIECES + 1
@@ -242,7 +242,7 @@ def test_a_text_of_exactly_the_limit_is_read_and_one_piece_more_is_not(small_tra
         small_translator.trace("x" * 23_000)
 
 
-def test_the_limit_on_length_is_reported(small_translator):
+def test_length_limit_is_reported(small_translator):
     trace = small_translator.trace("a")
     assert trace.complete == (trace.predicted_pieces[-1].id == END)
     assert len(trace.predicted_pieces) <= MAX_PIECES + 1
@@ -254,20 +254,20 @@ def test_the_limit_on_length_is_reported(small_translator):
      "a\x00b", "</s>", "▁", r"$\frac{a}{b}$",
      "**bold** [x](y)", "https://example.org/?a=b", "a\tb\nc", "a " * 50],
 )
-def test_hostile_text_is_read(small_translator, text):
+def test_untrusted_text_is_read(small_translator, text):
     trace = small_translator.trace(text)
     assert trace.source_text == text
     assert np.isfinite(trace.encoder).all() and np.isfinite(trace.log_probs).all()
 
 
-def test_devices(model_folder):
+def test_devices_are_listed(model_folder):
     assert available_devices()[-1] == "cpu"
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     with pytest.raises(DeviceError, match="Choose one of: .*cpu"):
         Translator.load(model_folder, missing)
 
 
-def test_a_device_that_computes_nothing_is_not_offered(monkeypatch):
+def test_device_that_computes_nothing_is_not_offered(monkeypatch):
     # No machine has both.
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     monkeypatch.setattr({"mps": torch.backends.mps, "cuda": torch.cuda}[missing], "is_available", lambda: True)
@@ -275,7 +275,7 @@ def test_a_device_that_computes_nothing_is_not_offered(monkeypatch):
     assert missing not in available_devices() and available_devices()[-1] == "cpu"
 
 
-def test_a_device_out_of_memory_is_explained(model_folder, monkeypatch):
+def test_device_out_of_memory_is_explained(model_folder, monkeypatch):
     translator = Translator.load(model_folder, "cpu")
 
     def failing(error):
@@ -304,7 +304,7 @@ def test_version_follows_the_files(model_folder, small_translator, tmp_path):
 
 @pytest.mark.parametrize("text", ["\ud800 dog", "dog\udfff.", "a \udfff\ud800 b"])
 def test_half_a_surrogate_pair_is_read_as_a_replacement_character(small_translator, text):
-    """JSON can hold one, and so can a string of Python; no page, file or chart can."""
+    """JSON can hold one, and so can a Python string; no page, file or chart can."""
     trace = small_translator.trace(text, text)
     shown = [trace.source_text, trace.target_text, small_translator.trace(text).source_text]
     assert shown == [re.sub("[\ud800-\udfff]", "\ufffd", text)] * 3
@@ -313,7 +313,7 @@ def test_half_a_surrogate_pair_is_read_as_a_replacement_character(small_translat
     assert small_translator.trace("🙂 dog").source_text == "🙂 dog"
 
 
-def test_equal_runs_are_equal_values_however_they_are_spelt(small_translator):
+def test_equal_runs_are_equal_values_in_any_spelling(small_translator):
     run = TraceRun("A dog\ud83d\ude42.", [5, 6, 2])
     assert run == TraceRun("A dog🙂.", (5, 6, 2), interventions=Interventions()) and len({run, TraceRun(run.text)}) == 2
     assert small_translator.get(TraceRun("A dog.", "Ein Hund.")).equals(small_translator.trace("A dog.", "Ein Hund."))

@@ -1,4 +1,4 @@
-"""What one change does, how much every head matters, and heads removed one after the other."""
+"""The effect of a single edit, the importance of every head, and removing heads one after the other."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def attention_of_one_position(heads, width):
     return attention, torch.randn(1, 1, width)
 
 
-def test_removing_a_head_removes_what_it_writes_and_nothing_else():
-    """The output projection mixes all coordinates, so the head is no block of the output."""
+def test_removing_a_head_removes_only_its_output():
+    """The output projection mixes all coordinates, so a head is not a block of the output."""
     torch.manual_seed(4)
     attention = MultiHeadAttention(12, 3, dropout=0.0, kind="encoder").eval()
     x = torch.randn(2, 5, 12)
@@ -52,7 +52,7 @@ def test_removing_a_head_removes_what_it_writes_and_nothing_else():
     assert (change.abs() > 1e-4).all(dim=(0, 1)).all(), "every coordinate of the output changes"
 
 
-def test_a_row_of_weights_the_values_or_the_output_at_zero_are_the_same_thing():
+def test_zero_weights_values_or_output_are_equivalent():
     attention, x = attention_of_one_position(3, 12)
     x = torch.cat([x, x.roll(1, -1)], dim=1)
     query, memory = attention.project(x)
@@ -69,7 +69,7 @@ def test_a_row_of_weights_the_values_or_the_output_at_zero_are_the_same_thing():
     assert not torch.allclose(scores, off, atol=1e-3), "scores of 0 are even attention, not none"
 
 
-def test_without_any_head_a_sublayer_writes_its_bias():
+def test_sublayer_without_heads_writes_its_bias():
     attention, x = attention_of_one_position(4, 12)
     torch.nn.init.normal_(attention.out_projection.bias)
     query, memory = attention.project(x)
@@ -77,7 +77,7 @@ def test_without_any_head_a_sublayer_writes_its_bias():
     assert torch.equal(off[0, 0], attention.out_projection.bias)
 
 
-def test_scores_are_the_traces_and_the_definitions(shaped_translator):
+def test_scores_match_the_traces_and_the_definitions(shaped_translator):
     from scipy import stats
 
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)]
@@ -101,20 +101,20 @@ def test_scores_are_the_traces_and_the_definitions(shaped_translator):
     np.testing.assert_array_equal(scores.ranks[0], (q > taken[:, None]).sum(-1) + 1)
 
 
-def test_no_variants_are_no_rows(small_translator):
+def test_no_variants_give_no_rows(small_translator):
     scores = small_translator.score(TEXT, TARGET, [])
     assert scores.change.shape == (0,) and len(scores.baseline)
 
 
 @pytest.fixture(scope="module")
 def precise(small_config):
-    """A float64 model with a source, what the decoder reads, and what it is to predict."""
+    """Return a float64 model with a source, the decoder input and the expected output."""
     torch.manual_seed(5)
     model = build(small_config).eval().requires_grad_(False).double()
     return model, torch.tensor([[7, 9, 30, 3]]), torch.tensor([[2, 8, 40]]), torch.tensor([8, 40, 3])
 
 
-def test_the_gradient_is_a_central_difference(precise):
+def test_gradient_equals_a_central_difference(precise):
     model, source, target, predicted = precise
     gradients = gate_gradients(model, source, target, predicted)
     step = 1e-4
@@ -132,7 +132,7 @@ def test_the_gradient_is_a_central_difference(precise):
         assert float(gradients[kind][layer, head]) == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
-def test_gradients_of_a_layers_gates_add_up_to_what_the_layer_writes(precise):
+def test_gate_gradients_of_a_layer_add_up_to_its_output(precise):
     """Euler: the sub-layer without its bias is linear in the gates of its heads."""
     model, source, target, predicted = precise
     gradients, caught = gate_gradients(model, source, target, predicted), []
@@ -151,8 +151,8 @@ def test_gradients_of_a_layers_gates_add_up_to_what_the_layer_writes(precise):
     assert float(gradients["cross"][1].sum()) == pytest.approx(float(expected), rel=1e-6)
 
 
-def test_the_estimate_of_a_known_head_is_twice_its_effect():
-    """Two heads that write (1, 0) and (0, 2), and the loss |o|^2 / 2."""
+def test_estimate_of_a_known_head_is_twice_its_effect():
+    """Two heads write (1, 0) and (0, 2), and the loss is |o|^2 / 2."""
     attention = MultiHeadAttention(2, 2, dropout=0.0, kind="encoder").eval()
     attention.out_projection.weight.data, attention.out_projection.bias.data = torch.eye(2), torch.zeros(2)
     memory = KeysAndValues.of(torch.zeros(1, 2, 1, 1), torch.tensor([1.0, 2.0]).view(1, 2, 1, 1))
@@ -171,7 +171,7 @@ def test_the_estimate_of_a_known_head_is_twice_its_effect():
 
 
 @pytest.mark.thorough
-def test_estimated_and_measured_importance_of_the_shipped_model(shipped):
+def test_estimated_and_measured_importance_of_the_shipped_model_agree(shipped):
     found = head_importance(shipped, "The old man gave his dog a bone yesterday.")
     assert found.agreement > 0.9, "the two are different numbers of the same thing"
     off = shipped.trace(
@@ -181,7 +181,7 @@ def test_estimated_and_measured_importance_of_the_shipped_model(shipped):
     assert (flattened(found.measured) > 0).any() and (flattened(found.measured) < 0).any(), "both signs exist"
 
 
-def test_one_effect_is_put_together_from_its_runs(small_translator):
+def test_effect_is_assembled_from_its_runs(small_translator):
     changes = Interventions(gates={("cross", 2, 1): 0.0, ("encoder", 0, 0): 0.0})
     effect = effect_of(small_translator, TEXT, changes)
     assert effect.before.equals(small_translator.trace(TEXT))
@@ -198,8 +198,8 @@ def test_one_effect_is_put_together_from_its_runs(small_translator):
     assert effect_of(small_translator, TEXT, Interventions()).first_difference is None
 
 
-def test_an_effect_runs_the_changed_and_the_unchanged_model_once_over_one_translation(small_translator):
-    """The encoder reads the sentence as trained, changed, and for what the changed model writes itself."""
+def test_effect_runs_the_changed_and_the_unchanged_model_once_per_translation(small_translator):
+    """The encoder reads the sentence unchanged, changed, and for the changed model's own translation."""
     changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
     counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
         lambda *_: read.append(1)
@@ -212,7 +212,7 @@ def test_an_effect_runs_the_changed_and_the_unchanged_model_once_over_one_transl
         np.testing.assert_allclose(getattr(effect.scores, part.name), getattr(scores, part.name), atol=2e-6)
 
 
-def test_the_heads_to_try_change_the_words(shipped):
+def test_suggested_heads_change_the_words(shipped):
     text = "The animal didn't cross the street because it was too tired."
     found = telling_heads(shipped, text)
     assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
@@ -225,14 +225,14 @@ def test_the_heads_to_try_change_the_words(shipped):
 
 @pytest.fixture(scope="module")
 def drawing(small_translator):
-    """A translator that knows other sentences."""
+    """A translator that has other sentences to draw from."""
     found = copy.copy(small_translator)
     traces = (small_translator.trace(text, TARGET, details=True) for text in ("I have a dream.", "A dog.", TEXT))
     found.means = HeadMeans.over(traces, small_translator.version, "made up")
     return found
 
 
-def test_a_resampled_effect_is_that_of_all_its_draws(drawing):
+def test_resampled_effect_covers_all_its_draws(drawing):
     changes = Interventions({("cross", 2, 1): 0.0, ("encoder", 0, 0): 0.0}, "resample", seed=4)
     effect = effect_of(drawing, TEXT, changes, draws=5)
     runs = [replace(changes, draw=number) for number in range(5)]
@@ -249,7 +249,7 @@ def test_a_resampled_effect_is_that_of_all_its_draws(drawing):
     assert again.translations == effect.translations and np.array_equal(again.step_changes, effect.step_changes)
 
 
-def test_resampled_importance_is_over_the_same_draws_for_every_head(drawing):
+def test_resampled_importance_uses_the_same_draws_for_every_head(drawing):
     found = head_importance(drawing, TEXT, TARGET, mode="resample", seed=4, draws=3)
     head = ("cross", 2, 1)
     changes = draws_of(Interventions({head: 0.0}, "resample", seed=4), 3)
@@ -270,7 +270,7 @@ def test_resampled_importance_is_over_the_same_draws_for_every_head(drawing):
     )
 
 
-def test_an_interval_over_draws_is_students():
+def test_interval_over_draws_is_students():
     from scipy import stats
 
     values = np.random.default_rng(2).normal(3, 1, size=(8, 2))
@@ -301,7 +301,7 @@ def test_heads_are_removed_one_after_the_other(small_translator):
     assert other.log_probs[-1] == pytest.approx(curve.log_probs[-1], abs=1e-4)
 
 
-def test_statistics_of_sentences_survive_their_file(small_translator):
+def test_sentence_statistics_survive_their_file(small_translator):
     texts = [TEXT, "I have a dream.", "A dog."]
     found = importance_statistics(small_translator, texts)
     each = [head_importance(small_translator, text) for text in texts]
@@ -309,7 +309,7 @@ def test_statistics_of_sentences_survive_their_file(small_translator):
     np.testing.assert_allclose(found.measured["cross"].mean, mean)
     assert (found.measured["cross"].low <= mean).all() and (mean <= found.measured["cross"].high).all()
     np.testing.assert_allclose((found.magnitude["encoder"] ** 2).sum(axis=-1), 1)
-    # The size is taken sentence by sentence (Michel et al. 2019, equation 2): two signs do not cancel.
+    # The size is computed per sentence (Michel et al. 2019, equation 2), so that two signs do not cancel.
     sizes = np.mean([np.abs(one.estimated["cross"]) for one in each], axis=0)
     assert (sizes > np.abs(np.mean([one.estimated["cross"] for one in each], axis=0)) + 1e-9).any()
     np.testing.assert_allclose(found.magnitude["cross"], normalised_by_layer(sizes))
@@ -322,7 +322,7 @@ def test_statistics_of_sentences_survive_their_file(small_translator):
         importance_statistics(small_translator, [])
 
 
-def test_a_bootstrap_interval_is_that_of_the_mean():
+def test_bootstrap_interval_is_that_of_the_mean():
     values = np.random.default_rng(0).normal(size=(400, 2))
     found = bootstrap(values)
     np.testing.assert_allclose(found.high - found.low, 2 * 1.96 / 20, rtol=0.1)
@@ -330,7 +330,7 @@ def test_a_bootstrap_interval_is_that_of_the_mean():
 
 
 @ONE_SHAPE
-def test_a_variant_is_scored_in_chunks_as_alone(shaped_translator):
+def test_variant_scores_alike_in_chunks_and_alone(shaped_translator):
     source, target, predicted = shaped_translator.given(TEXT, TARGET)
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)] * 8
     with torch.inference_mode():

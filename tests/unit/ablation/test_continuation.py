@@ -1,4 +1,4 @@
-"""What a changed model predicts next, and how it writes the translation on."""
+"""The next prediction of a changed model, and its continuation of the translation."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ def before(shaped_translator):
     return shaped_translator.trace(TEXT, TARGET)
 
 
-def test_without_a_change_the_model_writes_what_it_wrote(shaped_translator):
-    # A short one: what these models write after all of it has to fit into the positions that one of them has learned.
+def test_unchanged_model_repeats_its_translation(shaped_translator):
+    # A short text: the translations of these models must fit into the positions that one of them has learned.
     own = shaped_translator.trace("I have a dream.")
     after = reread(shaped_translator, own, AS_TRAINED)
     assert after.equals(own)
     for step in (None, 0, 2, 999):
         found = continue_from(shaped_translator, own, after, step)
-        # With more pieces given, more may be written: these models never end by themselves.
+        # A longer given prefix allows a longer output; these models never end on their own.
         ids = [piece.id for piece in own.predicted_pieces]
         assert [piece.id for piece in found.written.pieces[: len(ids)]] == ids
         assert not found.step_change.any() and found.next_pieces[0] == found.next_pieces[1]
 
 
 @ONE_SHAPE
-def test_the_words_before_the_step_stay_and_the_changed_model_writes_on(shaped_translator, before):
+def test_words_before_the_step_stay_and_the_changed_model_continues(shaped_translator, before):
     changed = Interventions(attention=everywhere("cross", 3, 1, before.cross.shape))
     after = reread(shaped_translator, before, changed)
     np.testing.assert_array_equal(after.cross[:, :, 3, 1], 1.0)
-    # Earlier rows see nothing of it.
+    # Earlier rows are not affected.
     np.testing.assert_array_equal(after.log_probs[:3], before.log_probs[:3])
     found = continue_from(shaped_translator, before, after)
     assert found.step == telling_step(before, after) == 3
     read = [piece.id for piece in before.predicted_pieces]
     assert [piece.id for piece in found.written.pieces[:3]] == read[:3]
-    # The first piece that it writes itself is the likeliest of the pass over the whole translation.
+    # The first token of its own is the most likely one in the pass over the whole translation.
     assert found.written.pieces[3].id == found.next_pieces[1] == int(after.candidate_ids[3, 0])
     assert continue_from(shaped_translator, before, after, 1).written.pieces[1].id == int(after.candidate_ids[1, 0])
 
 
 @ONE_SHAPE
-def test_the_telling_step_is_the_first_that_changes(shaped_translator, before):
+def test_most_telling_step_is_the_first_that_changes(shaped_translator, before):
     changed = Interventions(attention=everywhere("encoder", 2, 0, before.encoder.shape), hidden_source=[1, 3])
     after = reread(shaped_translator, before, changed)
     differs = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0])
     expected = differs[0] if len(differs) else np.abs(after.log_probs - before.log_probs).argmax()
     assert telling_step(before, after) == expected
-    # A row that the translation does not reach is none.
+    # A row beyond the translation does not count.
     beyond = Interventions(attention={("decoder", 0, 0, 50): {0: 1.0}})
     assert telling_step(before, reread(shaped_translator, before, beyond)) == 0
 
 
 @ONE_SHAPE
-def test_candidates_are_those_of_both_with_the_numbers_of_the_traces(shaped_translator, before):
+def test_candidates_of_both_models_have_the_numbers_of_the_traces(shaped_translator, before):
     after = reread(shaped_translator, before, Interventions(hidden_source=[0, 2, 4]))
     rows = candidates(before, after, 2, 5)
     ids = [piece for piece, _, _ in rows]

@@ -16,16 +16,16 @@ def metrics(predicted, read):
     return HeadMetrics("cross", values, {"alignment_predicted": 20, "alignment_read": 20})
 
 
-def test_the_best_head_decides_on_layer_and_step_and_others_of_its_layer_join_it():
+def test_best_head_decides_layer_and_step_and_others_of_its_layer_join_it():
     found = find_aligner(metrics([[0.1, 0.2, 0.6], [0.6, 0.7, 0.7]], [[0.72, 0.4, 0.77], [0.1, np.nan, 0.1]]))
     assert found == Aligner(layer=0, heads=(2, 0), step="read", agreement=0.77, pieces=20)
 
 
-def test_a_model_of_which_no_head_aligns_half_of_the_pieces_has_none():
+def test_model_without_a_head_that_aligns_half_of_the_tokens_has_none():
     assert find_aligner(metrics([[0.1, 0.5]], [[np.nan, 0.3]])) is None
 
 
-def test_the_file_of_the_shipped_model_says_which_heads_align():
+def test_file_of_the_shipped_model_names_its_alignment_heads():
     text = (MODEL.parents[1] / "head_statistics.json").read_text(encoding="utf-8")
     found, written = Statistics.from_json(text).aligner, json.loads(text)["aligner"]
     assert found and found.agreement > 0.7

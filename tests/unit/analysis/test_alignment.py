@@ -15,12 +15,12 @@ from transformer.analysis.alignment import (
 )
 
 
-def test_error_rate_of_the_reference():
+def test_error_rate_matches_the_reference():
     rate = alignment_error_rate({(0, 0), (1, 1), (2, 1)}, {(0, 0), (1, 2)}, {(2, 1)})
     assert rate == pytest.approx(0.4, abs=1e-6)
 
 
-def test_error_rate_at_its_ends():
+def test_error_rate_ranges_from_zero_to_one():
     sure = {(0, 0), (1, 1)}
     assert alignment_error_rate(sure, sure) == 0.0
     assert alignment_error_rate({(0, 1)}, sure) == 1.0
@@ -30,7 +30,7 @@ def test_error_rate_at_its_ends():
         alignment_error_rate(set(), set(), {(0, 0)})
 
 
-def test_hard_alignment_leaves_out_special_pieces():
+def test_hard_alignment_excludes_special_tokens():
     weights = np.array([[0.1, 0.2, 0.7], [0.4, 0.4, 0.2], [0.0, 0.0, 1.0]])
     found = hard_alignment(weights, np.array([False, False, True]))
     assert found.tolist() == [1, 0, 0]
@@ -39,7 +39,7 @@ def test_hard_alignment_leaves_out_special_pieces():
         hard_alignment(weights, np.ones(3, bool))
 
 
-def test_shift_takes_the_step_that_reads_the_piece(made_up_trace):
+def test_shift_takes_the_step_that_reads_the_token(made_up_trace):
     cross = np.arange(12, dtype=float).reshape(4, 3)
     trace = made_up_trace(["a", "b"], ["x", "y", "z"], cross=cross)
     assert alignment_rows(trace, shift=False)[0, 0].tolist() == cross[:3].tolist(), "row t predicts target piece t"
@@ -48,19 +48,19 @@ def test_shift_takes_the_step_that_reads_the_piece(made_up_trace):
     assert read == [piece.text for piece in trace.predicted_pieces[:-1]] == ["▁x", "▁y", "▁z"]
 
 
-def test_the_copying_model_aligns_where_it_predicts(copying_translator):
+def test_copying_model_aligns_where_it_predicts(copying_translator):
     trace = copying_translator.trace("the old dog")
     special = special_columns(trace)
     count = len(trace.target_pieces) - 1
     predicted, read = (hard_alignment(alignment_rows(trace, shift=shift), special)[0, 0] for shift in (False, True))
     assert predicted.tolist() == consensus(trace).tolist() == list(range(count))
-    # One too far, until the end symbol, which aligns with nothing.
+    # It is one position too far, up to the end symbol, which aligns with nothing.
     assert read[:-1].tolist() == list(range(1, count))
     gold = {(at, at) for at in range(count)}
     assert alignment_error_rate(links(predicted), gold) == 0.0 < alignment_error_rate(links(read), gold)
 
 
-def test_coverage_adds_up_to_the_number_of_target_pieces(small_translator):
+def test_coverage_adds_up_to_the_number_of_target_tokens(small_translator):
     trace = small_translator.trace("The old man reads a book.", "Der alte Mann liest.")
     rows = alignment_rows(trace, shift=True)
     covered = coverage(rows)

@@ -22,7 +22,7 @@ from transformer.values.kinds import KINDS
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 
 
-def test_measures_the_sentences_of_a_file(model_folder, small_translator, tmp_path, run_main):
+def test_sentences_of_a_file_are_measured(model_folder, small_translator, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("I have a dream.\n\nA dog\n", encoding="utf-8")
     done = run_main(
@@ -39,7 +39,7 @@ def test_measures_the_sentences_of_a_file(model_folder, small_translator, tmp_pa
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_what_was_measured_is_kept_where_the_figures_cannot_be_written(model_folder, tmp_path, run_main):
+def test_measurement_is_kept_if_the_figures_cannot_be_written(model_folder, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("I have a dream.\n", encoding="utf-8")
     output.symlink_to("/dev/full")
@@ -51,7 +51,7 @@ def test_what_was_measured_is_kept_where_the_figures_cannot_be_written(model_fol
     assert output.exists() and not (tmp_path / "heads.json.partial").exists()
 
 
-def test_a_folder_is_no_file_to_write(model_folder, tmp_path, run_main):
+def test_folder_is_rejected_as_an_output_file(model_folder, tmp_path, run_main):
     done = run_main(main, "measure", "--sentences", SENTENCES, "--output", tmp_path, "--model", model_folder)
     assert done.returncode == 1 and done.stderr.startswith(f"error: {tmp_path} is a folder: name a file, such as")
 
@@ -67,7 +67,7 @@ def test_errors_are_one_line(model_folder, tmp_path, run_main):
         assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
-def test_the_shipped_sentences():
+def test_shipped_sentences_are_measured():
     sentences = SENTENCES.read_text(encoding="utf-8").splitlines()
     assert len(sentences) == len(set(sentences)) == 200
     assert all(3 <= len(sentence.split()) <= 20 for sentence in sentences)
@@ -75,7 +75,7 @@ def test_the_shipped_sentences():
     assert not any("Tom" in sentence for sentence in sentences)
 
 
-def test_writes_means_importance_and_the_quality_without_heads(model_folder, tmp_path, run_main):
+def test_means_importance_and_quality_without_heads_are_written(model_folder, tmp_path, run_main):
     folder, sentences, pairs = tmp_path / "model", tmp_path / "sentences.txt", tmp_path / "pairs.tsv"
     shutil.copytree(model_folder, folder)
     sentences.write_text("I have a dream.\nA dog\n", encoding="utf-8")
@@ -105,7 +105,7 @@ def test_writes_means_importance_and_the_quality_without_heads(model_folder, tmp
     assert len({point.chrf for point in points if point.removed == 0}) == 1
 
 
-def test_writes_whether_methods_agree(model_folder, small_translator, tmp_path, run_main):
+def test_agreement_of_methods_is_written(model_folder, small_translator, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "agreement.json"
     sentences.write_text("The old man reads a book.\nI have a dream.\n", encoding="utf-8")
     done = run_main(
@@ -116,7 +116,7 @@ def test_writes_whether_methods_agree(model_folder, small_translator, tmp_path, 
     assert found.model == small_translator.version and found.sentences + found.left_out == 2
 
 
-def test_importance_of_another_model_is_answered(model_folder, tmp_path, run_main):
+def test_importance_of_another_model_is_reported(model_folder, tmp_path, run_main):
     other = ImportanceStatistics("another", "zero", 1, "", *[_nothing()] * 2, _zeros(), _estimate(np.zeros(())))
     (tmp_path / "importance.json").write_text(other.to_json(), encoding="utf-8")
     (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
@@ -128,7 +128,7 @@ def test_importance_of_another_model_is_answered(model_folder, tmp_path, run_mai
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b"{}", b"[" * 100_000], ids=range(5))
-def test_what_says_nothing_of_heads_is_told_with_its_file(model_folder, tmp_path, run_main, content):
+def test_file_without_head_statistics_is_named(model_folder, tmp_path, run_main, content):
     path = tmp_path / "importance.json"
     path.write_bytes(content)
     (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
@@ -140,8 +140,8 @@ def test_what_says_nothing_of_heads_is_told_with_its_file(model_folder, tmp_path
     assert done.stderr.count("\n") == 1
 
 
-def test_the_shipped_means_are_those_of_the_shipped_sentences(shipped):
-    """Made again by `python -m transformer.analysis means` whenever the model or the sentences change."""
+def test_shipped_means_are_those_of_the_shipped_sentences(shipped):
+    """Recreate them with `python -m transformer.analysis means` whenever the model or the sentences change."""
     assert shipped.means is not None, "the means beside the model belong to another one"
     sentences = SENTENCES.read_text(encoding="utf-8").splitlines()
     assert shipped.means.sentences == sentences_digest(sentences)
@@ -172,11 +172,11 @@ def _nothing():
     return {kind: _estimate(values) for kind, values in _zeros().items()}
 
 
-def test_two_processes_that_begin_together_are_said_to_be_no_faster_than_they_are(tmp_path, monkeypatch, capsys):
+def test_reported_speed_of_two_parallel_processes_is_their_real_one(tmp_path, monkeypatch, capsys):
     file = tmp_path / "sentences.txt"
     file.write_text("A dog\n" * 6_000, encoding="utf-8")
     clock = Clock(file, processes=2)
-    # Each takes 12 seconds for a part of 240 sentences: 40 a second.
+    # Each takes 12 seconds for its part of 240 sentences: 40 per second.
     for number, now in enumerate((100.0, 100.2, 112.0, 112.2, 124.0, 124.2, 136.0), start=1):
         monkeypatch.setattr("time.monotonic", lambda now=now: now)
         clock.report(240 * number, NOTHING)
@@ -187,7 +187,7 @@ def test_two_processes_that_begin_together_are_said_to_be_no_faster_than_they_ar
 
 
 @pytest.mark.parametrize("processes", [0, 1_000_000])
-def test_as_many_processes_as_no_machine_runs_are_one_line(tmp_path, run_main, processes):
+def test_too_many_processes_for_any_machine_are_one_line(tmp_path, run_main, processes):
     done = run_main(main, "measure", "--processes", processes, "--output", tmp_path / "heads.json")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: --processes must be at least 1 and at most 256, not ")

@@ -18,14 +18,14 @@ from transformer.model.sinusoids import frequencies, sinusoids
 WIDTHS = [2, 6, 20, 128, 512]
 
 
-def test_values_of_the_paper():
+def test_values_match_the_paper():
     table = sinusoids(60, 512)
     np.testing.assert_allclose(table[1, :4], [0.841471, 0.540302, 0.821856, 0.569695], atol=1e-6)
     np.testing.assert_allclose(table[50, 128:130], [-0.958924, 0.283662], atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(table, axis=1), 16, atol=1e-12)
 
 
-def test_the_classic_curves():
+def test_classic_curves_are_sines_and_cosines():
     # 100 positions, dimensions 4 to 7 of 20: two sines and two cosines of 10000^(-4/20) and 10000^(-6/20).
     curves = sinusoids(100, 20)[:, 4:8]
     position = np.arange(100)
@@ -57,7 +57,7 @@ def test_wavelengths_run_from_two_pi_to_the_last_one():
     ("offset", "product"),
     [(0, 256.0), (1, 249.1021), (2, 231.7336), (5, 189.5967), (10, 173.7897), (50, 131.0908)],
 )
-def test_dot_products_of_the_reference(offset, product):
+def test_dot_products_match_the_reference(offset, product):
     products = by_offset(dot_products(sinusoids(80, 512)))
     assert products.mean[offset] == pytest.approx(product, abs=5e-5)
     assert products.mean[offset] == pytest.approx(np.cos(offset * frequencies(512)).sum(), abs=1e-9)
@@ -70,12 +70,12 @@ def test_only_the_offset_counts(width, halves):
     for matrix in (dot_products(table), distances(table)):
         assert np.array_equal(by_offset(matrix).offsets, np.arange(64))
         np.testing.assert_allclose(by_offset(matrix).spread, 0, atol=1e-9)
-    # The law of cosines, all encodings being as long as each other.
+    # The law of cosines for encodings of equal length.
     expected = np.sqrt(np.maximum(width - 2 * dot_products(table), 0))
     np.testing.assert_allclose(distances(table), expected, atol=1e-6)
 
 
-def test_a_matrix_that_is_not_about_offsets_says_so():
+def test_matrix_that_is_not_about_offsets_says_so():
     found = by_offset(np.array([[1.0, 2.0], [2.0, 4.0]]))
     assert found.mean.tolist() == [2.5, 2.0] and found.spread.tolist() == [3.0, 0.0]
 
@@ -83,7 +83,7 @@ def test_a_matrix_that_is_not_about_offsets_says_so():
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("offset", [0, 1, 3, 17, 500, -4])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_rotation_takes_any_position_to_the_one_k_further(width, offset, halves):
+def test_rotation_maps_any_position_to_the_one_k_later(width, offset, halves):
     matrix = rotation(offset, width, halves=halves)
     table = sinusoids(600, width, halves=halves)
     start = np.arange(10, 90)
@@ -98,7 +98,7 @@ def test_rotations_add_up():
     np.testing.assert_allclose(rotation(-5, 20), rotation(5, 20).T, atol=1e-15)
 
 
-def test_binary_counter():
+def test_binary_counter_counts_in_bits():
     assert binary_counter(6, 3).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1]]
     counter = binary_counter(300, 9)
     assert np.array_equal(counter @ (1 << np.arange(9)), np.arange(300))

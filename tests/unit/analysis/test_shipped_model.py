@@ -1,4 +1,4 @@
-"""The numbers inside the shipped model, whose weights are larger than those of a fresh one."""
+"""Numbers inside the shipped model, whose weights are larger than a fresh model's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.prediction import prediction
 from transformer.values.trace import KINDS
 
-# More pieces than the 32 numbers of a value.
+# The text has more tokens than the 32 dimensions of a value.
 TEXT = "The old man who lives next to the river told us yesterday that he had never seen so much water, " * 2
 
 
@@ -31,7 +31,7 @@ def test_sums_recompute(shipped, trace, kind):
         layers = shipped._model.encoder_layers if kind == "encoder" else shipped._model.decoder_layers
         attention = layers[layer].cross_attention if kind == "cross" else layers[layer].self_attention
         heads = torch.tensor(trace.detail(kind, "outputs")[layer]).double()
-        # In double precision: the sums have 256 terms, and numbers up to 44.
+        # Computed in double precision, because the sums have 256 terms and numbers up to 44.
         weight, bias = attention.out_projection.weight.double(), attention.out_projection.bias.double()
         expected = linear(heads.transpose(0, 1).flatten(1), weight, bias).numpy()
         np.testing.assert_allclose(found.output(), expected, atol=1e-5)
@@ -44,7 +44,7 @@ def test_sums_recompute(shipped, trace, kind):
         np.testing.assert_allclose(one.weighted_values.sum(axis=0), one.output, atol=1e-5)
 
 
-def test_the_generator_says_what_the_trace_says(shipped, trace):
+def test_generator_matches_the_trace(shipped, trace):
     probabilities = prediction(trace, shipped.weights()).probabilities
     taken = probabilities[np.arange(len(probabilities)), [piece.id for piece in trace.predicted_pieces]]
     np.testing.assert_allclose(np.log(taken), trace.log_probs, atol=1e-5)

@@ -8,7 +8,7 @@ from transformer.values.pieces import Piece
 
 
 def located(*spelt):
-    """Pieces as sentencepiece spells them, with their spans, and their text."""
+    """Return sentencepiece tokens with their spans, and their text."""
     roles = {"<s>": "start", "</s>": "end"}
     text, pieces = "", []
     for each in spelt:
@@ -23,7 +23,7 @@ def located(*spelt):
 
 
 def words(pieces, text):
-    """What each word covers."""
+    """Return the characters that each word covers."""
     spans = [[pieces[at].span for at in group if pieces[at].span] for group in word_groups(pieces, text)]
     return [text[each[0][0] : each[-1][1]] for each in spans if each]
 
@@ -41,7 +41,7 @@ def words(pieces, text):
         (("▁iPhone", "手机", "很", "好"), ((0,), (1,), (2,), (3,))),
     ],
 )
-def test_a_space_begins_a_word_and_punctuation_stands_alone(spelt, groups):
+def test_space_begins_a_word_and_punctuation_is_separate(spelt, groups):
     assert word_groups(*located(*spelt)) == groups
 
 
@@ -57,12 +57,12 @@ def test_a_space_begins_a_word_and_punctuation_stands_alone(spelt, groups):
         (("▁ก", "ิน", "ข้าว"), ["กิน", "ข้าว"]),
     ],
 )
-def test_among_letters_without_spaces_others_are_words_as_elsewhere(spelt, expected):
+def test_words_next_to_letters_without_spaces_are_split_as_usual(spelt, expected):
     assert words(*located(*spelt)) == expected
 
 
-def test_bytes_and_other_pieces_of_one_character_are_not_parted():
-    """An emoji is four bytes for this vocabulary, "…" three full stops, and "は" three bytes."""
+def test_bytes_and_other_tokens_of_one_character_stay_together():
+    """For this vocabulary an emoji is four bytes, "…" three full stops, and "は" three bytes."""
     pieces = (
         Piece(9, "▁", (0, 0)), *[Piece(9, f"<0x{byte:02X}>", (0, 1)) for byte in "🙂".encode()],
         *[Piece(9, ".", (1, 2))] * 3, *[Piece(9, f"<0x{byte:02X}>", (2, 3)) for byte in "は".encode()],
@@ -71,7 +71,7 @@ def test_bytes_and_other_pieces_of_one_character_are_not_parted():
     assert word_groups(pieces, "🙂…はa") == ((0, 1, 2, 3, 4), (5, 6, 7), (8, 9, 10), (11,))
 
 
-def test_to_a_word_sums_and_from_a_word_averages():
+def test_attention_to_a_word_is_summed_and_from_a_word_averaged():
     weights = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.0, 0.6, 0.4]])
     merged = merge_words(weights, [(0,), (1, 2)], [(0,), (1, 2)])
     np.testing.assert_allclose(merged, [[0.1, 0.9], [0.25, 0.75]])
@@ -85,6 +85,6 @@ def test_rows_still_sum_to_one():
     np.testing.assert_allclose(merged.sum(-1), 1)
 
 
-def test_words_are_masked_only_where_all_their_pieces_are():
+def test_word_is_masked_only_if_all_its_tokens_are():
     merged = merge_mask(np.tri(4, dtype=bool), [(0, 1), (2, 3)], [(0,), (1, 2), (3,)])
     assert merged.tolist() == [[True, True, False], [True, True, True]]

@@ -1,4 +1,4 @@
-"""Models whose true cause is known."""
+"""Models with a known true cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Change = Callable[[dict[str, torch.Tensor], slice, slice], None]
 
 @pytest.fixture(scope="session")
 def changed_copier(copying_translator: Translator) -> Callable[[Change], Translator]:
-    """A function that changes the weights of the model that copies; it is given the dimensions of pieces and places."""
+    """Return a function that edits the copying model's weights; it receives the dimensions of tokens and positions."""
 
     def changed(change: Change) -> Translator:
         config = copying_translator.config
@@ -35,20 +35,20 @@ def changed_copier(copying_translator: Translator) -> Callable[[Change], Transla
 
 
 def look_one_ahead(weights, pieces, places):
-    """Decoder row t looks at source position t + 1 and predicts its piece."""
+    """Let decoder row t look at source position t + 1 and predict its token."""
     query = weights["decoder_layers.0.cross_attention.in_projection.weight"].chunk(3)[0]
     query[places, places] = torch.eye(places.stop - places.start).roll(1, dims=0)
 
 
 @pytest.fixture(scope="session")
 def next_copier(changed_copier) -> Translator:
-    """Predicts the source piece at position t + 1, and looks at it."""
+    """A model that looks at source position t + 1 and predicts its token."""
     return changed_copier(look_one_ahead)
 
 
 @pytest.fixture(scope="session")
 def distracted_copier(changed_copier) -> Translator:
-    """As `next_copier`, but nine tenths of its cross-attention are on the end symbol, whose value is 0."""
+    """A model like `next_copier` with nine tenths of its cross-attention on the end symbol, whose value is 0."""
 
     def change(weights, pieces, places):
         look_one_ahead(weights, pieces, places)
@@ -56,7 +56,8 @@ def distracted_copier(changed_copier) -> Translator:
         _, key, value = weights[f"{name}.in_projection.weight"].chunk(3)
         key[END, END] = 1.0
         weights[f"{name}.in_projection.bias"][END] = 17.8
-        # Of every other piece, less the mean, so that what layer normalisation subtracts is no value either.
+        # Value of every other token, minus the mean, so that the part that layer normalisation subtracts has no value
+        # either.
         others = torch.ones(pieces.stop)
         others[END] = 0
         value[pieces, pieces] = torch.diag(others) - torch.outer(others, others) / others.sum()
@@ -67,10 +68,10 @@ def distracted_copier(changed_copier) -> Translator:
 
 @pytest.fixture(scope="session")
 def mixing_copier(changed_copier) -> Translator:
-    """The encoder brings the piece from position t + 1 to position t, where cross-attention looks."""
+    """A model whose encoder moves the token from position t + 1 to position t, where cross-attention looks."""
 
     def change(weights, pieces, places):
-        # Twice what is there, and not so much that positions are lost in it.
+        # Doubles what is there, which still leaves the positions visible.
         weights["encoder_layers.0.self_attention.out_projection.weight"][pieces, pieces] = 0.15 * torch.eye(pieces.stop)
 
     return changed_copier(change)

@@ -24,12 +24,12 @@ def additive(masks):
     return masks @ np.array([3.0, 2.0, 1.0, 0.0])
 
 
-def test_tau_of_a_case_done_by_hand():
+def test_tau_of_a_hand_computed_case():
     assert kendall_tau(np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.4, 0.1, 0.35, 0.15])) == pytest.approx(1 / 3)
 
 
-def test_rank_correlation_of_a_case_done_by_hand():
-    """Spearman's, by which the gradient's estimate of a head is compared with what was measured."""
+def test_rank_correlation_of_a_hand_computed_case():
+    """Spearman's correlation compares the gradient's estimate of a head with the measurement."""
     ranked: dict[Kind, list[float]] = {"encoder": [0.5, 0.3], "decoder": [0.15], "cross": [0.05]}
     other: dict[Kind, list[float]] = {"encoder": [0.4, 0.1], "decoder": [0.35], "cross": [0.15]}
     one, two = ({kind: np.array([values]) for kind, values in each.items()} for each in (ranked, other))
@@ -43,28 +43,28 @@ def test_tau_counts_ties_on_both_sides():
 
 
 @pytest.mark.parametrize(("pieces", "deviation"), [(5, 0.408), (8, 0.289), (12, 0.221), (20, 0.162), (40, 0.110)])
-def test_deviation_of_unrelated_rankings(pieces, deviation):
+def test_deviation_matches_unrelated_rankings(pieces, deviation):
     assert chance_deviation(pieces) == pytest.approx(deviation, abs=5e-4)
 
 
-def test_with_eight_words_half_a_tau_is_noise():
+def test_half_a_tau_is_noise_with_eight_words():
     generator = np.random.default_rng(1)
     found = agreement([scores_of(name, generator.random(8)) for name in ("weights", "erasure")], columns=range(8))
     assert found.chance == pytest.approx(0.57, abs=5e-3)
 
 
-def test_deviation_is_that_of_random_rankings():
+def test_deviation_matches_random_rankings():
     generator = np.random.default_rng(3)
     taus = [kendall_tau(generator.random(8), generator.random(8)) for _ in range(500)]
     assert np.std(taus) == pytest.approx(chance_deviation(8), abs=0.02)
 
 
-def test_agreement_leaves_columns_out():
+def test_agreement_can_exclude_columns():
     one, other = scores_of("weights", [0.5, 0.3, 0.2, 0.9]), scores_of("erasure", [2.0, 1.0, -1.0, -5.0])
     found = agreement([one, other], columns=[0, 1, 2])
     np.testing.assert_allclose(found.tau, 1)
     assert found.same_first.all() and found.methods == ("weights", "erasure")
-    # Three pieces agree by chance too often for a perfect tau to say anything.
+    # Three tokens agree by chance too often for a perfect tau to be evidence.
     assert found.chance > 1 and not found.above_chance.any()
     everything = agreement([one, other], columns=range(4))
     assert not everything.same_first[0, 1] and everything.tau[0, 1] == pytest.approx(0)
@@ -79,7 +79,7 @@ def test_comprehensiveness_and_sufficiency_of_an_additive_score():
     assert sufficiency(additive, right, 4) == pytest.approx(1.0)
     assert comprehensiveness(additive, reversed_, 4) == pytest.approx(2.5)
     assert sufficiency(additive, reversed_, 4) == pytest.approx(3.5)
-    # With k = 0 counted, which removes nothing or everything: ours does not count it.
+    # ERASER also counts k = 0, which removes nothing or everything; ours does not.
     for order, removed, left in ((right, 4.0, 2.0), (reversed_, 2.0, 4.0)):
         assert (4 * comprehensiveness(additive, order, 4) + 0) / 5 == pytest.approx(removed)
         assert (4 * sufficiency(additive, order, 4) + 6) / 5 == pytest.approx(left)
@@ -96,7 +96,7 @@ def test_deletion_curves_of_an_additive_score():
     np.testing.assert_array_equal(found.random, again.random)
 
 
-def test_columns_that_are_not_listed_stay():
+def test_unlisted_columns_stay():
     seen = []
 
     def measure(masks):
@@ -108,7 +108,7 @@ def test_columns_that_are_not_listed_stay():
     np.testing.assert_array_equal(best_first(np.array([1.0, 5.0, 1.0]), [2, 0, 1]), [1, 0, 2])
 
 
-def test_deleting_what_the_method_found_costs_most(next_copier):
+def test_deleting_the_words_that_the_method_found_costs_most(next_copier):
     trace = next_copier.trace("The dog and the cat")
     target = [Target((3,))]
     found = next_copier.attribute(trace, "erasure", target)

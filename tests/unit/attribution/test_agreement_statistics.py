@@ -11,7 +11,7 @@ SENTENCE = "The old man is asleep."
 
 
 @pytest.mark.thorough
-def test_of_one_sentence_it_is_the_agreement_on_one_of_its_words(small_translator):
+def test_agreement_of_one_sentence_is_that_of_one_of_its_words(small_translator):
     found = agreement_statistics(small_translator, [SENTENCE, "No."])
     assert (found.sentences, found.left_out, found.methods) == (1, 1, tuple(METHODS))
     assert found.model == small_translator.version and found.words == 6
@@ -36,6 +36,6 @@ def test_statistics_survive_their_file_and_repeat(small_translator):
     assert again.digest == found.digest and found.to_json() == agreement_statistics(small_translator, texts).to_json()
 
 
-def test_sentences_too_short_to_rank_are_answered(small_translator):
+def test_sentences_too_short_to_rank_are_reported(small_translator):
     with pytest.raises(ValueError, match="none of the sentences can be ranked"):
         agreement_statistics(small_translator, ["No."])

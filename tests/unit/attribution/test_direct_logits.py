@@ -13,8 +13,8 @@ from transformer.attribution.transformed import linear_layer_norm
 from transformer.config import RELATIVE
 
 
-def test_parts_of_a_case_done_by_hand():
-    """Each part under the scale of the whole stream, not under its own."""
+def test_parts_of_a_hand_computed_case():
+    """Each part uses the scale of the whole stream, not its own."""
     parts = np.array([[1.0, 2, 3, 4], [2.0, 0, -1, 1]])
     gain, bias, word = np.array([1, 2, 1, 0.5]), np.array([0.1, 0, 0, 0.2]), np.array([1.0, -1, 0, 2])
     deviation = np.sqrt(parts.sum(axis=0).var() + 1e-5)
@@ -39,15 +39,15 @@ def test_all_components_add_up_to_the_logit(shaped_translator, shaped_trace):
     taken = [piece.id for piece in shaped_trace.predicted_pieces]
     np.testing.assert_allclose(found.scores.sum(axis=1), logits[np.arange(len(taken)), taken], atol=1e-4)
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
-    # Token and position, then in each layer 2 x (3 heads and a bias) and the network, then two biases.
+    # Token and position, then per layer 2 x (3 heads and a bias) and the network, then two biases.
     added = shaped_translator.config.positions not in RELATIVE
     assert len(set(found.components)) == len(found.components) == found.scores.shape[1] == 1 + added + 2 * 9 + 2
 
 
-def test_a_contrast_has_the_difference_of_output_biases(small_translator):
+def test_contrast_has_the_difference_of_output_biases(small_translator):
     trace, weights = small_translator.trace("The dog sleeps.", details=True), small_translator.weights()
     taken, other = trace.predicted_pieces[1].id, 17
-    # Those of a fresh model are all 0.
+    # A fresh model's biases are all 0.
     bias = np.arange(len(weights.arrays["generator.bias"]), dtype=np.float32)
     weights = replace(weights, arrays={**weights.arrays, "generator.bias": bias})
     found = direct_logits(trace, weights, [Target((1,), against=(other,)), Target((1,))])
@@ -55,7 +55,7 @@ def test_a_contrast_has_the_difference_of_output_biases(small_translator):
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
 
 
-def test_the_head_that_copies_wrote_the_word(copying_translator):
+def test_copying_head_wrote_the_word(copying_translator):
     trace = copying_translator.trace("The dog and the cat", details=True)
     found = direct_logits(trace, copying_translator.weights(), every_position(trace))
     assert all(found.components[best].kind == "cross-attention head" for best in found.scores.argmax(axis=1))

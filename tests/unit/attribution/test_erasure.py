@@ -11,13 +11,13 @@ from transformer.attribution.objective import pieces_of
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
-def test_erasing_nothing_is_the_run_itself(shaped_translator, shaped_trace):
+def test_erasing_nothing_equals_the_run_itself(shaped_translator, shaped_trace):
     found = erased_log_probs(shaped_translator._model, shaped_trace, every_position(shaped_trace), [AS_TRAINED])
     np.testing.assert_allclose(found[0], shaped_trace.log_probs, atol=2e-5)
 
 
-def test_an_erased_piece_is_the_models_own_padding(shaped_translator, shaped_trace):
-    """Hidden in the encoder and from the decoder, several variants at once."""
+def test_erased_token_acts_like_padding(shaped_translator, shaped_trace):
+    """It is hidden in the encoder and from the decoder, in several variants at once."""
     source, prefix = pieces_of(shaped_trace, torch.device("cpu"))
     visible = np.ones((4, len(source)), dtype=bool)
     visible[0, 2] = visible[1, [0, 5]] = visible[3, -1] = False
@@ -32,8 +32,8 @@ def test_an_erased_piece_is_the_models_own_padding(shaped_translator, shaped_tra
     np.testing.assert_allclose(found, expected.numpy(), atol=2e-5)
 
 
-def test_erasure_is_the_intervention(shaped_translator, shaped_trace):
-    """The pass of the methods and the model's own give the same numbers, whatever is hidden on either side."""
+def test_erasure_equals_the_intervention(shaped_translator, shaped_trace):
+    """The attribution methods' pass and the model's own give the same numbers for any hidden tokens on either side."""
     variants = [
         AS_TRAINED, Interventions(hidden_source=[2]), Interventions(hidden_target=[1, 3]),
         Interventions(hidden_source=[0, 4, 5], hidden_target=[2]), Interventions(hidden_source=[2]),
@@ -45,8 +45,8 @@ def test_erasure_is_the_intervention(shaped_translator, shaped_trace):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_scores_are_captums_feature_ablation(shaped_translator, shaped_trace):
-    """Of the mask that says what is visible."""
+def test_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
+    """captum ablates the mask of visible tokens."""
     from captum.attr import FeatureAblation
 
     target, model = [Target((4,))], shaped_translator._model
@@ -72,7 +72,7 @@ def test_scores_are_captums_feature_ablation(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_the_step_cannot_lose_what_it_has_just_read(shaped_translator, shaped_trace):
+def test_step_cannot_lose_the_token_it_has_just_read(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "erasure", [Target((2,)), Target((2, 4))])
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.prefix[0])), [2])
     assert (found.prefix[0, 3:] == 0).all() and (found.prefix[0, :2] != 0).all()
@@ -81,7 +81,7 @@ def test_the_step_cannot_lose_what_it_has_just_read(shaped_translator, shaped_tr
 
 
 @ONE_SHAPE
-def test_a_word_goes_with_all_its_pieces(shaped_translator, shaped_trace):
+def test_word_is_erased_with_all_its_tokens(shaped_translator, shaped_trace):
     target = [Target((5,))]
     words = shaped_translator.attribute(shaped_trace, "erasure", target, words=True)
     group = max(words.source_groups, key=len)
@@ -94,7 +94,7 @@ def test_a_word_goes_with_all_its_pieces(shaped_translator, shaped_trace):
     assert words.source[0, column] != pytest.approx(pieces.source[0, list(group)].sum(), abs=1e-4)
 
 
-def test_a_trace_of_a_changed_model_is_refused(small_translator):
+def test_trace_of_a_changed_model_is_rejected(small_translator):
     trace = small_translator.trace("The dog sleeps.", details=True, interventions=Interventions(positions=False))
     for method in ("erasure", "frozen_gradient", "integrated_gradients"):
         with pytest.raises(ValueError, match="make the trace without interventions"):
@@ -102,6 +102,6 @@ def test_a_trace_of_a_changed_model_is_refused(small_translator):
 
 
 @ONE_SHAPE
-def test_a_position_that_does_not_exist_is_named(shaped_translator, shaped_trace):
+def test_nonexistent_position_is_named(shaped_translator, shaped_trace):
     with pytest.raises(ValueError, match="no piece 99"):
         shaped_translator.attribute(shaped_trace, "erasure", [Target((99,))])

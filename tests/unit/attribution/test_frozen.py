@@ -1,4 +1,4 @@
-"""A frozen run computes what the model computes, and leaves nothing on it."""
+"""A frozen run computes the same as the model, and leaves it unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.attribution.objective import embed, pieces_of
 
 
 @pytest.mark.parametrize("gradients", [True, False], ids=["written out", "fused"])
-def test_it_computes_what_the_model_computes(shaped_translator, shaped_trace, gradients):
+def test_frozen_run_computes_the_same_as_the_model(shaped_translator, shaped_trace, gradients):
     model = shaped_translator._model
     source, prefix = (ids[None] for ids in pieces_of(shaped_trace, torch.device("cpu")))
     with torch.inference_mode():
@@ -24,7 +24,7 @@ def test_it_computes_what_the_model_computes(shaped_translator, shaped_trace, gr
 
 
 @ONE_SHAPE
-def test_it_leaves_nothing_on_the_model(shaped_translator, shaped_trace):
+def test_frozen_run_leaves_the_model_unchanged(shaped_translator, shaped_trace):
     model = shaped_translator._model
     before = {name: value.clone() for name, value in model.state_dict().items()}
     for method in ("frozen_gradient", "integrated_gradients", "erasure"):

@@ -1,4 +1,4 @@
-"""Frozen gradients and integrated gradients: what they add up to, and what other packages compute."""
+"""Frozen gradients and integrated gradients: their sums, and comparison with other packages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def logits_of(translator, trace):
 
 
 def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
-    """Of every shape: pre- and post-norm, all activations, tied or not, with an output bias or without."""
+    """Covers every shape: pre- and post-norm, all activations, tied or not, with or without an output bias."""
     targets = every_position(shaped_trace)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", targets)
     taken = [piece.id for piece in shaped_trace.predicted_pieces]
@@ -39,8 +39,8 @@ def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
     assert abs(found.remainders["biases"]).min() > 1e-3
 
 
-def test_with_everything_frozen_twice_the_embedding_is_twice_the_term(shaped_translator, shaped_trace, monkeypatch):
-    """What the terms rest on: whatever is detached stays at its observed value, and the rest is linear."""
+def test_doubled_embedding_doubles_its_term_with_everything_frozen(shaped_translator, shaped_trace, monkeypatch):
+    """The terms rely on this: detached values stay at their observed value, and the rest is linear."""
     target, pieces = Target((2,)), len(shaped_trace.source_pieces)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
     model = shaped_translator._model
@@ -68,10 +68,10 @@ def test_with_everything_frozen_twice_the_embedding_is_twice_the_term(shaped_tra
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.thorough)])
-def test_the_logit_of_a_piece_in_each_of_many_sentences(shipped, count):
+def test_logit_of_a_token_in_each_of_many_sentences(shipped, count):
     generator = random.Random(14)
     for text in generator.sample(SENTENCES.read_text(encoding="utf-8").splitlines(), count):
-        # Any words will do, and reading the source's own needs no decoding.
+        # Any words will do, and using the source as the target needs no decoding.
         trace = shipped.trace(text, text)
         position = generator.randrange(len(trace.predicted_pieces))
         found = shipped.attribute(trace, "frozen_gradient", [Target((position,))])
@@ -88,7 +88,7 @@ def test_targets_of_several_positions_are_sums(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_a_contrast_is_a_difference(shaped_translator, shaped_trace):
+def test_contrast_is_a_difference(shaped_translator, shaped_trace):
     other = int(shaped_trace.candidate_ids[3, 4])
     logits = logits_of(shaped_translator, shaped_trace)
     taken = shaped_trace.predicted_pieces[3].id
@@ -114,7 +114,7 @@ def test_two_candidates_against_each_other_are_opposites(shaped_translator, shap
 
 
 @ONE_SHAPE
-def test_words_are_sums_of_their_pieces(shaped_translator, shaped_trace):
+def test_words_are_sums_of_their_tokens(shaped_translator, shaped_trace):
     pieces = shaped_translator.attribute(shaped_trace, "frozen_gradient")
     words = shaped_translator.attribute(shaped_trace, "frozen_gradient", words=True)
     assert words.source.shape[1] < pieces.source.shape[1]
@@ -124,7 +124,7 @@ def test_words_are_sums_of_their_pieces(shaped_translator, shaped_trace):
     np.testing.assert_allclose(words.source[:, column], pieces.source[:, list(group)].sum(axis=1))
 
 
-def test_integrated_gradients_of_a_case_done_by_hand():
+def test_integrated_gradients_of_a_hand_computed_case():
     """relu(relu(x1) - 1 - relu(x2)) at (3, 1), from captum's own tests."""
     found = integrate(
         lambda a, b: torch.relu(torch.relu(a) - 1 - torch.relu(b)), [torch.tensor(3.0), torch.tensor(1.0)],
@@ -133,7 +133,7 @@ def test_integrated_gradients_of_a_case_done_by_hand():
     np.testing.assert_allclose([term.item() for term in found], [1.5, -0.5], atol=1e-3)
 
 
-def test_refining_an_integral_is_computing_it_finely():
+def test_refining_an_integral_equals_computing_it_finely():
     inputs = [torch.linspace(-1, 2, 5)]
     coarse = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=8, batch=3)
     fine = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=5, coarser=coarse)
@@ -143,7 +143,7 @@ def test_refining_an_integral_is_computing_it_finely():
                                inputs[0].exp() - 1, atol=1e-4)
 
 
-def test_integrated_gradients_are_captums(shaped_translator, shaped_trace):
+def test_integrated_gradients_equal_captums(shaped_translator, shaped_trace):
     from captum.attr import IntegratedGradients
 
     model, target = shaped_translator._model, Target((4,))
@@ -163,7 +163,7 @@ def test_integrated_gradients_are_captums(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_integrated_gradients_say_how_far_they_are_from_complete(shaped_translator, shaped_trace):
+def test_integrated_gradients_report_their_distance_from_completeness(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "integrated_gradients")
     np.testing.assert_allclose(
         found.error(), abs(found.source.sum(axis=1) + found.prefix.sum(axis=1) - found.total)
@@ -174,7 +174,7 @@ def test_integrated_gradients_say_how_far_they_are_from_complete(shaped_translat
 
 
 @pytest.mark.thorough
-def test_threads_do_not_meet(shipped):
+def test_concurrent_threads_are_independent(shipped):
     """The same model explains several sentences at once as it does one after the other."""
     traces = [shipped.trace(text) for text in ("I have a dream.", "The dog sleeps.", "She reads a book.")]
     expected = [shipped.attribute(trace, "frozen_gradient").source for trace in traces]

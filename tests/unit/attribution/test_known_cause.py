@@ -1,4 +1,4 @@
-"""Models whose true cause is known: every method that must find it does."""
+"""Every method that must find the known true cause of a model finds it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 
 from transformer.attribution.attribution import METHODS, Target
 
-# The first word is one piece: what is left of the source is the pieces of the target.
+# The first word is one token, so the rest of the source has the tokens of the target.
 TEXT, TARGET = "I read the cat", "read the cat"
-# A row in the middle: the piece after it is neither the first nor the end symbol.
+# A row in the middle: the token after it is neither the first nor the end symbol.
 ROW = 3
 
 
@@ -26,7 +26,7 @@ def trace_of(translator):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_finds_the_piece_that_is_copied(next_copier, method):
+def test_every_method_finds_the_copied_token(next_copier, method):
     trace = trace_of(next_copier)
     for row in range(len(trace.source_pieces) - 2):
         assert strongest(next_copier, method, trace, row) == row + 1
@@ -36,14 +36,14 @@ def test_every_method_finds_the_piece_that_is_copied(next_copier, method):
     ("weights", True), ("rollout", True), ("norms", False), ("alti", False), ("frozen_gradient", False),
     ("integrated_gradients", False), ("erasure", False),
 ])
-def test_a_token_without_a_value_misleads_only_methods_that_see_weights_alone(distracted_copier, method, misled):
+def test_token_without_a_value_misleads_only_methods_that_see_just_weights(distracted_copier, method, misled):
     trace = trace_of(distracted_copier)
     end = len(trace.source_pieces) - 1
     assert trace.cross[0, 0, ROW, end] > 0.8
     assert strongest(distracted_copier, method, trace) == (end if misled else ROW + 1)
 
 
-def test_the_end_symbol_without_a_value_has_no_share(distracted_copier):
+def test_end_symbol_without_a_value_has_no_share(distracted_copier):
     trace = trace_of(distracted_copier)
     for method in ("norms", "alti", "frozen_gradient"):
         scores = distracted_copier.attribute(trace, method, [Target((ROW,))]).source[0]
@@ -51,13 +51,13 @@ def test_the_end_symbol_without_a_value_has_no_share(distracted_copier):
 
 
 @pytest.mark.parametrize("method", ["alti", "frozen_gradient", "integrated_gradients"])
-def test_what_the_encoder_moved_is_found_where_it_came_from(mixing_copier, method):
+def test_token_moved_by_the_encoder_is_found_at_its_origin(mixing_copier, method):
     trace = trace_of(mixing_copier)
     assert strongest(mixing_copier, "weights", trace) == ROW, "where cross-attention looks"
     assert strongest(mixing_copier, method, trace) == ROW + 1
 
 
-def test_erasing_a_piece_that_nobody_looks_at_changes_nothing(next_copier):
+def test_erasing_an_unattended_token_changes_nothing(next_copier):
     trace = trace_of(next_copier)
     scores = next_copier.attribute(trace, "erasure", [Target((ROW,))]).source[0]
     others = np.delete(scores, ROW + 1)

@@ -1,4 +1,4 @@
-"""Golden numbers of weights, norms, ALTI and rollout, and what has to add up in a model."""
+"""Golden numbers of weights, norms, ALTI and rollout, and sums that must hold in a model."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ X = np.array([[[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]], [[0.2, 0.5, 0.3], [0, 0.1, 0.9
 
 @pytest.fixture
 def two_layers(shaped_trace):
-    """A trace of one head with the weights above, on three source pieces and two target pieces."""
+    """Return a trace of one head with the weights above, on three source tokens and two target tokens."""
     return replace(
         shaped_trace, encoder=E[:, None], decoder=D[:, None], cross=X[:, None],
         source_pieces=shaped_trace.source_pieces[:3], target_pieces=shaped_trace.target_pieces[:2],
     )
 
 
-def test_rollout_of_an_encoder_decoder(two_layers):
-    """Computed by hand, from weights of one head, the residual connection half of each layer."""
+def test_rollout_of_an_encoder_decoder_model(two_layers):
+    """Computed by hand from the weights of one head; the residual connection is half of each layer."""
     encoder = [[0.75, 0.25, 0], [0.2375, 0.4375, 0.325], [0.0425, 0.225, 0.7325]]
     np.testing.assert_allclose(encoder_rollout(mixing_by_weights(two_layers)), encoder, atol=1e-7)
     source, prefix = roll_out(mixing_by_weights(two_layers))
@@ -43,8 +43,8 @@ def test_rollout_of_an_encoder_decoder(two_layers):
     np.testing.assert_allclose(prefix, [[0.25, 0], [0.08, 0.17]], atol=1e-6)
 
 
-def test_rollout_is_not_the_mean_of_cross_attention_times_the_encoders(two_layers):
-    """Another definition in circulation; and every row sums to 1 in ours, over source and prefix."""
+def test_rollout_differs_from_the_mean_of_cross_attention_times_the_encoders(two_layers):
+    """That is another common definition; in ours, every row sums to 1 over source and prefix."""
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)
     np.testing.assert_allclose(other, [[0.4035, 0.32, 0.2765], [0.107125, 0.258125, 0.63475]], atol=1e-7)
@@ -54,7 +54,7 @@ def test_rollout_is_not_the_mean_of_cross_attention_times_the_encoders(two_layer
 
 
 def explained(trace, weights=None):
-    """A run as the methods see it that need no model."""
+    """Return a run in the form that methods without a model receive."""
     return Explained(trace, None, weights, *piece_groups(trace))
 
 
@@ -73,7 +73,7 @@ def test_weights_are_means_over_layers_and_heads(two_layers):
     np.testing.assert_allclose(found.prefix, [[0.35, 0.65], [0.675, 0.325]], atol=1e-7)
 
 
-def test_heads_that_cancel_have_short_sums():
+def test_sums_of_cancelling_heads_are_short():
     both = Contributions(
         weights=np.array([[[0.7, 0.3]], [[0.2, 0.8]]]),
         transformed=np.array([[[3.0, 4.0], [0.0, 1.0]], [[-3.0, -4.0], [1.0, 0.0]]]),
@@ -83,7 +83,7 @@ def test_heads_that_cancel_have_short_sums():
     np.testing.assert_allclose(both.layer_norms(), [[2.5, 0.854400]], atol=1e-6)
 
 
-def test_shares_of_lengths():
+def test_shares_of_lengths_match_the_definition():
     vectors = np.array([[[3.0, 4.0], [0.0, 5.0]], [[0.0, 0.0], [1.0, 0.0]]])
     np.testing.assert_allclose(norm_shares(Transformed(vectors, vectors.sum(axis=1))), [[0.5, 0.5], [0, 1]])
 
@@ -96,17 +96,17 @@ def test_layer_normalisation_divides_by_the_population_deviation():
     np.testing.assert_allclose(found[[0, -1]], [-1.069043, 1.603565], atol=1e-6)
 
 
-def test_proximity_of_a_case_done_by_hand():
+def test_proximity_of_a_hand_computed_case():
     vectors = np.array([[[1.0, 0.0], [0.0, 2.0]]])
     np.testing.assert_allclose(proximity_shares(Transformed(vectors, vectors.sum(axis=1))), [[1 / 3, 2 / 3]])
 
 
-def test_where_nothing_is_near_the_sum_nothing_has_a_share():
+def test_no_vector_near_the_sum_means_no_shares():
     vectors = np.array([[[1.0, 1.0], [-2.0, 0.0]]])
     assert np.isnan(proximity_shares(Transformed(vectors, vectors.sum(axis=1)))).all()
 
 
-def test_a_row_without_shares_spoils_only_those_that_use_it():
+def test_row_without_shares_affects_only_rows_that_use_it():
     mixing = Mixing(
         encoder=np.eye(2)[None],
         decoder=np.array([[[1, 0, 0], [np.nan] * 3, [0.5, 0, 0.5]], [[1, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5]]]),
@@ -119,8 +119,8 @@ def test_a_row_without_shares_spoils_only_those_that_use_it():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_vectors_add_up_to_the_stream(shaped_translator, shaped_trace, kind):
-    """Pre-norm and post-norm, with the biases."""
+def test_vectors_add_up_to_the_stream(shaped_translator, shaped_trace, kind):
+    """Covers pre-norm and post-norm, with the biases."""
     model = shaped_translator.weights()
     stack = "encoder" if kind == "encoder" else "decoder"
     for layer in range(2):
@@ -151,12 +151,12 @@ def test_shares_sum_to_one(shaped_translator, shaped_trace):
     found = [method(run, targets) for method in (weights, rollout, norms, alti)]
     for attribution in found:
         assert attribution.error().max() < 1e-6, attribution.method
-        # What was not read yet has no share.
+        # Tokens that were not read yet have no share.
         read = np.array([[column <= row for column in range(len(targets) - 1)] for row in range(len(targets) - 1)])
         assert (attribution.prefix[:-1][~read] == 0).all()
 
 
 @ONE_SHAPE
-def test_shares_cannot_tell_candidates_apart(shaped_trace):
+def test_contrast_is_rejected_by_methods_that_share_out(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

@@ -1,4 +1,4 @@
-"""Random parameters and batches with padding, for models of every kind."""
+"""Random parameters and padded batches for models of every kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.backpropagation.gradients import Batch
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
 
-# Together they have every choice of a configuration; the last two are as deep as the model that ships.
+# Together they have every option of a configuration; the last two are as deep as the shipped model.
 CONFIGS = {
     "pre": {"tied_embeddings": "all"},
     "post": {
@@ -29,7 +29,7 @@ VOCABULARY = 11
 
 
 def random_parameters(config: TransformerConfig, seed: int = 0) -> dict[str, np.ndarray]:
-    """Float64, of a size that lets everything happen: no gain is 1, no bias 0, no attention even."""
+    """Return float64 parameters for which every part matters: no gain is 1, no bias 0, no attention even."""
     rng = np.random.default_rng(seed)
     parameters = {}
     for name, parameter in Transformer(config).named_parameters():
@@ -53,7 +53,7 @@ def parameters(config: TransformerConfig) -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def batch() -> Batch:
-    """Two sentence pairs of unequal length; pieces occur twice."""
+    """Return two sentence pairs of unequal length with repeated tokens."""
     rng = np.random.default_rng(5)
     source, target, labels = (rng.integers(0, VOCABULARY, (2, length)) for length in (7, 5, 5))
     source[0, 0] = source[0, 1]

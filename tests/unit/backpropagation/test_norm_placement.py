@@ -21,7 +21,7 @@ def sentence():
     return Batch(source, target, labels, np.ones((1, 9), dtype=bool))
 
 
-def test_sizes_are_those_of_autograds_gradients(config, parameters, batch):
+def test_sizes_equal_those_of_autograd_gradients(config, parameters, batch):
     found, expected = gradient_sizes(parameters, config, batch), autograd(parameters, config, batch)
     assert len(found.stream["encoder"]) == 2 * config.encoder_layers + 1
     assert len(found.stream["decoder"]) == 3 * config.decoder_layers + 1
@@ -33,14 +33,14 @@ def test_sizes_are_those_of_autograds_gradients(config, parameters, batch):
     )
 
 
-def test_a_fresh_post_norm_model_has_its_largest_gradients_at_the_end():
-    """What Xiong et al. show in figure 3."""
+def test_fresh_post_norm_model_has_its_largest_gradients_at_the_end():
+    """Figure 3 of Xiong et al. shows this."""
     pre, post = (fresh_sizes(CONFIG, norm, sentence()).network["decoder"] for norm in ("pre", "post"))
     assert post[-2:].mean() > 3 * post[:2].mean()
     assert pre[-2:].mean() < 1.5 * pre[:2].mean()
 
 
-def test_fresh_weights_leave_the_random_numbers_of_others_alone():
+def test_fresh_weights_do_not_touch_the_global_generator():
     torch.manual_seed(3)
     expected = torch.rand(3)
     torch.manual_seed(3)

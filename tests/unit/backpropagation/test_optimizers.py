@@ -1,4 +1,4 @@
-"""Every optimiser against torch's, 100 steps in float64."""
+"""Every optimizer against torch's, 100 steps in float64."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def start():
 
 
 def gradients(step):
-    """Of any size: some tiny, some 0."""
+    """Return gradients of many sizes: some tiny, some 0."""
     rng = np.random.default_rng(step)
     return {name: rng.normal(size=shape) * 10.0 ** rng.integers(-12, 3) for name, shape in SHAPES.items()}
 
@@ -36,12 +36,12 @@ def compare(take_step, make_optimizer):
             np.testing.assert_allclose(parameters[name], each.numpy(), rtol=1e-12, atol=1e-12)
 
 
-def test_sgd():
+def test_sgd_equals_torchs():
     compare(lambda p, g: sgd(p, g, learning_rate=0.1), lambda p: torch.optim.SGD(p, lr=0.1))
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.9])
-def test_momentum(decay):
+def test_momentum_equals_torchs(decay):
     velocity = {}
 
     def step(parameters, grads):
@@ -53,7 +53,7 @@ def test_momentum(decay):
 
 
 @pytest.mark.parametrize(("betas", "epsilon"), [((0.9, 0.98), 1e-9), ((0.9, 0.999), 1e-8), ((0.0, 0.5), 1e-3)])
-def test_adam(betas, epsilon):
+def test_adam_equals_torchs(betas, epsilon):
     moments = Moments()
 
     def step(parameters, grads):
@@ -67,8 +67,8 @@ def test_adam(betas, epsilon):
     assert moments.steps == STEPS
 
 
-def test_warmup_with_adam_is_torchs_schedule():
-    """The rate changes at every step, as a scheduler of torch changes it."""
+def test_warmup_with_adam_equals_torchs_schedule():
+    """The rate changes at every step, as with a torch scheduler."""
     moments, count, made = Moments(), 0, []
 
     def step(parameters, grads):
@@ -82,21 +82,21 @@ def test_warmup_with_adam_is_torchs_schedule():
         made.append(torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda done: 512**-0.5 * min((done + 1) ** -0.5, (done + 1) * 40**-1.5)
         ))
-        # The schedule goes on after every step.
+        # The schedule advances after every step.
         optimizer.register_step_post_hook(lambda *_: made[0].step())
         return optimizer
 
     compare(step, make)
 
 
-def test_the_papers_warmup():
+def test_warmup_equals_the_papers():
     assert warmup(4000, 512) == pytest.approx(6.98771e-4, rel=1e-5)
     rates = [warmup(step, 512) for step in range(1, 20_000)]
     assert np.argmax(rates) == 3999 and rates[1] == pytest.approx(2 * rates[0])
     assert warmup(16_000, 512) == pytest.approx(warmup(4000, 512) / 2)
 
 
-def test_nothing_given_is_changed():
+def test_arguments_are_not_modified():
     parameters, grads = start(), gradients(1)
     momentum(parameters, grads, {}, learning_rate=1.0)
     adam(parameters, grads, Moments(), learning_rate=1.0)

@@ -1,4 +1,4 @@
-"""The way back, stage by stage: what is shown of each gradient is that gradient, and its sum adds up to it."""
+"""The backward pass, stage by stage: each displayed gradient is that gradient, and its terms add up to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.values.trace import PARTS
 
 @pytest.fixture(params=[(0, 1, 0, None), (1, 0, 2, 1)])
 def chosen(request):
-    """Encoder layer, decoder layer, head, and the step whose loss counts; None for all."""
+    """Return encoder layer, decoder layer, head, and the step whose loss counts; None for all."""
     return request.param
 
 
@@ -28,14 +28,14 @@ def found(shaped_translator, shaped_trace, chosen):
 
 
 def places(matrix):
-    """Some rows and columns, the largest number among them."""
+    """Return some rows and columns, including those of the largest number."""
     rng = np.random.default_rng(0)
     yield np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
     for _ in range(4):
         yield tuple(int(rng.integers(size)) for size in matrix.shape)
 
 
-def test_every_number_is_the_sum_that_is_shown(found, chosen):
+def test_every_number_is_the_displayed_sum(found, chosen):
     listed = stages(found, head=chosen[2])
     without = [stage.key for stage in listed if stage.terms_of is None]
     assert set(without) <= {"decoder.layer.after", "encoder.layer.after", "decoder.input", "encoder.input"}
@@ -54,7 +54,7 @@ def test_every_number_is_the_sum_that_is_shown(found, chosen):
 
 
 def test_every_stage_points_at_its_numbers(shaped_translator, found, chosen):
-    """The number at the place that would be nudged is the one that is shown."""
+    """The number at the place that a nudge would change is the displayed one."""
     parameters = parameters_of(shaped_translator.weights())
     whole = gradients(parameters, found.config, found.batch)
     everything = {**whole.parameters, **whole.gradients}
@@ -83,7 +83,7 @@ def test_stages_are_in_order_and_named_once(found, chosen):
         assert list(stage.array.shape) == expected, stage.key
 
 
-def test_what_is_said_of_all_numbers(shaped_translator, found):
+def test_summary_of_all_numbers_matches_the_gradients(shaped_translator, found):
     whole = gradients(parameters_of(shaped_translator.weights()), found.config, found.batch)
     assert found.loss == whole.loss and 0 < found.apart < 1e-10
     assert found.compared == sum(each.size for each in (*whole.parameters.values(), *whole.gradients.values()))
@@ -91,7 +91,7 @@ def test_what_is_said_of_all_numbers(shaped_translator, found):
     np.testing.assert_allclose(found.sent_back.sum(axis=0), whole.gradients["memory"][0], atol=1e-12)
 
 
-def test_a_stage_agrees_with_a_finite_difference(shaped_translator, found, chosen):
+def test_stage_agrees_with_a_finite_difference(shaped_translator, found, chosen):
     parameters = parameters_of(shaped_translator.weights())
     for key in ("decoder.cross_attention.scores", "encoder.self_attention.keys_weight", "generator.logits"):
         stage = next(stage for stage in stages(found, head=chosen[2]) if stage.key == key)
@@ -103,8 +103,8 @@ def test_a_stage_agrees_with_a_finite_difference(shaped_translator, found, chose
         assert stage.matrix[place] == pytest.approx(difference, abs=1e-6), key
 
 
-def test_the_bias_of_the_keys_learns_nothing(found, chosen):
-    """Added to all keys it adds the same to every score of a row, and a softmax does not notice."""
+def test_bias_of_the_keys_has_no_gradient(found, chosen):
+    """Added to all keys it adds the same to every score of a row, which does not change a softmax."""
     for stage in stages(found, head=chosen[2]):
         turned = found.config.positions == "rotary" and "self_attention" in stage.key
         if stage.key.endswith(".keys_bias") and not turned:

@@ -1,4 +1,4 @@
-"""A whole encoder-decoder against the model itself: autograd for everything, central differences for some of it."""
+"""A whole encoder-decoder against the model itself: autograd for all gradients, central differences for some."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from transformer.text.tokenizer import START
 
 
 def agree(ours, theirs):
-    """Everything has the same name and shape, and no number is more than 1e-10 apart."""
+    """Check that all names and shapes agree, and no number differs by more than 1e-10."""
     assert ours.keys() == theirs.keys()
     for name, expected in theirs.items():
         assert ours[name].shape == expected.shape, name
         np.testing.assert_allclose(ours[name], expected, rtol=0, atol=1e-10, err_msg=name)
 
 
-def test_every_gradient_is_autograds(config, parameters, batch):
+def test_every_gradient_equals_autograds(config, parameters, batch):
     found, expected = gradients(parameters, config, batch), autograd(parameters, config, batch)
     assert found.loss == pytest.approx(expected.loss, abs=1e-10)
     agree(found.parameters, expected.parameters)
@@ -60,7 +60,7 @@ def test_masked_scores_have_no_gradient(config, parameters, batch):
             assert (grad.swapaxes(1, -1)[padding] == 0).all(), name
 
 
-def test_one_step_of_the_loss_sends_nothing_to_later_positions(config, parameters, batch):
+def test_loss_of_one_step_reaches_no_later_position(config, parameters, batch):
     counted = np.zeros_like(batch.counted)
     counted[0, 2] = True
     found = gradients(parameters, config, replace(batch, counted=counted)).gradients
@@ -69,7 +69,7 @@ def test_one_step_of_the_loss_sends_nothing_to_later_positions(config, parameter
     assert (found["source.input"][1] == 0).all()
 
 
-def test_the_losses_of_the_steps_add_up(config, parameters, batch):
+def test_losses_of_the_steps_add_up(config, parameters, batch):
     each = []
     for at in np.argwhere(batch.counted):
         counted = np.zeros_like(batch.counted)
@@ -81,12 +81,12 @@ def test_the_losses_of_the_steps_add_up(config, parameters, batch):
         np.testing.assert_allclose(grad, sum(one.parameters[name] for one in each), atol=1e-9)
 
 
-def test_training_by_hand_is_training_by_torch(config, parameters, batch):
+def test_training_by_hand_equals_training_by_torch(config, parameters, batch):
     model = Transformer(config).double().eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(parameters[name]))
-    # Not Adam: it divides by the size of a gradient, so that those of size 1e-12 would have to agree in every digit.
+    # Adam would divide by the size of a gradient, so gradients of size 1e-12 would have to agree in every digit.
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     velocity, losses = {}, []
     for _ in range(3):
@@ -105,8 +105,8 @@ def test_training_by_hand_is_training_by_torch(config, parameters, batch):
 
 
 @pytest.mark.thorough
-def test_the_loss_is_that_of_the_trace(shipped):
-    """On the shipped weights: the loss, every gradient, and some central differences."""
+def test_loss_equals_that_of_the_trace(shipped):
+    """Checks the loss, every gradient and some central differences on the shipped weights."""
     trace = shipped.trace("I have a dream.")
     source, target, labels = (
         np.array([[piece.id for piece in pieces]])
@@ -133,8 +133,8 @@ def test_the_loss_is_that_of_the_trace(shipped):
         assert grad[at] == pytest.approx(difference, abs=1e-6), name
 
 
-def test_a_known_gradient():
-    """Two logits of 0: p is a half each, so the loss is ln 2 and its gradient -1/2 and 1/2, by hand."""
+def test_known_gradient_is_reproduced():
+    """Two logits of 0, by hand: p is 1/2 each, so the loss is ln 2 and its gradient -1/2 and 1/2."""
     config = TransformerConfig(
         source_vocabulary=2, target_vocabulary=2, d_model=2, heads=1, encoder_layers=1, decoder_layers=1, d_ff=2,
         positions="none",

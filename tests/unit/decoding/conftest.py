@@ -1,4 +1,4 @@
-"""A small model with fresh weights, the shipped one, and what runs a search on them."""
+"""A small model with fresh weights, the shipped one, and functions that run a search on them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SOURCES = [
 
 
 def padded(rows):
-    """[B, S] of rows of different lengths."""
+    """Return rows of different lengths padded to [B, S]."""
     return torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD)
 
 
 def run(search, model, rows, **settings):
-    """All steps of a search over a batch of sources."""
+    """Return all steps of a search over a batch of sources."""
     source = padded(rows)
     with torch.inference_mode():
         real = source != PAD
@@ -36,14 +36,15 @@ def model():
     )
     model = build(config).eval()
     with torch.no_grad():
-        # Fresh weights would hardly ever end a sentence; so they do at different steps, and some only at the limit.
+        # Fresh weights would hardly ever end a sentence. With this bias, sentences end at different steps, and some
+        # only at the limit.
         model.generator.bias[END] = 2.0
     return model
 
 
 @pytest.fixture
 def biased(model):
-    """Makes a model that all but always, or all but never, predicts one piece."""
+    """Return a model that almost always, or almost never, predicts one token."""
 
     def make(piece, bias):
         changed = build(model.config).eval()

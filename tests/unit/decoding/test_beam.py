@@ -15,13 +15,13 @@ from transformer.text.tokenizer import END, START
 from transformer.values.translation import Fate
 
 
-def test_the_length_penalty():
+def test_length_penalty_matches_its_formula():
     for length, expected in ((5, 1.358655), (10, 1.732862), (20, 2.354362)):
         assert length_penalty_factor(length) == pytest.approx(expected, abs=1e-6)
     assert length_penalty_factor(1, 0.6) == length_penalty_factor(20, 0.0) == 1
 
 
-def test_a_beam_of_one_is_greedy(decode, sources):
+def test_beam_of_one_equals_greedy(decode, sources):
     for row in sources:
         greedily, beam = decode(greedy, [row]), decode(beam_search, [row], beam_size=1)
         assert len(beam) == len(greedily)
@@ -31,8 +31,8 @@ def test_a_beam_of_one_is_greedy(decode, sources):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_it_finds_the_best_of_all(alpha):
-    """With three pieces to choose from and three steps to go, a beam of 10 prunes next to nothing."""
+def test_beam_finds_the_best_of_all(alpha):
+    """With three tokens and three steps, a beam of 10 prunes almost nothing."""
     limit = 3
     source = torch.tensor([[4, 1, END]])
     for seed in range(10):
@@ -56,7 +56,7 @@ def test_it_finds_the_best_of_all(alpha):
         assert best.penalised == pytest.approx(scores[expected], abs=1e-5)
 
 
-def test_a_batch_gives_what_each_sentence_gives_alone(decode, sources):
+def test_batch_gives_the_same_as_each_sentence_alone(decode, sources):
     for size in (2, 5):
         together = hypotheses(decode(beam_search, sources, beam_size=size), len(sources))
         for row, found in zip(sources, together, strict=True):
@@ -65,8 +65,8 @@ def test_a_batch_gives_what_each_sentence_gives_alone(decode, sources):
             assert [each.score for each in found] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
-def test_a_sentence_that_grows_as_another_one_leaves_reads_its_own_source(decode, biased):
-    """Two sentences, two rows; then the first is done and the second has both."""
+def test_sentence_that_takes_over_the_rows_of_another_reads_its_own_source(decode, biased):
+    """Two sentences have one row each; then the first is done and the second has both."""
     rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "beam_size": 2, "length_penalty": 0.0}
     steps = decode(beam_search, rows, **settings)
     assert [step.sentence.tolist() for step in steps[:2]] == [[0, 1], [1, 1]]
@@ -74,7 +74,7 @@ def test_a_sentence_that_grows_as_another_one_leaves_reads_its_own_source(decode
         torch.testing.assert_close(ours.distribution.log_probs, alone.distribution.log_probs, atol=1e-5, rtol=0)
 
 
-def test_what_is_kept_is_what_scores_best(decode, sources):
+def test_kept_hypotheses_score_best(decode, sources):
     size = 4
     for step in decode(beam_search, sources, beam_size=size):
         owner = step.sentence[step.parent]
@@ -88,7 +88,7 @@ def test_what_is_kept_is_what_scores_best(decode, sources):
             assert torch.equal((fate == Fate.ENDED).nonzero(), ending[:size].nonzero())
 
 
-def test_rows_continue_what_was_kept(decode, sources):
+def test_rows_continue_the_kept_hypotheses(decode, sources):
     steps = decode(beam_search, sources, beam_size=3)
     for step, following in zip(steps, steps[1:], strict=False):
         live = step.fate == Fate.ALIVE
@@ -112,13 +112,13 @@ def test_ended_hypotheses_come_first_and_best_first(decode, sources):
             assert each.penalised == pytest.approx(each.score / length_penalty_factor(len(each.pieces)))
 
 
-def test_it_stops_when_none_can_win_any_more(decode, biased):
-    """The end at once scores better than anything longer could, whatever the length penalty does for it."""
+def test_search_stops_when_no_hypothesis_can_win(decode, biased):
+    """Ending at once scores better than any longer hypothesis could, whatever the length penalty adds."""
     (step,) = decode(beam_search, [[5, 9, END]], model=biased(END, 30.0), beam_size=4)
     assert step.fate.tolist().count(Fate.ENDED) == 1 and step.fate.tolist().count(Fate.UNFINISHED) == 4
 
 
-def test_a_larger_alpha_prefers_longer_translations(decode, sources):
+def test_larger_alpha_prefers_longer_translations(decode, sources):
     def mean_length(alpha):
         found = hypotheses(decode(beam_search, sources, beam_size=5, length_penalty=alpha), len(sources))
         return sum(len(best_first[0].pieces) for best_first in found)
@@ -126,13 +126,13 @@ def test_a_larger_alpha_prefers_longer_translations(decode, sources):
     assert mean_length(0.0) < mean_length(2.0)
 
 
-def test_a_prefix_narrows_the_beam_to_one(decode):
+def test_prefix_narrows_the_beam_to_one(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7, 8, 9)))
     assert [len(step.read) for step in steps[:5]] == [1, 1, 1, 1, 4]
     assert all(each.pieces[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
 
 
-def test_after_the_prefix_the_beam_is_full_again(decode):
+def test_beam_is_full_again_after_the_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7,)))
     assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [Fate.ALIVE]
     assert (steps[1].fate == Fate.ALIVE).sum() == 4
@@ -142,6 +142,6 @@ def test_after_the_prefix_the_beam_is_full_again(decode):
     {"beam_size": 0}, {"beam_size": 11}, {"beam_size": 2, "length_penalty": -0.1},
     {"beam_size": 2, "length_penalty": float("nan")}, {"beam_size": 2, "length_penalty": 1e308},
 ])
-def test_settings_out_of_range(decode, setting):
+def test_settings_out_of_range_are_rejected(decode, setting):
     with pytest.raises(ValueError, match=list(setting)[-1]):
         decode(beam_search, [[5, END]], **setting)

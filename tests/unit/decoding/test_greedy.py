@@ -8,7 +8,7 @@ from transformer.decoding.step import token_rank, top_candidates
 from transformer.text.tokenizer import END, PAD, START
 
 
-def test_takes_the_likeliest_piece_and_reads_it_next(decode):
+def test_takes_the_most_likely_token_and_reads_it_next(decode):
     steps = decode(greedy, [[5, 9, 7, END]])
     assert int(steps[0].read) == START
     for step, following in zip(steps, steps[1:], strict=False):
@@ -18,11 +18,11 @@ def test_takes_the_likeliest_piece_and_reads_it_next(decode):
         assert torch.equal(step.log_prob, step.distribution.log_probs[:, int(step.predicted)])
 
 
-def test_of_equals_the_first_is_the_likeliest():
+def test_first_of_equally_likely_tokens_is_taken():
     assert likeliest(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
 
 
-def test_a_batch_gives_what_each_sentence_gives_alone(decode, sources):
+def test_batch_gives_the_same_as_each_sentence_alone(decode, sources):
     together = torch.stack([step.predicted for step in decode(greedy, sources)], dim=1)
     for row, predicted in zip(sources, together.tolist(), strict=True):
         alone = [int(step.predicted) for step in decode(greedy, [row])]
@@ -30,8 +30,8 @@ def test_a_batch_gives_what_each_sentence_gives_alone(decode, sources):
         assert set(predicted[len(alone) :]) <= {PAD}, "nothing follows the end symbol"
 
 
-def test_sentences_that_leave_early_take_what_they_take_alone(model, sources):
-    """Each up to a limit of its own, in a batch that shrinks; the shortest comes first."""
+def test_sentences_that_leave_early_decode_as_alone(model, sources):
+    """Each has its own limit, in a batch that shrinks; the shortest comes first."""
     limits = [12, 9, 12, 2, 7, 1]
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():
@@ -47,20 +47,20 @@ def test_sentences_that_leave_early_take_what_they_take_alone(model, sources):
         assert list(taken) == [int(step.predicted) for step in steps]
 
 
-def test_the_end_symbol_ends_the_search(decode, biased):
+def test_end_symbol_ends_the_search(decode, biased):
     steps = decode(greedy, [[5, END]], model=biased(END, 1e9))
     assert len(steps) == 1 and int(steps[0].predicted) == END
 
 
-def test_padding_is_no_prediction(decode, biased):
-    """Behind it nothing would be decoded any more, though no end symbol was seen."""
+def test_padding_is_never_predicted(decode, biased):
+    """After padding the search would stop, although no end symbol was seen."""
     for step in decode(greedy, [[5, 9, END]], model=biased(PAD, 1e3)):
         log_probs = step.distribution.log_probs
         assert int(top_candidates(log_probs, 1).ids) == PAD != int(step.predicted)
         assert int(token_rank(log_probs, step.log_prob)) == 2
 
 
-def test_the_score_is_the_sum_of_log_probabilities(decode, sources):
+def test_score_is_the_sum_of_log_probabilities(decode, sources):
     steps = decode(greedy, sources)
     log_prob, predicted = (torch.stack([getattr(step, name) for step in steps]) for name in ("log_prob", "predicted"))
     assert (log_prob[predicted == PAD] == 0).all() and (log_prob[predicted != PAD] < 0).all()

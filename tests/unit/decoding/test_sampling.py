@@ -18,18 +18,18 @@ def pieces(steps):
     return torch.stack([step.predicted for step in steps], dim=1)
 
 
-def test_top_k_of_one_is_greedy(decode, sources):
+def test_top_k_of_one_equals_greedy(decode, sources):
     expected = pieces(decode(greedy, sources))
     for temperature in (MIN_TEMPERATURE, 1.0, MAX_TEMPERATURE):
         assert torch.equal(pieces(decode(sample, sources, seed=5, top_k=1, temperature=temperature)), expected)
 
 
-def test_a_tiny_top_p_is_greedy(decode, sources):
+def test_tiny_top_p_equals_greedy(decode, sources):
     assert torch.equal(pieces(decode(sample, sources, seed=5, top_p=1e-6)), pieces(decode(greedy, sources)))
 
 
-def test_the_lowest_temperature_is_greedy(decode):
-    """As long as greedy decoding leads by 0.2 nats: at temperature 0.01 the odds are then 2e-9 against it."""
+def test_lowest_temperature_equals_greedy(decode):
+    """Holds as long as the greedy token leads by 0.2 nats: at temperature 0.01 the odds against it are then 2e-9."""
     rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
     steps = decode(greedy, rows)
     expected = pieces(steps)
@@ -43,27 +43,27 @@ def test_the_lowest_temperature_is_greedy(decode):
     assert torch.equal(sampled[clear[:, :width]], expected[clear]) and not clear[:, width:].any()
 
 
-def test_a_seed_repeats_and_another_one_does_not(decode, sources):
+def test_seed_repeats_and_another_one_does_not(decode, sources):
     first = pieces(decode(sample, sources, seed=1))
     assert torch.equal(first, pieces(decode(sample, sources, seed=1)))
     assert any(first.shape != (other := pieces(decode(sample, sources, seed=seed))).shape
                or not torch.equal(first, other) for seed in (100, 200))
 
 
-def test_a_sample_does_not_depend_on_its_batch(decode, sources):
+def test_sample_does_not_depend_on_its_batch(decode, sources):
     together = pieces(decode(sample, sources, seed=40)).tolist()
     for row, (source, drawn_together) in enumerate(zip(sources, together, strict=True)):
         alone = pieces(decode(sample, [source], seed=40 + row))[0].tolist()
         assert drawn_together[: len(alone)] == alone and not any(drawn_together[len(alone) :])
 
 
-def test_drawing_leaves_the_global_generator_alone(decode):
+def test_drawing_does_not_touch_the_global_generator(decode):
     state = torch.get_rng_state()
     decode(sample, [[5, END]], seed=1)
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_temperature_and_truncation_change_the_choice_and_not_the_models_log_probability(decode):
+def test_temperature_and_truncation_change_the_choice_but_not_the_models_log_probability(decode):
     drawn_ranks = set()
     for seed in range(10):
         for step in decode(sample, [[5, 9, END]], seed=seed, temperature=0.5, top_k=3):
@@ -78,7 +78,7 @@ def test_temperature_and_truncation_change_the_choice_and_not_the_models_log_pro
 @pytest.mark.parametrize(
     "temperature, probs", [(1.0, [0.665241, 0.244728, 0.090031]), (0.5, [0.866813, 0.117310, 0.015876])]
 )
-def test_temperature(temperature, probs):
+def test_temperature_matches_its_definition(temperature, probs):
     torch.testing.assert_close(tempered(LOGITS, temperature).softmax(-1), torch.tensor([probs]), atol=1e-6, rtol=0)
 
 
@@ -91,12 +91,12 @@ def test_no_temperature_overflows(temperature):
 
 
 @pytest.mark.parametrize("temperature", [MIN_TEMPERATURE, MAX_TEMPERATURE])
-def test_decoding_at_extreme_temperatures(decode, sources, temperature):
+def test_extreme_temperatures_decode(decode, sources, temperature):
     for step in decode(sample, sources, seed=0, temperature=temperature):
         assert step.score.isfinite().all() and ((step.predicted >= 0) & (step.predicted < 30)).all()
 
 
-def test_top_k():
+def test_top_k_keeps_the_k_most_likely():
     assert truncated_to_count(LOGITS, 2).tolist() == [[2.0, 1.0, NEVER]]
     assert torch.equal(truncated_to_count(LOGITS, 9), LOGITS)
     ties = torch.tensor([[1.0, 2.0, 2.0, 2.0]])
@@ -104,13 +104,13 @@ def test_top_k():
 
 
 @pytest.mark.parametrize("mass, count", [(1e-9, 1), (0.66, 1), (0.67, 2), (0.90, 2), (0.92, 3)])
-def test_top_p_keeps_the_piece_that_reaches_the_mass(mass, count):
+def test_top_p_keeps_the_token_that_reaches_the_mass(mass, count):
     for order in ([0, 1, 2], [2, 0, 1]):
         left = truncated_to_mass(LOGITS[:, order], mass).isfinite()[0]
         assert left.tolist() == [place < count for place in order]
 
 
-def test_top_p_never_brings_back_what_is_excluded():
+def test_top_p_never_restores_excluded_tokens():
     left = truncated_to_mass(torch.tensor([[NEVER, 0.0, NEVER]]), 0.999)
     assert left.tolist() == [[NEVER, 0.0, NEVER]]
 
@@ -125,14 +125,14 @@ def test_draws_follow_the_cumulative_distribution():
     "setting", [{"temperature": 0.0}, {"temperature": -1.0}, {"temperature": float("nan")}, {"temperature": 1e9},
                 {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_p": float("nan")}]
 )
-def test_settings_out_of_range(decode, setting):
+def test_settings_out_of_range_are_rejected(decode, setting):
     (name,) = setting
     with pytest.raises(ValueError, match=name):
         decode(sample, [[5, END]], seed=0, **setting)
 
 
-def test_the_rest_of_a_number_is_another_one():
-    """Uniform numbers that draw one piece lie evenly over its share."""
+def test_remainder_of_a_uniform_number_is_uniform():
+    """Uniform numbers that draw one token are spread evenly over its share."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
     pieces, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)
     for piece, count in enumerate((500, 200, 300)):

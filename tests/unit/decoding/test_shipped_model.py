@@ -1,4 +1,4 @@
-"""The searches against each other, with the model that ships."""
+"""The search methods compared with each other, with the shipped model."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def search(shipped, decode):
 
 
 def translations(steps):
-    """The pieces of each sentence, the end symbol included."""
+    """Return the tokens of each sentence, including the end symbol."""
     return [tuple(piece for piece in row if piece != PAD) for row in torch.stack(
         [step.predicted for step in steps], dim=1).tolist()]
 
 
 @pytest.mark.parametrize("chosen", [TEXTS[::12], pytest.param(TEXTS, marks=pytest.mark.thorough)], ids=len)
-def test_the_best_hypothesis_scores_at_least_what_greedy_decoding_does(search, chosen):
-    """But for sentences whose greedy translation was pruned on the way; at most one in a hundred."""
+def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
+    """Except for sentences whose greedy translation was pruned on the way; at most one in a hundred."""
     order = sorted(chosen, key=len)
     exceptions = {}
     for start in range(0, len(order), 50):
@@ -72,12 +72,12 @@ def test_the_best_hypothesis_scores_at_least_what_greedy_decoding_does(search, c
         assert on_the_way[-1].fate == Fate.PRUNED, f"{text!r} lost its greedy translation, which was never pruned"
 
 
-def test_greedy_decoding_three_more_times(search):
+def test_three_equivalent_searches_equal_greedy(search):
     texts = TEXTS[::25]
     steps = search(greedy, texts)
     expected = translations(steps)
     cold = translations(search(partial(sample, seed=1, temperature=0.01), texts))
-    # Where two pieces are all but equally likely, even a temperature of 0.01 draws the second now and then.
+    # Where two tokens are almost equally likely, even a temperature of 0.01 sometimes draws the second.
     top = torch.stack([top_candidates(step.distribution.log_probs, 2).log_probs for step in steps], dim=1)
     torn = ((top[..., 0] - top[..., 1] < 0.2) & (torch.stack([step.predicted for step in steps], dim=1) != PAD)).any(-1)
     assert torn.sum() < len(texts) / 2
@@ -87,8 +87,8 @@ def test_greedy_decoding_three_more_times(search):
     assert [best.pieces for best, *_ in found] == expected
 
 
-def test_another_beginning_and_back(search, shipped):
-    """Suppress the first piece, and the translation differs; force it, and it is as before."""
+def test_suppressing_and_forcing_the_first_token_returns_to_the_start(search, shipped):
+    """Suppressing the first token changes the translation; forcing it restores the original."""
     own = translations(search(greedy, TEXTS[:1]))[0]
     other = translations(search(greedy, TEXTS[:1], constraints=Constraints(suppressed={own[0]})))[0]
     assert other[0] != own[0] and other[-1] == END

@@ -1,4 +1,4 @@
-"""What holds for the steps of every search."""
+"""Properties of the steps of every search."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES
 
 
 def single(search, steps):
-    """The steps of the one translation that a search came to, those of a beam as if its best hypothesis were alone."""
+    """Return the steps of a search's one translation; those of a beam as if its best hypothesis were alone."""
     if search is not SEARCHES["beam"]:
         return steps
     best = hypotheses(steps, 1)[0][0]
@@ -43,7 +43,7 @@ def single(search, steps):
             predicted=step.predicted[taken], log_prob=step.log_prob[taken], score=step.score[taken],
         ))
         if len(alone) <= best.step:
-            # The row of a step is the expansion of the step before in this place among those that go on.
+            # The row of a step is the expansion of the previous step at this place among those that continue.
             before = steps[best.step - len(alone)]
             expansion = int((before.fate == Fate.ALIVE).nonzero()[row])
     return alone[::-1]
@@ -72,7 +72,7 @@ def test_cached_steps_equal_the_full_pass(search, model, decode, sources):
 
 
 @every_search
-def test_each_step_reads_what_the_last_one_took(search, decode, sources):
+def test_each_step_reads_the_token_of_the_previous_one(search, decode, sources):
     for row in sources:
         steps = single(search, decode(search, [row]))
         pieces = [int(step.predicted) for step in steps]
@@ -81,7 +81,7 @@ def test_each_step_reads_what_the_last_one_took(search, decode, sources):
 
 
 @every_search
-def test_the_limit_ends_the_search(search, decode, biased):
+def test_limit_ends_the_search(search, decode, biased):
     for limit in (1, 7):
         steps = decode(search, [[5, END], [9, 8, END]], model=biased(END, -1e9), limit=limit)
         assert len(steps) == limit
@@ -90,16 +90,16 @@ def test_the_limit_ends_the_search(search, decode, biased):
 
 
 @every_search
-def test_nothing_is_captured_unless_asked_for(search, decode):
+def test_nothing_is_captured_by_default(search, decode):
     assert all(step.distribution.rows is None for step in decode(search, [[5, END]]))
 
 
 @every_search
-def test_forcing_what_was_taken_anyway_changes_nothing(search, decode, sources):
+def test_forcing_the_same_tokens_changes_nothing(search, decode, sources):
     for row in sources:
         own = single(search, decode(search, [row]))
         pieces = [int(step.predicted) for step in own]
-        # A beam that is forced part of the way has more room behind it, and may find better; see test_beam.
+        # A beam with a forced prefix has more room after it, and may find a better result; see test_beam.
         for length in (len(pieces),) if search is SEARCHES["beam"] else range(len(pieces) + 1):
             forced = single(search, decode(search, [row], constraints=Constraints(prefix=tuple(pieces[:length]))))
             assert [int(step.predicted) for step in forced] == pieces
@@ -111,7 +111,7 @@ def test_forcing_what_was_taken_anyway_changes_nothing(search, decode, sources):
 
 
 @every_search
-def test_a_forced_piece_is_taken_with_the_models_own_log_probability(search, decode):
+def test_forced_token_has_the_models_own_log_probability(search, decode):
     steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(prefix=(8, 9, 19))))
     assert int(steps[2].predicted) == 19
     torch.testing.assert_close(steps[2].log_prob, steps[2].distribution.log_probs[:, 19])
@@ -126,13 +126,13 @@ def test_no_sentence_ends_within_the_prefix(search, decode, biased):
 
 
 @every_search
-def test_forcing_the_end_ends(search, decode):
+def test_forcing_the_end_symbol_ends_the_search(search, decode):
     steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(prefix=(8, 9, END, 19))))
     assert len(steps) == 3 and int(steps[2].predicted) == END
 
 
 @every_search
-def test_a_suppressed_piece_is_not_taken_after_the_prefix(search, decode, sources):
+def test_suppressed_token_is_not_taken_after_the_prefix(search, decode, sources):
     for row in sources:
         pieces = [int(step.predicted) for step in single(search, decode(search, [row]))]
         for at, piece in enumerate(pieces):
@@ -152,7 +152,7 @@ def test_padding_and_start_are_never_taken(search, decode, biased, sources):
 
 
 @every_search
-def test_a_constraint_that_cannot_be_followed_is_an_error(search, decode):
+def test_impossible_constraint_is_an_error(search, decode):
     for constraints, message in (
         (Constraints(prefix=(30,)), "token 30 is not in the vocabulary"),
         (Constraints(suppressed={-1}), "token -1 is not in the vocabulary"),
@@ -168,12 +168,12 @@ def test_entropy_in_nats():
     torch.testing.assert_close(entropy(log_probs), torch.tensor([0.801819, 0.0]), atol=1e-6, rtol=0)
 
 
-def test_best_gives_at_most_what_there_is():
+def test_best_returns_at_most_the_available_tokens():
     candidates = top_candidates(torch.tensor([[0.1, 0.7, 0.2]]).log(), 5)
     assert candidates.ids.tolist() == [[1, 2, 0]]
     torch.testing.assert_close(candidates.log_probs.exp(), torch.tensor([[0.7, 0.2, 0.1]]))
 
 
-def test_rank_of_pieces():
+def test_rank_of_tokens_counts_the_more_likely_ones():
     log_probs = torch.tensor([[0.1, 0.6, 0.1, 0.2]]).log().expand(4, 4)
     assert token_rank(log_probs, log_probs.diagonal()).tolist() == [3, 1, 3, 2]

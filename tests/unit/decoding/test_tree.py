@@ -37,7 +37,7 @@ def test_log_probabilities_along_every_path_sum_to_its_score(tree):
         assert node.penalised == pytest.approx(node.score / length_penalty_factor(len(nodes)), abs=1e-9)
 
 
-def test_log_probabilities_are_those_of_a_model_that_reads_the_path(tree, model):
+def test_log_probabilities_equal_those_of_a_model_that_reads_the_path(tree, model):
     source = torch.tensor([SOURCE])
     for index, node in enumerate(tree.nodes):
         if node.place > 12:
@@ -49,7 +49,7 @@ def test_log_probabilities_are_those_of_a_model_that_reads_the_path(tree, model)
         assert node.rank == 1 + int((said > said[node.piece]).sum())
 
 
-def test_only_what_was_kept_is_continued(tree):
+def test_only_kept_nodes_are_continued(tree):
     parents = {node.parent for node in tree.nodes} - {None}
     assert parents == {index for index, node in enumerate(tree.nodes) if node.fate == Fate.ALIVE}
     for node in tree.nodes:
@@ -57,7 +57,7 @@ def test_only_what_was_kept_is_continued(tree):
         assert node.parent is None or tree.nodes[node.parent].step == node.step - 1
 
 
-def test_what_fell_below_the_cutoff_was_pruned(tree):
+def test_nodes_below_the_cutoff_were_pruned(tree):
     for node in tree.nodes:
         if node.score < tree.cutoffs[node.step]:
             assert node.fate == Fate.PRUNED
@@ -65,7 +65,7 @@ def test_what_fell_below_the_cutoff_was_pruned(tree):
             assert node.piece == END or node.score == tree.cutoffs[node.step]
 
 
-def test_hypotheses_are_the_leaves_that_were_not_pruned(tree, steps):
+def test_hypotheses_are_the_unpruned_leaves(tree, steps):
     def leaf_of(hypothesis):
         return sum(len(step.parent) for step in steps[: hypothesis.step]) + hypothesis.expansion
 
@@ -89,13 +89,13 @@ def test_places_count_from_the_best_of_each_step(tree, steps):
         assert all(a.score >= b.score for a, b in zip(nodes, nodes[1:], strict=False))
 
 
-def test_the_best_hypothesis_is_a_path(tree, steps):
+def test_best_hypothesis_is_a_path(tree, steps):
     best = hypotheses(steps, 1)[0][0]
     assert tuple(tree.nodes[index].piece for index in tree.best) == best.pieces
     assert tree.nodes[tree.best[-1]].score == best.score
 
 
-def test_rows_are_those_of_the_step_that_predicted_the_piece(tree, model):
+def test_rows_belong_to_the_step_that_predicted_the_token(tree, model):
     for index in tree.best:
         decoder, cross = tree.rows(index)
         pieces = [tree.nodes[each].piece for each in path(tree.nodes, index)]
@@ -108,7 +108,7 @@ def test_rows_are_those_of_the_step_that_predicted_the_piece(tree, model):
         np.testing.assert_allclose(cross, expected[1], atol=1e-5)
 
 
-def test_a_beam_of_one_is_greedy_decoding(decode):
+def test_beam_of_one_equals_greedy_decoding(decode):
     expanded = decode(beam_search, [[5, 9, 7, END]], beam_size=1, capture=True)
     tree = search_tree(expanded, hypotheses(expanded, 1)[0][0])
     for index, step in zip(tree.best, decode(greedy, [[5, 9, 7, END]]), strict=True):
@@ -119,20 +119,20 @@ def test_a_beam_of_one_is_greedy_decoding(decode):
         assert node.score == pytest.approx(float(step.score), abs=1e-6)
 
 
-def test_a_tree_never_changes(tree):
+def test_tree_is_immutable(tree):
     with pytest.raises(FrozenInstanceError):
         tree.nodes = ()
     with pytest.raises(FrozenInstanceError):
         tree.nodes[0].score = 0.0
 
 
-def test_a_tree_is_of_one_sentence(decode):
+def test_tree_holds_one_sentence(decode):
     expanded = decode(beam_search, [[5, END], [6, END]], beam_size=2, capture=True)
     with pytest.raises(ValueError, match="one sentence"):
         search_tree(expanded, hypotheses(expanded, 2)[0][0])
 
 
-def test_a_tree_needs_the_attention(decode):
+def test_tree_needs_the_attention(decode):
     expanded = decode(beam_search, [[5, END]], beam_size=2)
     with pytest.raises(ValueError, match="capture=True"):
         search_tree(expanded, hypotheses(expanded, 1)[0][0])

@@ -1,4 +1,4 @@
-"""Every search writes whole characters with a vocabulary that has bytes, whatever the model would like to write."""
+"""Every search writes whole characters with a byte vocabulary, whatever the model prefers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIMITS = [2, 3, 4, 5, 9, 14]
 
 @pytest.fixture(scope="module")
 def byte_model(tokenizer):
-    """A model with fresh weights that writes hardly anything but bytes."""
+    """A model with fresh weights that writes almost only bytes."""
     torch.manual_seed(3)
     config = TransformerConfig(
         source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=16, heads=4, encoder_layers=1,
@@ -47,7 +47,7 @@ def byte_model(tokenizer):
 
 
 def written(way, model, rows, constraints, limit):
-    """The pieces of each row."""
+    """Return the tokens of each row."""
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():
         cache = model.start_cache(model.encode(source, source != PAD), source != PAD)
@@ -60,7 +60,7 @@ def written(way, model, rows, constraints, limit):
 @pytest.mark.parametrize("way", [
     partial(greedy), partial(sample, seed=1), partial(sample, seed=2, top_k=9), partial(beam_search, beam_size=4),
 ], ids=["greedy", "sample", "top-k", "beam"])
-def test_a_search_writes_whole_characters(byte_model, tokenizer, sources, way):
+def test_search_writes_whole_characters(byte_model, tokenizer, sources, way):
     constraints, texts = Constraints(spelling=tokenizer.spelling), []
     for limit in LIMITS:
         texts += map(tokenizer.decode, written(way, byte_model, sources, constraints, limit))
@@ -70,7 +70,7 @@ def test_a_search_writes_whole_characters(byte_model, tokenizer, sources, way):
     assert any("\ufffd" in tokenizer.decode(pieces) for pieces in free), "as it would by itself"
 
 
-def test_a_batch_writes_what_each_sentence_writes_alone(byte_model, tokenizer, sources):
+def test_batch_writes_the_same_as_each_sentence_alone(byte_model, tokenizer, sources):
     constraints = Constraints(spelling=tokenizer.spelling)
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():
@@ -81,7 +81,7 @@ def test_a_batch_writes_what_each_sentence_writes_alone(byte_model, tokenizer, s
         assert together[number] == tuple(alone) and "\ufffd" not in tokenizer.decode(alone)
 
 
-def test_the_shipped_model_breaks_no_character(shipped):
+def test_shipped_model_breaks_no_character(shipped):
     texts = [shipped.translate(text, settings).text for text in EMOJI for settings in METHODS]
     traced = {}
     shipped.trace_together(EMOJI, traced.__setitem__)
@@ -92,8 +92,8 @@ def test_the_shipped_model_breaks_no_character(shipped):
 
 
 @pytest.mark.thorough
-def test_an_ordinary_sentence_is_written_as_without_the_rule(shipped):
-    """Bit for bit, in sampling too: what draws a piece that breaks nothing draws the same."""
+def test_ordinary_sentence_is_written_as_without_the_rule(shipped):
+    """The results agree bit for bit, in sampling too: a draw that breaks no character is unchanged."""
     vocabulary, differ = shipped.tokenizer, 0
     for settings, text in itertools.product(METHODS, ORDINARY):
         pieces = vocabulary.encode_ids(text)

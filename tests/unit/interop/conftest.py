@@ -1,4 +1,4 @@
-"""Small Marian models of Hugging Face's, with random weights, as folders and as the models that wrote them."""
+"""Small Hugging Face Marian models with random weights, as folders and as the models that wrote them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.running.translator import Translator
 
 @pytest.fixture(scope="session")
 def sides() -> tuple[bytes, bytes]:
-    """A sentencepiece model of each language."""
+    """A sentencepiece model for each language."""
     return sentencepiece_model(SENTENCES[::2]), sentencepiece_model(SENTENCES[1::2])
 
 
@@ -35,7 +35,7 @@ def vocabularies(sides) -> dict[str, dict[str, dict[str, int]]]:
 
 @dataclass(frozen=True)
 class Peer:
-    """A model of Hugging Face's, and the folder that it wrote."""
+    """A Hugging Face model, and the folder that it wrote."""
 
     model: torch.nn.Module
     folder: Path
@@ -45,12 +45,12 @@ class Peer:
 def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
     """make_peer(**settings of MarianConfig), and:
 
-    seed: of the weights.
+    seed: seed of the weights.
     vocabulary, ids: one of `vocabularies`, or an id file.
-    dtype: of the file.
-    ending: added to the end symbol's logit.
-    spread: of the embeddings, and so of the logits.
-    rows: of the embeddings, if more than there are pieces.
+    dtype: type of the file's weights.
+    ending: number added to the end symbol's logit.
+    spread: spread of the embeddings, and so of the logits.
+    rows: rows of the embeddings, if more than there are tokens.
     """
     from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
@@ -74,7 +74,7 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         for name, parameter in model.named_parameters():
             if "embed_positions" in name:
                 continue
-            # A fresh model's biases and norms are 0 and 1, which would hide where they go.
+            # A fresh model's biases and norms are 0 and 1, which would hide a wrong assignment.
             scale = spread if "embed" in name or "shared" in name or "lm_head" in name else 1.5 * 16**-0.5
             offset = 1.0 if name.endswith("layer_norm.weight") else 0.0
             parameter.copy_(offset + scale * torch.randn_like(parameter))
@@ -88,7 +88,7 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         )
         model.save_pretrained(folder)
         if dtype != torch.float32:
-            # Their own reading; `model.float()` would keep positions that were rounded.
+            # Their own loading; `model.float()` would keep rounded positions.
             model = MarianMTModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
             model.requires_grad_(False).eval()
         write_vocabulary(folder, sides, files)
@@ -110,7 +110,7 @@ def write_vocabulary(folder: Path, sides: tuple[bytes, bytes], files: dict[str, 
 
 @pytest.fixture(scope="session")
 def peer(make_peer) -> Peer:
-    """One that ends some sentences, and whose candidates are far apart, so that rounding never decides."""
+    """A model that ends some sentences, and whose candidates are far apart, so that rounding never decides."""
     return make_peer(ending=4.0, spread=0.6)
 
 
@@ -130,7 +130,7 @@ def imported(imported_folder) -> Translator:
 
 @pytest.fixture(scope="session")
 def marian_tokenizer() -> Callable[[Path], object]:
-    """marian_tokenizer(folder): Hugging Face's."""
+    """marian_tokenizer(folder): Hugging Face's tokenizer."""
 
     def load(folder: Path):
         from transformers import MarianTokenizer

@@ -1,4 +1,4 @@
-"""Hugging Face folders that something happened to: each is refused in one line, or imported."""
+"""Damaged Hugging Face folders: the import rejects each in one line, or succeeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILES = (
     "config.json", "generation_config.json", "tokenizer_config.json", "vocab.json", "source.spm", "target.spm",
     "model.safetensors", "README.md",
 )
-# Of config.json: those that the import reads.
+# Fields of config.json that the import reads.
 SETTINGS = (
     "model_type", "d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "decoder_attention_heads",
     "encoder_ffn_dim", "decoder_ffn_dim", "vocab_size", "decoder_vocab_size", "max_position_embeddings",
@@ -33,7 +33,7 @@ VALUES = (
 
 @st.composite
 def damages(draw: st.DrawFn) -> tuple:
-    """What happens to a folder, as a tuple that a failure prints."""
+    """Draw the damage to a folder, as a tuple for failure messages."""
     if draw(st.booleans()):
         file = draw(st.sampled_from(FILES[:3]))
         return "setting", file, draw(st.sampled_from(SETTINGS)), draw(st.sampled_from(VALUES))
@@ -41,7 +41,7 @@ def damages(draw: st.DrawFn) -> tuple:
 
 
 def damage(folder: Path, kind: str, name: str, *rest) -> None:
-    """Do it to a folder."""
+    """Apply the damage to a folder."""
     if kind == "setting":
         set_field(folder / name, *rest)
     else:
@@ -50,7 +50,7 @@ def damage(folder: Path, kind: str, name: str, *rest) -> None:
 
 @pytest.fixture(scope="module")
 def whole(make_peer, tmp_path_factory) -> Path:
-    """Of one layer a side, because it is made thousands of times."""
+    """A folder with one layer per side, because it is made thousands of times."""
     small = make_peer(encoder_layers=1, decoder_layers=1)
     folder = shutil.copytree(small.folder, tmp_path_factory.mktemp("whole") / "theirs")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# A card\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`export`, and attention for BertViz."""
+"""The command `export`, and attention for BertViz."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def test_hugging_face_computes_the_same(name, tokenizer, marian_tokenizer, tmp_p
     assert theirs(text)["input_ids"] == tokenizer.encode_ids(text)
     source = torch.tensor([theirs(text)["input_ids"]])
     translator = Translator.load(tmp_path / "ours", "cpu")
-    # Transformers writes bytes that are no characters; ours does not.
+    # Transformers writes bytes that are not characters; ours does not.
     bytes_alone = sorted(translator.tokenizer.spelling.parts)
     ours = [piece.id for piece in translator.translate(text, suppressed=frozenset(bytes_alone)).pieces]
     written = peer.model.generate(source, max_length=STEPS + 1, suppress_tokens=bytes_alone)
     assert written[0, 1:].tolist() == ours[:STEPS]
 
 
-def test_what_was_imported_goes_out_as_it_came(peer, imported_folder, tmp_path, run_main):
+def test_imported_model_is_exported_unchanged(peer, imported_folder, tmp_path, run_main):
     done = run_main(
         main, "export", "--format", "huggingface", "--model", imported_folder, "--output", tmp_path / "out"
     )
@@ -88,17 +88,17 @@ def test_what_was_imported_goes_out_as_it_came(peer, imported_folder, tmp_path, 
         assert (imported_folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-def test_a_model_without_a_card_goes_out_and_comes_back(imported_folder, tmp_path):
+def test_model_without_a_card_is_exported_and_imported(imported_folder, tmp_path):
     folder = shutil.copytree(imported_folder, tmp_path / "ours")
     (folder / "README.md").unlink()
     export_huggingface(folder, tmp_path / "out")
     assert not (tmp_path / "out" / "README.md").exists()
-    # As earlier versions of this program wrote it.
+    # Earlier versions of this program wrote such files.
     (tmp_path / "out" / "README.md").touch()
     assert "licence: not stated" in import_model(str(tmp_path / "out"), tmp_path / "again")
 
 
-def test_a_shape_that_marian_has_not_is_said(model_folder, tmp_path, run_main):
+def test_shape_that_marian_lacks_is_reported(model_folder, tmp_path, run_main):
     done = run_main(
         main, "export", "--format", "huggingface", "--model", model_folder, "--output", tmp_path / "out"
     )
@@ -108,7 +108,7 @@ def test_a_shape_that_marian_has_not_is_said(model_folder, tmp_path, run_main):
 
 # BertViz leaves its own files open.
 @pytest.mark.filterwarnings("ignore:unclosed file", "ignore:Exception ignored in")
-def test_bertviz_takes_a_trace(imported):
+def test_bertviz_accepts_a_trace(imported):
     from bertviz import head_view, model_view
 
     trace = imported.trace("The old man.")
@@ -123,9 +123,9 @@ def test_bertviz_takes_a_trace(imported):
         assert len(found["Cross"]["right_text"]) == len(trace.source_pieces)
 
 
-# Inseq leaves a file of its own open, and its peers warn of their own future.
+# Inseq leaves one of its files open, and its dependencies emit deprecation warnings.
 @pytest.mark.filterwarnings("ignore")
-def test_inseq_takes_a_trace(imported, monkeypatch):
+def test_inseq_accepts_a_trace(imported, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     pytest.importorskip("inseq", reason="in tests/requirements.txt")
     trace = imported.trace("The old man.")

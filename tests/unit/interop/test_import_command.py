@@ -1,4 +1,4 @@
-"""`import`: what it says, and the one line that it says of what it cannot read."""
+"""The command `import`: its output, and its one-line error for anything that it cannot read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from transformer.values.trace import Trace
 TEXT = "The old man 🙂 reads a book."
 
 
-def test_says_what_was_read_and_decided(peer, tmp_path, run_main):
+def test_reports_what_was_read_and_decided(peer, tmp_path, run_main):
     (peer.folder / "README.md").write_text(
         "---\nlicense: cc-by-4.0\n---\n# A card\n\n![pixel](https://example.org/x.png) <b>bold</b>", encoding="utf-8"
     )
@@ -44,7 +44,7 @@ def test_says_what_was_read_and_decided(peer, tmp_path, run_main):
     assert sorted(path.name for path in output.parent.iterdir()) == ["en-de"], "nothing unfinished is left"
 
 
-def test_an_imported_model_does_all_that_ours_do(imported, tmp_path):
+def test_imported_model_supports_every_command(imported, tmp_path):
     trace = imported.trace(TEXT, details=True)
     assert trace.target_pieces[0].role == "start" and trace.source_pieces[-1].role == "end"
     unknown = next(piece for piece in trace.source_pieces if piece.role == "unknown")
@@ -67,7 +67,7 @@ def test_full_precision_is_kept(peer, imported_folder):
     assert torch.equal(ours["encoder_layers.0.feed_forward.expand.weight"], theirs["model.encoder.layers.0.fc1.weight"])
 
 
-def test_half_precision_stays_half(make_peer, tmp_path, run_main):
+def test_half_precision_is_kept(make_peer, tmp_path, run_main):
     peer = make_peer(dtype=torch.float16)
     assert run_main(main, "import", peer.folder, "--output", tmp_path / "half").returncode == 0
     assert {weight.dtype for weight in load_file(tmp_path / "half" / "model.safetensors").values()} == {torch.float16}
@@ -86,7 +86,7 @@ def test_shards_are_read(peer, tmp_path, run_main):
     assert Translator.load(tmp_path / "out", "cpu").translate("The dog.").pieces
 
 
-def test_a_pickle_is_read_only_when_asked_for_and_never_run(peer, tmp_path, run_main):
+def test_pickle_is_read_only_on_request_and_never_run(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "pickled")
     (folder / "model.safetensors").unlink()
     torch.save(peer.model.state_dict() | {
@@ -208,7 +208,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_what_cannot_be_read_is_said_in_one_line(name, peer, tmp_path, run_main):
+def test_unreadable_folder_is_reported_in_one_line(name, peer, tmp_path, run_main):
     damage, *said = DAMAGE[name]
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     damage(folder)
@@ -216,7 +216,7 @@ def test_what_cannot_be_read_is_said_in_one_line(name, peer, tmp_path, run_main)
     assert not (tmp_path / "ours").exists()
 
 
-def test_shards_of_other_names_are_not_opened(peer, tmp_path, run_main):
+def test_shards_with_unexpected_names_are_not_opened(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../outside.safetensors"}}))
@@ -230,26 +230,26 @@ def test_nothing_is_overwritten(peer, tmp_path, run_main):
 
 
 @pytest.mark.parametrize("output", [".", "x/..", "link"])
-def test_an_empty_folder_is_filled_whatever_it_is_called(output, peer, tmp_path, run_main, monkeypatch):
+def test_empty_folder_of_any_name_is_filled(output, peer, tmp_path, run_main, monkeypatch):
     here = tmp_path / "here"
     here.mkdir()
     (tmp_path / "link").symlink_to(here)
     monkeypatch.chdir(tmp_path if output == "link" else here)
     assert run_main(main, "import", peer.folder, "--output", output).returncode == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "link"]
-    # Somebody may stand in it: another folder in its place would be empty to them.
+    # It may be some process's working directory; that process would see a replaced folder as empty.
     assert Translator.load(Path.cwd() if output != "link" else here, "cpu").languages.source.code == "en"
     again = run_main(main, "import", peer.folder, "--output", output)
     refused(again, f"{output} is there already")
 
 
-def test_where_nothing_can_be_written_nothing_is_read(tmp_path, run_main):
+def test_nothing_is_read_if_nothing_can_be_written(tmp_path, run_main):
     (tmp_path / "file").touch()
     for command in ("import", "no/such"), ("export", "--format", "huggingface", "--model", "no/such"):
         refused(run_main(main, *command, "--output", tmp_path / "file" / "x"), "x could not be written (Not a dir")
 
 
-def test_what_is_interrupted_leaves_a_folder_as_it_was(peer, tmp_path, run_main):
+def test_interrupted_import_leaves_the_folder_unchanged(peer, tmp_path, run_main):
     (tmp_path / "empty").mkdir()
     for output in "empty", "new":
         with full_disk(50_000):
@@ -257,14 +257,14 @@ def test_what_is_interrupted_leaves_a_folder_as_it_was(peer, tmp_path, run_main)
     assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]
 
 
-def test_what_is_no_folder_and_no_name_is_said(peer, tmp_path, run_main):
+def test_argument_that_is_neither_folder_nor_name_is_reported(peer, tmp_path, run_main):
     refused(run_main(main, "import", tmp_path / "nowhere", "--output", tmp_path / "x"), "There is no folder")
     refused(run_main(main, "import", peer.folder / "config.json", "--output", tmp_path / "x"), "is a file")
     refused(run_main(main, "import", peer.folder, "--revision", "main", "--output", tmp_path / "x"), "no --revision")
 
 
-def test_a_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch):
-    """What is asked of huggingface_hub, whose cache links files of a snapshot to its blobs."""
+def test_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch):
+    """Checks the calls to huggingface_hub, whose cache links files of a snapshot to its blobs."""
     asked = {}
     snapshot, blobs = tmp_path / "models--x" / "snapshots" / "abc123", tmp_path / "models--x" / "blobs"
     shutil.copytree(peer.folder, blobs)
@@ -285,7 +285,7 @@ def test_a_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch
     assert "Some-One/opus-mt-en-ar, revision abc123" in card
 
 
-def test_what_the_hub_refuses_is_one_line(tmp_path, run_main, monkeypatch):
+def test_refusal_of_the_hub_is_one_line(tmp_path, run_main, monkeypatch):
     def download(name, **options):
         raise RuntimeError("Repository Not Found\n\nmore of it")
 
@@ -297,7 +297,7 @@ def said_languages(folder):
     return tuple(json.loads((folder / "languages.json").read_text(encoding="utf-8")).values())
 
 
-def test_languages_that_the_folder_does_not_say_are_given(peer, tmp_path, run_main):
+def test_languages_missing_from_the_folder_can_be_given(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "fine-tuned")
     (folder / "tokenizer_config.json").write_text("{}")
     done = run_main(main, "import", folder, "--output", tmp_path / "none")
@@ -312,12 +312,12 @@ def test_languages_that_the_folder_does_not_say_are_given(peer, tmp_path, run_ma
 @pytest.mark.parametrize(
     ("code", "said"), [("<b>", "not a language code"), ("", "not a language code"), ("French", "write its code, fr")]
 )
-def test_what_is_no_code_of_a_language_is_refused(code, said, peer, tmp_path, run_main):
+def test_invalid_language_code_is_rejected(code, said, peer, tmp_path, run_main):
     refused(run_main(main, "import", peer.folder, "--output", tmp_path / "x", "--target", code), said)
     assert not (tmp_path / "x").exists()
 
 
-def test_the_language_to_write_is_asked_for(tmp_path, run_main):
+def test_missing_target_language_is_asked_for(tmp_path, run_main):
     several = arabic_model(tmp_path / "several", codes=(">>ara<<", ">>heb<<"))
     ask = ("translate", "The dog.", "--json", "--device", "cpu", "--model")
     for code in ("heb", ">>heb<<"):

@@ -1,4 +1,4 @@
-"""Imported models compute what Hugging Face's do: logits, attention, and every translation."""
+"""Imported models compute the same as Hugging Face's: logits, attention, and every translation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VARIANTS = {
     "silu": {"activation_function": "silu"},
     "unscaled": {"scale_embedding": False},
     "one head": {"encoder_attention_heads": 1, "decoder_attention_heads": 1},
-    # The square root of 3 is no power of two, so that dividing and multiplying by it differ.
+    # The square root of 3 is not a power of two, so dividing and multiplying by it differ.
     "narrow heads": {"d_model": 12},
     "odd width": {"d_model": 15, "encoder_attention_heads": 3, "decoder_attention_heads": 3},
     "filled up rows": {"rows": 128},
@@ -59,7 +59,7 @@ def padded(rows, pad):
 
 
 def sentences(count, config, seed=1):
-    """Random pieces that end, never padding."""
+    """Return random tokens with an end symbol and without padding."""
     generator = np.random.default_rng(seed)
     return [
         [*generator.integers(2, config.vocab_size - 1, size).tolist(), config.eos_token_id]
@@ -73,12 +73,12 @@ def assert_same(ours, theirs, what):
 
 @torch.inference_mode()
 def check_parity(peer, folder):
-    """Logits and all attention of a padded batch, read at once and piece by piece."""
+    """Check logits and all attention of a padded batch, read at once and token by token."""
     model, theirs = load_checkpoint(folder).model, peer.model
     config = theirs.config
     generator = torch.Generator().manual_seed(3)
     pad = config.pad_token_id
-    # The rows after the padding, if any, stand for no piece.
+    # Rows after any padding represent no token.
     size = model.config.target_vocabulary
     rows = [
         torch.randint(2, model.config.source_vocabulary - 1, (length,), generator=generator).tolist()
@@ -121,8 +121,8 @@ def test_every_variant_computes_the_same(name, make_peer, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_a_start_that_is_an_ordinary_piece_is_read_and_written(place, make_peer, marian_tokenizer, tmp_path):
-    """It is a symbol only where the decoder begins: typed it is itself, and the model may write it."""
+def test_start_that_is_an_ordinary_token_is_read_and_written(place, make_peer, marian_tokenizer, tmp_path):
+    """It is a symbol only where the decoder begins. Typed, it is an ordinary token, and the model may write it."""
     peer = make_peer(ending=1.0)
     theirs = marian_tokenizer(peer.folder)
     start = theirs("the dog")["input_ids"][0]
@@ -145,7 +145,7 @@ def test_a_start_that_is_an_ordinary_piece_is_read_and_written(place, make_peer,
     assert start not in translator.tokenizer.symbols.never_predicted
 
 
-def test_a_start_that_nobody_names_is_the_padding(peer, tmp_path):
+def test_unspecified_start_is_the_padding(peer, tmp_path):
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     for name in ("generation_config.json", "config.json"):
         path = folder / name
@@ -156,8 +156,8 @@ def test_a_start_that_nobody_names_is_the_padding(peer, tmp_path):
     assert symbols.start == symbols.pad and symbols.never_predicted == {symbols.pad}
 
 
-def test_a_start_that_is_the_end_is_both(peer, tmp_path):
-    """As in the models of fairseq: the first piece is the start, and a predicted one the end."""
+def test_start_can_equal_the_end_symbol(peer, tmp_path):
+    """As in fairseq's models: the first token is the start, and a predicted one the end."""
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     path = folder / "generation_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 0}))
@@ -169,8 +169,10 @@ def test_a_start_that_is_the_end_is_both(peer, tmp_path):
     ]
 
 
-def test_tokens_that_were_added_are_read(make_peer, marian_tokenizer, tmp_path):
-    """A code of a language is one as any other; the others are written, and named as what nobody can type."""
+def test_added_tokens_are_read(make_peer, marian_tokenizer, tmp_path):
+    """An added language code acts like any other. Other added tokens can be written, and are reported as impossible to
+    type.
+    """
     from transformers import MarianMTModel
 
     peer = make_peer()
@@ -195,7 +197,7 @@ ASKED = {
     "min_length": 9, "suppress_tokens": [5], "num_beams": 6, "length_penalty": 0.6, "max_length": 20,
     "bad_words_ids": [[3], [95]], "eos_token_id": [0, 7],
 }
-# What changes nothing, or is done here too.
+# Settings with no effect, or that this search applies too.
 IDLE = {
     "repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "min_length": 0, "suppress_tokens": None, "num_beams": 1,
     "length_penalty": 0.6, "max_length": 512, "bad_words_ids": [[95]], "renormalize_logits": True, "temperature": 0.3,
@@ -204,7 +206,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_what_the_search_does_not_obey_is_named_and_goes_out_again(place, peer, tmp_path, run_main):
+def test_unapplied_search_settings_are_named_and_exported_again(place, peer, tmp_path, run_main):
     assert peer.model.config.pad_token_id == 95
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     if place == "config.json":
@@ -226,7 +228,7 @@ def test_what_the_search_does_not_obey_is_named_and_goes_out_again(place, peer, 
     assert json.loads((tmp_path / "out" / "generation_config.json").read_text()).items() >= ASKED.items()
 
 
-def test_odd_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
+def test_unusual_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
     """A vocabulary of another converter: unknown 0, end 2, padding 3."""
     ordinary = [text for text in vocabularies["joint"]["vocab.json"] if text not in ("</s>", "<unk>", "<pad>")]
     ids = {text: number for number, text in enumerate(["<unk>", ordinary[0], "</s>", "<pad>", *ordinary[1:]])}
@@ -242,7 +244,7 @@ def test_odd_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
 
 
 def test_positions_in_the_file_are_used(make_peer, tmp_path):
-    """Rounded to half precision, as some converters wrote them, or trained: Hugging Face takes them, and so do we."""
+    """They may be rounded to half precision, as some converters wrote them, or trained; Hugging Face uses them too."""
     for name, change in (("rounded", lambda table: table.half().float()), ("trained", lambda table: table + 0.1)):
         peer = make_peer()
         weights = load_file(peer.folder / WEIGHTS)
@@ -255,7 +257,7 @@ def test_positions_in_the_file_are_used(make_peer, tmp_path):
         assert check_parity(peer, tmp_path / name).config.positions == "learned"
 
 
-def test_the_formula_in_the_file_is_the_formula(make_peer, tmp_path):
+def test_stored_sinusoidal_positions_are_recognised(make_peer, tmp_path):
     peer = make_peer()
     weights = load_file(peer.folder / WEIGHTS)
     for side in ("encoder", "decoder"):
@@ -266,7 +268,7 @@ def test_the_formula_in_the_file_is_the_formula(make_peer, tmp_path):
     assert check_parity(peer, tmp_path / "model").config.positions == "sinusoidal_halves"
 
 
-def test_a_missing_output_bias_is_zero(make_peer, tmp_path):
+def test_missing_output_bias_is_zero(make_peer, tmp_path):
     peer = make_peer()
     peer.model.final_logits_bias.zero_()
     weights = load_file(peer.folder / WEIGHTS)
@@ -277,7 +279,7 @@ def test_a_missing_output_bias_is_zero(make_peer, tmp_path):
 
 
 @pytest.mark.parametrize("alias", ["lm_head.weight", "model.encoder.embed_tokens.weight"])
-def test_a_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_path):
+def test_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_path):
     peer = make_peer()
     weights = load_file(peer.folder / WEIGHTS)
     names = [name for name in weights if "embed_tokens" in name or "shared" in name or name == "lm_head.weight"]
@@ -289,8 +291,8 @@ def test_a_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tm
     assert check_parity(peer, tmp_path / "model").config.tied_embeddings == "all"
 
 
-def test_tensors_decide_what_is_tied(make_peer, tmp_path):
-    """Equal ones are one whatever config.json says; two that it ties and that differ are refused, both named."""
+def test_tensors_decide_ties(make_peer, tmp_path):
+    """Equal tensors are tied whatever config.json says; two that it ties and that differ are rejected by name."""
     peer = make_peer(tie_word_embeddings=False)
     weights = load_file(peer.folder / WEIGHTS)
     same = weights["model.decoder.embed_tokens.weight"]
@@ -327,7 +329,7 @@ def test_padding_has_no_probability(peer, imported):
 
 @pytest.fixture(scope="module")
 def crowd(peer):
-    """200 sources, side by side."""
+    """Return 200 sources, side by side."""
     return sentences(CROWD, peer.model.config)
 
 
@@ -352,13 +354,13 @@ def start(imported_folder, crowd):
 
 
 def check_variety(rows, end):
-    """Some sentences end, early and late, some do not, and there is not one answer to everything."""
+    """Check that some sentences end, early and late, some do not, and the answers differ."""
     lengths = {len(row) for row in rows if row[-1] == end}
     assert len(lengths) > 3 and any(row[-1] != end for row in rows) and len({tuple(row) for row in rows}) > 30
 
 
 @torch.inference_mode()
-def test_greedy_translations_are_generate_s(peer, imported_folder, crowd):
+def test_greedy_translations_equal_generate(peer, imported_folder, crowd):
     model, cache = start(imported_folder, crowd)
     rows = torch.stack([step.predicted for step in greedy(model, cache, limit=LIMIT)], dim=1).tolist()
     ours = [cut(row, model.symbols.end) for row in rows]
@@ -368,8 +370,8 @@ def test_greedy_translations_are_generate_s(peer, imported_folder, crowd):
 
 @torch.inference_mode()
 @pytest.mark.parametrize("beam", [4, pytest.param(6, marks=pytest.mark.thorough)])
-def test_beam_translations_are_generate_s(beam, peer, imported_folder, crowd):
-    """With no length penalty on either side; theirs is another formula."""
+def test_beam_translations_equal_generate(beam, peer, imported_folder, crowd):
+    """Without a length penalty on either side; their formula differs."""
     model, cache = start(imported_folder, crowd)
     found = hypotheses(beam_search(model, cache, beam_size=beam, limit=LIMIT, length_penalty=0.0), len(crowd))
     ours = [list(best_first[0].pieces) for best_first in found]

@@ -1,4 +1,4 @@
-"""What is read of the card of somebody else's folder."""
+"""The parts of a third-party model card that the import reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.interop.model_card import read_card
 
 @pytest.fixture
 def card_of(tmp_path):
-    """card_of(text): what is read of a folder whose README.md has a text."""
+    """card_of(text): the card read from a folder whose README.md has this text."""
 
     def read(text):
         (tmp_path / "README.md").write_bytes(text.encode("utf-8"))
@@ -24,7 +24,7 @@ def card_of(tmp_path):
     ("license:", ""), ("license: " + "x" * 300, ""), ("licence: mit", ""),
 ])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_head_says_the_licence_and_is_left_out(card_of, line, licence, end):
+def test_front_matter_gives_the_licence_and_is_omitted(card_of, line, licence, end):
     card = card_of(end.join(["---", "tags: a", line, "--- ", "# A card"]))
     assert (card.licence, card.text) == (licence, "# A card")
 
@@ -33,6 +33,6 @@ def test_the_head_says_the_licence_and_is_left_out(card_of, line, licence, end):
     "---" + "\n" * 900_000, "---\n" + "\n---" * 200_000, "---" + " \n" * 400_000,
     "---\nlicense:" + " " * 900_000 + '"x\n---\n', "---\n" + "license:\t" * 90_000 + '"\n---\n',
 ], ids=["lines", "ends", "spaces", "a licence", "licences"])
-def test_a_head_that_does_not_end_is_done_with(card_of, text):
-    """Nearly a megabyte, for which anything that begins again at every sign would take hours."""
+def test_unclosed_front_matter_is_parsed_quickly(card_of, text):
+    """The text has nearly a megabyte; a parser that restarts at every mark would take hours."""
     assert card_of(text).licence == ""

@@ -1,4 +1,5 @@
-"""Two sentencepiece models and their ids: the same pieces as Hugging Face's tokenizer, each where it was typed."""
+"""Two sentencepiece models and their ids: the same tokens as Hugging Face's tokenizer, with their places in the text.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def separate(sides):
 
 
 def incomplete(sides):
-    """A fifth of the pieces has no id, as happens in the wild."""
+    """Return ids without a fifth of the tokens, as real models have."""
     return sides, {"vocab.json": numbered([text for at, text in enumerate(pieces_of(*sides)) if at % 5])}
 
 
@@ -84,15 +85,15 @@ def tokenizer_of(models, files):
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
 def pair(request, sides, tmp_path_factory, marian_tokenizer):
-    """Ours and theirs."""
+    """Return our tokenizer and theirs."""
     models, files = request.param(sides)
     folder = tmp_path_factory.mktemp("pair")
     write_vocabulary(folder, models, files)
     return tokenizer_of(models, files), marian_tokenizer(folder)
 
 
-def test_the_pieces_are_hugging_face_s(pair, texts):
-    """But for a language code that the vocabulary does not have: there unknown, here the text that was typed."""
+def test_tokens_equal_hugging_faces(pair, texts):
+    """Except for a language code that the vocabulary lacks: unknown there, plain text here."""
     ours, theirs = pair
     assert len(texts) == TEXTS
     prefixed = [code + text for code in ours.codes for text in texts[40:60]]
@@ -104,7 +105,7 @@ def test_the_pieces_are_hugging_face_s(pair, texts):
         assert target == ours.encode_ids(text)
 
 
-def test_every_piece_covers_its_characters(pair, texts):
+def test_every_token_covers_its_characters(pair, texts):
     tokenizer, _ = pair
     for text in texts:
         for side in (tokenizer.encode_source, tokenizer.encode):
@@ -117,7 +118,7 @@ def test_every_piece_covers_its_characters(pair, texts):
                        for character in lost), (text, lost)
 
 
-def test_a_piece_is_what_its_span_says(sides):
+def test_token_equals_the_text_of_its_span(sides):
     tokenizer = tokenizer_of(*joint(sides))
     text = "  The  ﬁne old man 🙂"
     for piece in tokenizer.encode_source(text)[:-1]:
@@ -125,7 +126,7 @@ def test_a_piece_is_what_its_span_says(sides):
         assert piece.role == "unknown" or covered == spelt or (covered == "ﬁ" and spelt in ("f", "i", "fi")), piece
 
 
-def test_decoded_text_is_hugging_face_s_but_for_what_is_unknown(pair):
+def test_decoded_text_equals_hugging_faces_except_for_unknown_tokens(pair):
     ours, theirs = pair
     rng = random.Random(2)
     broken = any(text.startswith("<0x") for text in ours.texts)
@@ -137,7 +138,7 @@ def test_decoded_text_is_hugging_face_s_but_for_what_is_unknown(pair):
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
-def test_pieces_of_ids_are_located_in_their_text(pair, texts):
+def test_tokens_of_ids_are_located_in_their_text(pair, texts):
     tokenizer, _ = pair
     for text in texts[::10]:
         ids = tokenizer.encode_ids(text)
@@ -161,7 +162,7 @@ def test_bytes_of_a_character_share_its_span(sides):
     assert tokenizer.decode([*ids[:2], *ids]) == "\ufffd🙂"
 
 
-def test_the_unknown_is_named(sides):
+def test_unknown_token_has_a_name(sides):
     tokenizer = tokenizer_of(*joint(sides))
     unknown = next(piece for piece in tokenizer.encode_source("the 🙂") if piece.role)
     assert (unknown.role, unknown.text, unknown.span, unknown.special) == ("unknown", "<unk>", (4, 5), False)
@@ -174,7 +175,7 @@ def test_typed_symbols_stay_text(sides):
         assert pieces[-1].role == "end" and not any(piece.special for piece in pieces[:-1])
 
 
-def test_a_language_code_is_a_piece_of_its_own(sides):
+def test_language_code_is_a_single_token(sides):
     tokenizer = tokenizer_of(*with_codes(sides))
     assert tokenizer.codes == (">>deu<<", ">>fra<<")
     code, first, *_ = tokenizer.encode_source(">>fra<< The dog.")
@@ -187,7 +188,7 @@ def test_half_of_a_surrogate_pair_is_no_error(sides):
     assert tokenizer_of(*joint(sides)).encode_source("a\ud83db")[-1].role == "end"
 
 
-def test_scores_are_those_of_the_side_that_is_looked_at(sides):
+def test_scores_are_those_of_the_requested_side(sides):
     tokenizer = tokenizer_of(*joint(sides))
     source, target = tokenizer.key_scores("encoder"), tokenizer.key_scores("decoder")
     assert source == tokenizer.key_scores("cross") and len(source) == len(target) == tokenizer.size
@@ -197,7 +198,7 @@ def test_scores_are_those_of_the_side_that_is_looked_at(sides):
     assert source[ids[foreign]] == -math.inf < target[ids[foreign]]
 
 
-def test_other_files_have_another_fingerprint(sides):
+def test_different_files_have_different_fingerprints(sides):
     models, files = joint(sides)
     one, two = tokenizer_of(models, files), tokenizer_of(models[::-1], files)
     assert one.fingerprint != two.fingerprint and one.fingerprint == tokenizer_of(models, files).fingerprint

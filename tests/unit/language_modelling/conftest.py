@@ -1,5 +1,4 @@
-"""A small GPT-2 of Hugging Face's with random weights, as a folder and as the model that wrote it; and a vocabulary of
-ours."""
+"""A small random Hugging Face GPT-2, as a folder and as the model that wrote it; and a vocabulary of ours."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 
 def random_weights(model):
-    """Weights far from those that a fresh model has, whose biases are 0 and whose norms do nothing."""
+    """Randomise the weights, because a fresh model's biases are 0 and its norms do nothing."""
     torch.manual_seed(3)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -30,7 +29,7 @@ def random_weights(model):
 def gpt2_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpt2")
     tokenizer = ByteLevelBPETokenizer()
-    # Words with an umlaut, a number and an emoji are merged over their bytes.
+    # The merges of words with an umlaut, a number and an emoji work on their bytes.
     texts = [*SENTENCES, "Größe 2024 🙂🙂 it's they'll"] * 3
     tokenizer.train_from_iterator(texts, vocab_size=420, special_tokens=[END_OF_TEXT], show_progress=False)
     tokenizer.save_model(str(folder))
@@ -68,5 +67,5 @@ def tokenizer(imported):
 
 @pytest.fixture(scope="session")
 def piece_tokenizer():
-    """A vocabulary as the trainer makes it, of 400 pieces."""
+    """A vocabulary of 400 tokens from our trainer."""
     return train_tokenizer(SENTENCES * 20, size=400)

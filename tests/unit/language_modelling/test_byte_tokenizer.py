@@ -1,4 +1,4 @@
-"""Byte-level pieces are those of Hugging Face's GPT-2 tokenizer, and each knows what it covers."""
+"""Byte-level tokens equal those of Hugging Face's GPT-2 tokenizer, and each has its span."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from transformer.text.byte_tokenizer import ByteTokenizer
 
-# What pieces are cut at, and what is easy to cut wrongly: contractions, kinds of spaces, combining and joined
-# characters, numbers that are no digits, control characters, several bytes.
+# Places where tokens are cut, and hard cases: contractions, kinds of spaces, combining and joined characters, numbers
+# that are not digits, control characters, several bytes.
 PARTS = [
     "The", "cat", " sat", "it's", "they'LL", "'", "''re", " 's", "'ve", "don't", " ", "  ",
     "   ", "\n", "\r\n", "\t", " \n ", "\x00", "\x1c", "\x1f", "\x85", "\xa0", "\u2003",
@@ -22,8 +22,8 @@ PARTS = [
 ]
 
 
-def hostile():
-    """1,000 texts of parts and of characters from all of Unicode."""
+def untrusted():
+    """Return 1,000 texts of these parts and of characters from all of Unicode."""
     draw = random.Random(7)
     assigned = [
         chr(code) for code in range(0x110000)
@@ -43,15 +43,15 @@ def theirs(gpt2_folder):
     return GPT2Tokenizer.from_pretrained(gpt2_folder)
 
 
-def test_a_thousand_hostile_texts_are_cut_as_by_hugging_face(theirs, tokenizer):
-    for text in hostile():
+def test_thousand_untrusted_texts_are_cut_as_by_hugging_face(theirs, tokenizer):
+    for text in untrusted():
         ids = [piece.id for piece in tokenizer.encode(text)]
         assert ids == theirs(text)["input_ids"], text
         assert tokenizer.decode(ids) == text
 
 
-def test_spans_cover_the_text_but_for_spaces(tokenizer):
-    for text in hostile():
+def test_spans_cover_the_text_except_for_spaces(tokenizer):
+    for text in untrusted():
         pieces = tokenizer.encode(text)
         starts = [piece.span[0] for piece in pieces]
         assert starts == sorted(starts)
@@ -64,15 +64,15 @@ def test_spans_cover_the_text_but_for_spaces(tokenizer):
         ]
 
 
-def test_a_piece_knows_what_it_covers(tokenizer):
-    """Without merges every byte is a piece; those of one character share its span, and a space covers nothing."""
+def test_token_has_its_span(tokenizer):
+    """Without merges every byte is a token; those of one character share its span, and a space covers nothing."""
     pieces = ByteTokenizer({**tokenizer.files, "merges.txt": b""}).encode("A é🙂")
     assert [piece.span for piece in pieces] == [(0, 1), (2, 2), *[(2, 3)] * 2, *[(3, 4)] * 4]
     assert [piece.text for piece in pieces[:4]] == ["A", "▁", "<0xC3>", "<0xA9>"]
 
 
-def test_a_piece_spells_what_it_adds_to_the_text(tokenizer):
-    """The files write "Ġthe" and "Ċ"; a piece that begins within a character has whole ones beside its bytes."""
+def test_token_spells_its_part_of_the_text(tokenizer):
+    """The files write "Ġthe" and "Ċ"; a token that begins within a character has whole ones next to its bytes."""
     texts = [piece.text for piece in tokenizer.encode("Größe the\n\t\x00▁ 🙂é")]
     assert texts == [
         "Gr", "öße", "▁the", "<0x0A>", "<0x09>", "<0x00>", "<0xE2>", "<0x96>", "<0x81>", "▁🙂", "<0xC3>", "<0xA9>",
@@ -93,13 +93,13 @@ def test_broken_bytes_are_located_too(tokenizer):
         assert [piece.role for piece in pieces] == ["end" if number == 0 else "" for number in ids]
 
 
-def test_what_is_typed_never_becomes_a_symbol(tokenizer):
+def test_typed_text_never_becomes_a_symbol(tokenizer):
     pieces = tokenizer.encode("<|endoftext|>")
     assert tokenizer.symbols.end not in [piece.id for piece in pieces]
     assert tokenizer.decode([piece.id for piece in pieces]) == "<|endoftext|>"
 
 
-def test_an_added_token_is_found_in_a_text_unless_it_is_a_symbol(tokenizer):
+def test_added_token_is_found_in_a_text_unless_it_is_a_symbol(tokenizer):
     added = {"added_tokens.json": json.dumps({"<end>": tokenizer.size, "<plain>": tokenizer.size + 1}).encode()}
     made = ByteTokenizer({**tokenizer.files, **added}, end=["<end>"])
     assert made.texts[made.symbols.end] == "<end>" and made.texts[made.symbols.start] == "<|endoftext|>"
@@ -115,17 +115,17 @@ def test_half_a_surrogate_pair_is_replaced(tokenizer):
     assert pieces[-1].span == (2, 3)
 
 
-def test_a_byte_that_is_no_piece_is_left_out():
+def test_byte_without_a_token_is_left_out():
     ids = {piece: number for number, piece in enumerate(["t", "h", "e", "he", "Ġ", "Ã", "©", "<|endoftext|>"])}
     tokenizer = ByteTokenizer({"vocab.json": written(ids), "merges.txt": b"h e\n"})
     assert [(piece.text, piece.span) for piece in tokenizer.encode("xthe éq")] == [
         ("t", (1, 2)), ("he", (2, 4)), ("▁", (5, 5)), ("<0xC3>", (5, 6)), ("<0xA9>", (5, 6)),
     ]
-    # `transformers` merges the bytes beside it, too.
+    # `transformers` also merges the bytes next to it.
     assert [(piece.text, piece.span) for piece in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
 
 
-def test_a_long_word_is_cut(tokenizer):
+def test_long_word_is_cut(tokenizer):
     text = "the" * 5000
     assert tokenizer.decode([piece.id for piece in tokenizer.encode(text)]) == text
 
@@ -153,7 +153,7 @@ def written(ids):
     (lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}), "line 2 of merges.txt is not two tokens"),
     (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the token 'qqq'"),
 ])
-def test_damaged_and_contradicting_files_are_named(tokenizer, change, message):
+def test_damaged_and_contradictory_files_are_named(tokenizer, change, message):
     files = dict(tokenizer.files)
     change(files)
     with pytest.raises(ValueError, match=message):

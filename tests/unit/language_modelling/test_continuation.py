@@ -1,4 +1,4 @@
-"""A language model goes on by the methods that translations are decoded by."""
+"""A language model continues texts with the search methods of translations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ids(pieces):
     return [piece.id for piece in pieces]
 
 
-def test_greedy_is_hugging_faces(huggingface, model, tokenizer):
+def test_greedy_equals_hugging_faces(huggingface, model, tokenizer):
     ours = continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=12)
     read = torch.tensor([[0, *ids(ours.beginning)]])
     theirs = huggingface.generate(
@@ -32,7 +32,7 @@ def test_greedy_is_hugging_faces(huggingface, model, tokenizer):
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
-def test_its_score_is_that_of_reading_it(model, tokenizer, settings):
+def test_score_equals_that_of_reading_the_text(model, tokenizer, settings):
     found = continue_text(model, tokenizer, TEXT, settings, limit=10)
     read = [0, *ids(found.beginning), *ids(found.pieces)]
     with torch.inference_mode():
@@ -43,8 +43,8 @@ def test_its_score_is_that_of_reading_it(model, tokenizer, settings):
     assert ids(continue_text(model, tokenizer, TEXT, settings, limit=10).pieces) == ids(found.pieces)
 
 
-def test_a_wide_beam_finds_the_likeliest_of_all(model, tokenizer):
-    """Two pieces, all pairs of which can be tried, among a few that are not suppressed."""
+def test_wide_beam_finds_the_most_likely_of_all(model, tokenizer):
+    """Two steps, so all pairs can be tried, among the few tokens that are not suppressed."""
     from transformer.decoding.constraints import Constraints
 
     few = [5, 40, 77, 120, 300]
@@ -72,17 +72,17 @@ def test_seeds_and_temperature_change_a_sample(model, tokenizer):
     assert ids(one.pieces) == ids(continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=8).pieces)
 
 
-def test_the_beams_tree_has_its_attention(model, tokenizer):
+def test_beam_tree_has_its_attention(model, tokenizer):
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(method="beam"), limit=4, capture=True)
     assert found.tree is not None
-    # The start symbol, the beginning, and a piece more at every step.
+    # The columns are the start symbol, the given text, and one more token at every step.
     assert [rows.shape[-1] for rows in found.tree.decoder] == [
         len(found.beginning) + 1 + step for step in range(len(found.tree.decoder))
     ]
     assert all(rows.shape[-1] == 0 for rows in found.tree.cross)
 
 
-def test_it_can_end_a_text(model, tokenizer):
+def test_continuation_can_end(model, tokenizer):
     from transformer.decoding.constraints import Constraints
 
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(), constraints=Constraints(prefix=(0,)))
@@ -91,14 +91,14 @@ def test_it_can_end_a_text(model, tokenizer):
     assert found.text == TEXT
 
 
-def test_an_empty_beginning_is_one(model, tokenizer):
+def test_empty_text_can_be_continued(model, tokenizer):
     found = continue_text(model, tokenizer, "", DecodingSettings(), limit=3)
     assert found.beginning == ()
     assert score_text(model, tokenizer, "x").pieces
     assert 1 <= len(found.pieces) <= 3
 
 
-def test_it_stops_where_its_positions_end(model, tokenizer):
+def test_continuation_stops_where_its_positions_end(model, tokenizer):
     found = continue_text(model, tokenizer, "1 " * 31, DecodingSettings(), limit=40)
     assert len(found.pieces) <= 2
     with pytest.raises(TextError, match="shorten it"):
@@ -108,7 +108,7 @@ def test_it_stops_where_its_positions_end(model, tokenizer):
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
-def test_it_ends_between_two_pieces_where_nobody_waits_for_it(model, tokenizer, settings):
+def test_cancelled_continuation_ends_between_two_tokens(model, tokenizer, settings):
     left = iter([False, False, True])
 
     def check():
@@ -121,8 +121,8 @@ def test_it_ends_between_two_pieces_where_nobody_waits_for_it(model, tokenizer, 
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
-def test_it_ends_with_a_whole_character(model, tokenizer, settings):
-    """Its pieces are bytes and parts of characters; a fresh model writes any of them."""
+def test_continuation_ends_with_a_whole_character(model, tokenizer, settings):
+    """Its tokens are bytes and parts of characters; a fresh model writes any of them."""
     for text in ("The cat", "Größe ", "🙂"):
         for limit in range(1, 9):
             found = continue_text(model, tokenizer, text, settings, limit=limit)

@@ -1,4 +1,4 @@
-"""What attention to a long text costs: what is said of it is what the implementation allocates."""
+"""The stated cost of attention to a long text equals the memory that the implementation allocates."""
 
 from __future__ import annotations
 
@@ -36,42 +36,42 @@ def small(attention):
     ("full", 12, 12 * 12), ("full", 4096, 16_777_216), ("compressed", 12, 12 * 4), ("compressed", 13, 13 * 5),
     ("local", 16, 16 * 8), ("local", 32, 32 * 8), ("local", 5, 5 * 5), ("local", 17, 3 * 8 * 8),
 ])
-def test_the_cells_are_those_of_the_formula(attention, length, expected):
+def test_cells_match_the_formula(attention, length, expected):
     config = decoder_only(**SIZES, attention=attention, block=8, stride=3)
     assert cells(config, length) == expected
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("length", [5, 16, 17, 32])
-def test_the_bytes_are_measured_and_those_of_the_formula(attention, length):
+def test_measured_bytes_match_the_formula(attention, length):
     model = small(attention)
     found = measure(model, length, repeats=1)
     assert (found.attention, found.length) == (attention, length)
     assert found.weights == 4 * cells(model.config, length)
-    # With local attention, the last block is filled up.
+    # Local attention pads the last block.
     read = -(-length // 16) * 16 if attention == "local" and length > 16 else keys(model.config, length)
     assert found.keys_and_values == 2 * 4 * 8 * read
     assert found.seconds > 0
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_training_keeps_no_larger_tensor_than_the_map(attention):
-    """Of one head; the backward pass needs them, so a mask over a product of everything would be found here."""
+def test_training_keeps_no_tensor_larger_than_the_map(attention):
+    """The limit is the map of one head. The backward pass keeps tensors, so this finds a mask over a full product."""
     model, sizes = small(attention).train(), []
     pieces = torch.randint(30, (1, 48))
     with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.shape) or x, lambda x: x):
         model(None, pieces).sum().backward()
-    # [B, H, T, S]; the others are of positions alone.
+    # Shape [B, H, T, S]; the others depend only on positions.
     assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cells(model.config, 48)
 
 
-def test_lengths_that_take_too_much_are_left_out():
+def test_lengths_that_need_too_much_memory_are_left_out():
     lengths = (8, 16, 32)
     found = list(measurements(lengths, repeats=1))
     assert [(each.length, each.attention) for each in found] == [
         (length, attention) for length in lengths for attention in ATTENTIONS
     ]
-    # Half of it is what a pass may take.
+    # A pass may take half of it.
     enough = 2 * peak_bytes(configuration("full"), 16)
     found = list(measurements(lengths, repeats=1, available=enough))
     assert {each.length for each in found if each.attention == "full"} == {8, 16}
@@ -80,24 +80,24 @@ def test_lengths_that_take_too_much_are_left_out():
 
 
 @pytest.mark.parametrize("exponent", [0.0, 1.0, 1.5, 2.0])
-def test_a_slope_is_the_exponent_of_a_power(exponent):
+def test_slope_is_the_exponent_of_a_power(exponent):
     lengths = [64, 128, 256, 1024]
     assert slope(lengths, [7.5 * length**exponent for length in lengths]) == pytest.approx(exponent)
 
 
-def test_a_slope_is_that_of_the_best_line():
-    """numpy's own fit of a line, as a reference."""
+def test_slope_is_that_of_the_best_line():
+    """The reference is numpy's own fit of a line."""
     lengths, rng = [64, 128, 256, 512], np.random.default_rng(1)
     values = [length**1.7 * rng.uniform(0.5, 2) for length in lengths]
     assert slope(lengths, values) == pytest.approx(np.polyfit(np.log(lengths), np.log(values), 1)[0])
 
 
-def test_one_length_has_no_slope():
+def test_single_length_has_no_slope():
     with pytest.raises(ValueError, match="a slope needs at least two different lengths, not 1"):
         slope([64, 64], [1.0, 2.0])
 
 
-def test_slopes_are_of_the_long_texts():
+def test_slopes_use_the_long_texts():
     costs = [Cost("full", length, length**2, length, float(length**2) if length > 100 else 9.0)
              for length in (16, 64, 128, 256, 512)]
     costs.append(Cost("local", 128, 1, 1, 1.0))
@@ -105,13 +105,13 @@ def test_slopes_are_of_the_long_texts():
     assert slopes(costs, "keys_and_values", first=16) == pytest.approx({"full": 1.0})
 
 
-def test_a_recording_is_read_as_it_was_written():
+def test_recording_survives_its_file():
     costs = Cost("full", 64, 7, 6, 0.5), Cost("local", 64, 5, 6, 0.25)
     recorded = RecordedCosts(costs, "a model", "two cores", "a command")
     assert RecordedCosts.from_json(recorded.to_json()) == recorded
 
 
-def test_what_the_page_shows_has_the_bytes_of_the_formula():
+def test_recorded_bytes_on_the_page_match_the_formula():
     recorded = RecordedCosts.from_json((ASSETS / "attention_costs.json").read_text(encoding="utf-8"))
     assert [(each.length, each.attention) for each in recorded.costs] == [
         (length, attention) for length in LENGTHS for attention in ATTENTIONS

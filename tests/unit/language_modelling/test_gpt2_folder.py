@@ -1,4 +1,4 @@
-"""A GPT-2 folder is read within limits, or refused in one line that says why."""
+"""A GPT-2 folder is read within limits, or rejected in one line with the reason."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_old_files_without_the_prefix_and_with_masks_are_the_same_model(folder, 
         assert torch.equal(one, other), name
 
 
-def test_it_is_ready_for_inference(imported):
+def test_loaded_model_is_ready_for_inference(imported):
     assert not imported.model.training
     assert imported.model.generator.weight is imported.model.target_embedding.weight
     assert imported.model.config.max_positions == 64
@@ -73,7 +73,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_damaged_and_contradicting_folders_are_refused_in_one_line(folder, wrong):
+def test_damaged_and_contradictory_folders_are_rejected_in_one_line(folder, wrong):
     change, message = WRONG[wrong]
     change(folder)
     with pytest.raises(CheckpointError) as error:

@@ -1,4 +1,4 @@
-"""Heads that copy are found by their published scores."""
+"""Copying heads are found by their published scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.model.transformer import build
 
 
 def looking(back, length=5):
-    """One head that puts all its attention on the position so far back, or on itself if there is none."""
+    """Return one head that puts all its attention this far back, or on itself if there is no such position."""
     size = 2 * length + 1
     weights = np.zeros((1, 1, 1, size, size))
     at = np.arange(size)
@@ -26,7 +26,7 @@ def looking(back, length=5):
 
 
 @pytest.mark.parametrize(("name", "back"), [("previous", 1), ("induction", 4), ("duplicate", 5)])
-def test_a_head_that_does_one_thing_has_its_score(name, back):
+def test_head_with_one_behaviour_has_its_score(name, back):
     scores = scores_of(looking(back), 5)
     found = {each: getattr(scores, each)[0, 0] for each in ("previous", "induction", "duplicate")}
     assert found.pop(name) == 1
@@ -51,8 +51,8 @@ def test_even_attention_has_the_score_of_chance():
     np.testing.assert_allclose(scores.induction, np.mean([1 / (query + 1) for query in range(11, 21)]), atol=1e-6)
 
 
-def test_a_head_that_reads_positions_alone_is_a_previous_piece_head():
-    """Position p is the p-th unit vector, a key is its position, and a query the one before its own."""
+def test_head_that_reads_only_positions_is_a_previous_token_head():
+    """Position p is the p-th unit vector, a key is its position, and a query is the position before its own."""
     model = small(positions="learned", norm="post")
     attention = model.decoder_layers[0].self_attention
     with torch.no_grad():
@@ -66,14 +66,14 @@ def test_a_head_that_reads_positions_alone_is_a_previous_piece_head():
     assert scores.induction[0, 0] == pytest.approx(0, abs=1e-6)
 
 
-def test_a_seed_gives_the_same_patterns():
+def test_seed_gives_the_same_patterns():
     model = small()
     one, other = (head_scores(model, length=8, seed=seed) for seed in (1, 1))
     assert (one.induction == other.induction).all()
     assert (head_scores(model, length=8, seed=2).induction != one.induction).any()
 
 
-def test_a_vocabulary_too_small_for_a_pattern_is_refused():
+def test_vocabulary_too_small_for_a_pattern_is_rejected():
     with pytest.raises(ValueError, match="25 different tokens"):
         head_scores(small(vocabulary=20))
 
@@ -83,7 +83,7 @@ def test_compressed_keys_have_no_scores():
         head_scores(small(attention="compressed"))
 
 
-def test_in_a_text_a_score_is_of_the_pieces_that_were_there_before():
+def test_score_in_a_text_uses_the_repeated_tokens():
     pieces = [0, 7, 8, 9, 7, 8]
     assert earlier_occurrences(pieces) == ((), (), (), (), (1,), (2,))
     weights = np.zeros((1, 1, 6, 6))
@@ -93,16 +93,16 @@ def test_in_a_text_a_score_is_of_the_pieces_that_were_there_before():
     assert scores.induction[0, 0] == scores.duplicate[0, 0] == 0.5
 
 
-def test_where_a_piece_was_there_twice_before_both_places_count():
+def test_both_earlier_occurrences_of_a_token_count():
     pieces = [0, 7, 8, 7, 9, 7]
     weights = np.zeros((1, 1, 6, 6))
     weights[0, 0, 5] = [0, 0.1, 0.2, 0.3, 0.4, 0]
     scores = scores_in_text(weights, pieces)
-    # Position 3 has seen its piece once, position 5 twice.
+    # Position 3 has seen its token once, position 5 twice.
     assert scores.duplicate[0, 0] == pytest.approx((0 + 0.1 + 0.3) / 2)
     assert scores.induction[0, 0] == pytest.approx((0 + 0.2 + 0.4) / 2)
 
 
-def test_a_text_that_repeats_nothing_has_no_score_of_repeating():
+def test_text_without_repetition_has_no_score():
     scores = scores_in_text(np.full((2, 3, 4, 4), 0.25), [0, 1, 2, 3])
     assert np.isnan(scores.induction).all() and np.isnan(scores.duplicate).all() and (scores.previous == 0.25).all()

@@ -1,5 +1,6 @@
-"""The forward pass of a language model again, in numpy: every stage is what the model records, and what its own parts
-compute."""
+"""The forward pass of a language model recomputed in numpy. Every stage equals the model's records and the results of
+its own parts.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from transformer.model.transformer import build
 
 TEXT = "the house is small and the house is big."
 LAYER, HEAD = 1, 2
-# Together they have every choice that changes what happens inside a layer.
+# Together they have every option that changes the computation inside a layer.
 SHAPES = {
     "gpt2": {},
     "post": {
@@ -36,7 +37,7 @@ SHAPES = {
 
 @pytest.fixture(scope="module", params=SHAPES)
 def loaded(request, piece_tokenizer, gpt2_folder, huggingface, tmp_path_factory):
-    """In double precision, so that the two can agree to a millionth whatever the size of the numbers."""
+    """Load the models in double precision, so that the two can agree to a millionth at any size of the numbers."""
     if request.param == "gpt2":
         found = read_gpt2(Folder(gpt2_folder))
         model, tokenizer = found.model, found.tokenizer
@@ -64,7 +65,7 @@ def found(loaded, trace):
 
 @pytest.fixture(scope="module")
 def again(loaded, trace):
-    """What the model's own forward pass records, and its logits."""
+    """Return the records and the logits of the model's own forward pass."""
     record = Recorder(details=True)
     logits = loaded.model(None, torch.tensor([[piece.id for piece in trace.target_pieces]]), record=record)
     return record.tensors, logits
@@ -74,7 +75,7 @@ def same(ours, theirs):
     np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-6, atol=1e-6)
 
 
-def test_the_stages_are_those_of_one_stack_without_a_source(loaded, trace, found):
+def test_stages_belong_to_one_stack_without_a_source(loaded, trace, found):
     config = loaded.model.config
     assert trace.stacks == ("decoder",) and trace.parts("decoder") == ("self_attention", "feed_forward")
     order = list(found)
@@ -90,7 +91,7 @@ def test_the_stages_are_those_of_one_stack_without_a_source(loaded, trace, found
         assert not {"encoder", "decoder"} & set(stage.name.split())
 
 
-def test_the_way_in_and_the_way_out_are_the_models_own(loaded, found, again):
+def test_input_and_output_stages_equal_the_models(loaded, found, again):
     tensors, logits = again
     config = loaded.model.config
     way_in = found["decoder.scaled" if config.scale_embedding else "decoder.tokens"].array
@@ -98,14 +99,14 @@ def test_the_way_in_and_the_way_out_are_the_models_own(loaded, found, again):
         way_in = way_in + found["decoder.positions"].array
     same(way_in, tensors["decoder.residual"][0])
     same(found["decoder.output"].array, loaded.model.decoder_norm(tensors["decoder.residual"][-1]))
-    # These are computed in single precision, as in a model that is used.
+    # These stages use single precision, as a model in use does.
     np.testing.assert_allclose(found["generator.logits"].array, logits.numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found["generator.probabilities"].array, logits.softmax(-1).numpy(), atol=1e-5)
     assert np.array_equal(found["generator.words"].array, logits.argmax(-1).numpy())
     assert found["generator.logits"].formula == r"z = y E^\top", "the table of the first step, once more"
 
 
-def test_the_stages_of_a_layer_are_the_models_own(loaded, trace, found, again):
+def test_stages_of_a_layer_equal_the_models(loaded, trace, found, again):
     tensors, _ = again
     layer, pre = loaded.model.decoder_layers[LAYER], loaded.model.config.norm == "pre"
     stream = tensors["decoder.residual"][2 * LAYER :]
@@ -134,7 +135,7 @@ def test_the_stages_of_a_layer_are_the_models_own(loaded, trace, found, again):
         same(found[f"decoder.{part}.{'residual' if pre else 'norm'}"].array, after)
 
 
-def test_a_cell_and_its_row_recompute(loaded, trace):
+def test_cell_and_its_row_recompute(loaded, trace):
     weights = loaded.weights()
     at = LAYER, HEAD, 7, 3
     one, whole = cell(trace, weights, "decoder", *at), contributions(trace, weights, "decoder", LAYER)
@@ -148,7 +149,7 @@ def test_a_cell_and_its_row_recompute(loaded, trace):
     )
 
 
-def test_sizes_are_norms_of_the_stream_and_of_what_is_written(loaded, trace, again):
+def test_sizes_are_norms_of_the_stream_and_of_the_output(loaded, trace, again):
     sizes = stream_sizes(trace, loaded.weights(), "decoder")
     stream = torch.cat(again[0]["decoder.residual"]).numpy()
     np.testing.assert_allclose(sizes.stream, np.linalg.norm(stream, axis=-1), rtol=1e-6)
@@ -157,11 +158,11 @@ def test_sizes_are_norms_of_the_stream_and_of_what_is_written(loaded, trace, aga
         np.testing.assert_allclose(sizes.written, np.linalg.norm(np.diff(stream, axis=0), axis=-1), rtol=1e-5)
 
 
-def test_without_its_mask_every_row_sees_what_comes_later(loaded, trace):
+def test_every_row_sees_later_tokens_without_the_mask(loaded, trace):
     unmasked = trace_unmasked(loaded, trace)
     assert unmasked.decoder_mask.all() and not unmasked.interventions.decoder_mask
     assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_pieces == trace.predicted_pieces
-    # Before the first attention there is nothing to see.
+    # Before the first attention no token sees another.
     np.testing.assert_array_equal(unmasked.detail("decoder", "scores")[0], trace.detail("decoder", "scores")[0])
     assert not np.allclose(unmasked.log_probs, trace.log_probs)
     listed = {stage.key: stage for stage in stages(unmasked, loaded.weights())}
@@ -169,6 +170,6 @@ def test_without_its_mask_every_row_sees_what_comes_later(loaded, trace):
     assert trace_text(loaded, TEXT)[1].equals(trace), "the next run is masked as before"
 
 
-def test_the_trace_says_what_it_is_about(trace):
+def test_trace_names_its_model(trace):
     assert trace.text == trace.target_text
     assert replace(trace, source_text="x", source_pieces=trace.target_pieces).text == "x"

@@ -1,4 +1,4 @@
-"""The decoder-only model computes what Hugging Face's does, at once and piece by piece."""
+"""The decoder-only model computes the same as Hugging Face's, in one pass and token by token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def small(**choices):
 
 
 def assert_equal_to(theirs, model):
-    """Logits and all attentions within 1e-5, in one pass and through the cache."""
+    """Check logits and all attentions within 1e-5, in one pass and through the cache."""
     ids = pieces(model.config.target_vocabulary)
     with torch.inference_mode():
         expected = theirs(ids, output_attentions=True)
@@ -49,11 +49,11 @@ def assert_equal_to(theirs, model):
         assert cache.length == ids.shape[1]
 
 
-def test_is_gpt2(huggingface, model):
+def test_model_equals_gpt2(huggingface, model):
     assert_equal_to(huggingface, model)
 
 
-def test_with_post_norm_it_is_the_first_gpt():
+def test_post_norm_model_equals_the_first_gpt():
     from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
     theirs = random_weights(OpenAIGPTLMHeadModel(OpenAIGPTConfig(
@@ -77,7 +77,7 @@ def test_with_post_norm_it_is_the_first_gpt():
     assert_equal_to(theirs, model)
 
 
-def test_sinusoidal_positions_are_learned_ones_with_the_waves_in_the_table():
+def test_sinusoidal_positions_equal_learned_ones_with_the_waves_in_the_table():
     waves, learned = small(positions="sinusoidal"), small()
     learned.load_state_dict({
         **waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()
@@ -88,7 +88,7 @@ def test_sinusoidal_positions_are_learned_ones_with_the_waves_in_the_table():
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
-def test_no_piece_sees_a_later_one(norm, positions):
+def test_no_token_sees_a_later_one(norm, positions):
     model, ids = small(norm=norm, positions=positions), pieces(40)
     changed = ids.clone()
     changed[:, 9] = (changed[:, 9] + 1) % 40
@@ -97,13 +97,13 @@ def test_no_piece_sees_a_later_one(norm, positions):
     assert (before[:, 9] != after[:, 9]).any()
 
 
-def test_one_matrix_is_embedding_and_output():
+def test_embedding_and_output_share_one_matrix():
     model = Transformer(decoder_only(vocabulary=12, d_model=8, heads=2, layers=1, d_ff=8))
     assert model.generator.weight is model.target_embedding.weight
     assert not [name for name, _ in model.named_parameters() if "generator" in name]
 
 
-def test_it_learns():
+def test_model_learns():
     model = small(dropout=0.0).train()
     ids = pieces(40, rows=4)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
@@ -126,6 +126,6 @@ def test_it_learns():
     ({"norm": "both"}, "norm must be one of pre, post"),
     ({"dropout": 1}, "dropout must be at least 0 and below 1"),
 ])
-def test_configurations_out_of_range_are_refused(values, message):
+def test_configurations_out_of_range_are_rejected(values, message):
     with pytest.raises(ValueError, match=message):
         small(**values)

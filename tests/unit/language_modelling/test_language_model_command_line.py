@@ -1,4 +1,4 @@
-"""What a language model says in a terminal."""
+"""Output of the language model commands in a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_help(run_main, name):
     assert done.returncode == 0 and "--model" in done.stdout
 
 
-def test_writes_on_from_each_line(run_main, folder, tmp_path):
+def test_each_line_is_continued(run_main, folder, tmp_path):
     file = tmp_path / "beginnings.txt"
     file.write_text("The cat\nI have\n", encoding="utf-8")
     loaded = load_language_model(folder, "cpu")
@@ -41,7 +41,7 @@ def test_writes_on_from_each_line(run_main, folder, tmp_path):
     assert done.stdout == "".join(f"{found.text}{'' if found.complete else ' …'}\n" for found in expected)
 
 
-def test_scores_piece_by_piece(run_main, folder):
+def test_text_is_scored_token_by_token(run_main, folder):
     done = run_main(main, "score", "The cat sat.", "--model", folder, "--device", "cpu")
     assert done.returncode == 0, done.stderr
     text, sums, *pieces = done.stdout.splitlines()
@@ -50,13 +50,13 @@ def test_scores_piece_by_piece(run_main, folder):
     assert total == pytest.approx(sum(float(line.split()[0]) for line in pieces), abs=0.05)
 
 
-def test_labels_of_pieces_are_readable_in_a_terminal(run_main, folder):
+def test_token_labels_are_readable_in_a_terminal(run_main, folder):
     done = run_main(main, "score", "the é\n", "--model", folder, "--device", "cpu")
     labels = [line.split(maxsplit=1)[1] for line in done.stdout.splitlines()[3:]]
     assert labels == ["t", "he", "␣", "é <0xC3>", "é <0xA9>", "↵"]
 
 
-def test_predicts_held_out_texts(run_main, folder, tmp_path):
+def test_held_out_texts_are_predicted(run_main, folder, tmp_path):
     data, training = tmp_path / "data.tsv", tmp_path / "training.tsv"
     data.write_text("The cat.\tDie Katze.\nThe cat.\tEine Katze.\n" + "a b c " * 40 + "\tx\n", encoding="utf-8")
     training.write_text("The dog.\tDer Hund.\nThe cat.\tDie Katze.\n", encoding="utf-8")
@@ -68,7 +68,7 @@ def test_predicts_held_out_texts(run_main, folder, tmp_path):
     assert all("(1 texts" in row for row in rows)
 
 
-def test_names_heads_only_above_the_threshold(run_main, folder, tmp_path):
+def test_only_heads_above_the_threshold_are_named(run_main, folder, tmp_path):
     output = tmp_path / "heads.json"
     done = run_main(main, "heads", "--model", folder, "--device", "cpu", "--output", output)
     assert done.returncode == 0, done.stderr

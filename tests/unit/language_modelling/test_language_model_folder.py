@@ -1,4 +1,4 @@
-"""The folder of a language model is read whole, or refused in one line that says why."""
+"""The folder of a language model is read completely, or rejected in one line with the reason."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def tokenizer(piece_tokenizer):
 
 @pytest.fixture
 def trained(config, tokenizer, tmp_path):
-    """A folder, and the model that it was written from."""
+    """A folder, and the model that wrote it."""
     torch.manual_seed(1)
     model = build(config).eval()
     save_model(tmp_path, config, dict(model.named_parameters()), tokenizer)
     return tmp_path, model
 
 
-def test_loads_what_was_saved_in_half_precision(trained, config, tokenizer):
+def test_model_saved_in_half_precision_loads(trained, config, tokenizer):
     folder, model = trained
     loaded = load_language_model(folder, "cpu")
     assert loaded.model.config == config and loaded.tokenizer.fingerprint == tokenizer.fingerprint
@@ -52,14 +52,14 @@ def test_loads_what_was_saved_in_half_precision(trained, config, tokenizer):
         assert torch.equal(ours.half().float(), theirs), name
 
 
-def test_the_seals_of_older_models_stay_whole(config):
-    """A field that came later is written only where it says something new."""
+def test_seals_of_older_models_stay_valid(config):
+    """A field that was added later is written only if it differs from the default."""
     untied = dataclasses.replace(config, tied_embeddings="none")
     assert TransformerConfig.from_json(untied.to_json()) == untied != config
 
 
-def test_it_scores_continues_and_is_measured(trained):
-    """All that a language model is for takes pieces of sentencepiece, too."""
+def test_sentencepiece_model_scores_continues_and_is_measured(trained):
+    """Everything that a language model can do works with sentencepiece tokens, too."""
     loaded = load_language_model(trained[0], "cpu")
     text = SENTENCES[0]
     score = score_text(loaded.model, loaded.tokenizer, text)
@@ -69,7 +69,7 @@ def test_it_scores_continues_and_is_measured(trained):
     assert head_scores(loaded.model).induction.shape == (2, 2)
 
 
-def test_a_version_is_that_of_the_weights(trained, config, tokenizer):
+def test_version_is_derived_from_the_weights(trained, config, tokenizer):
     folder, model = trained
     before = load_language_model(folder, "cpu").version
     assert load_language_model(folder, "cpu").version == before
@@ -78,7 +78,7 @@ def test_a_version_is_that_of_the_weights(trained, config, tokenizer):
     assert load_language_model(folder, "cpu").version != before
 
 
-def test_a_gpt2_folder_is_one(gpt2_folder, imported):
+def test_gpt2_folder_is_a_language_model(gpt2_folder, imported):
     loaded = load_language_model(gpt2_folder, "cpu")
     assert loaded.tokenizer.fingerprint == imported.tokenizer.fingerprint
     read = torch.tensor([[0, 5, 6]])
@@ -97,7 +97,7 @@ def configured(folder, **values):
     (lambda folder: configured(folder, model_type="bert"), "is no GPT-2 model"),
     (lambda folder: (folder / "learning_curve.csv").write_text("x"), "learning_curve.csv is damaged"),
 ])
-def test_what_cannot_be_used_is_one_line(trained, change, message):
+def test_unusable_folder_is_one_line(trained, change, message):
     folder = trained[0]
     change(folder)
     with pytest.raises(CheckpointError, match=message) as raised:

@@ -1,4 +1,4 @@
-"""Attention for long texts: local, and memory-compressed, beside full attention."""
+"""Attention for long texts: local and memory-compressed, compared with full attention."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kinds(function):
 
 
 @kinds
-def test_no_piece_sees_a_later_one(choices):
+def test_no_token_sees_a_later_one(choices):
     model, ids = small(**choices), pieces()
     for at in range(LENGTH):
         changed = ids.clone()
@@ -46,7 +46,7 @@ def test_no_piece_sees_a_later_one(choices):
 
 
 @kinds
-def test_piece_by_piece_it_is_the_same(choices):
+def test_token_by_token_equals_one_pass(choices):
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
         expected, cache = model(None, ids), model.start_after(ids[:, :1], model.start_cache())
@@ -67,14 +67,14 @@ def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
 
 
 @pytest.mark.parametrize("block", [LENGTH, 100])
-def test_local_attention_with_a_block_as_long_as_the_text_is_full(block):
+def test_local_attention_with_one_block_is_full(block):
     full, local = small(), small(attention="local", block=block)
     local.load_state_dict(full.state_dict())
     assert torch.equal(local(None, pieces()), full(None, pieces()))
 
 
-def test_local_attention_in_blocks_is_a_full_product_with_the_mask():
-    """What is computed block by block is what scaled dot-product attention computes with everything else masked."""
+def test_local_attention_in_blocks_equals_a_masked_full_product():
+    """The block-wise result equals scaled dot-product attention with everything else masked."""
     generator = torch.Generator().manual_seed(2)
     query, key, value = torch.randn(3, 2, 3, LENGTH, 5, generator=generator)
     expected = scaled_dot_product_attention(query, key, value, local_mask(LENGTH, 4))
@@ -91,8 +91,8 @@ def test_local_attention_in_blocks_is_a_full_product_with_the_mask():
 
 @kinds
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
-def test_several_pieces_at_a_time_are_the_same(choices, cuts):
-    """Whether what is new begins with a block, ends with it, or crosses several."""
+def test_several_tokens_at_a_time_give_the_same(choices, cuts):
+    """The new tokens may begin with a block, end with it, or cross several."""
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
         expected, cache, before = model(None, ids), model.start_after(ids[:, :1], model.start_cache()), 0
@@ -103,7 +103,7 @@ def test_several_pieces_at_a_time_are_the_same(choices, cuts):
 
 
 @kinds
-def test_what_is_masked_has_no_weight(choices):
+def test_masked_cells_have_no_weight(choices):
     model = small(**choices)
     weights, allowed = attention_weights(model, pieces()), may_look(model.config, LENGTH)
     assert weights.shape[-2:] == allowed.shape
@@ -122,7 +122,7 @@ def test_local_attention_stays_in_its_block():
     assert torch.equal(model(None, changed)[:, 4:], model(None, ids)[:, 4:])
 
 
-def test_compressed_attention_of_single_pieces_with_the_identity_is_full():
+def test_compressed_attention_of_single_tokens_with_the_identity_is_full():
     full, compressed = small(), small(attention="compressed", stride=1)
     compressed.load_state_dict(full.state_dict(), strict=False)
     with torch.no_grad():
@@ -136,7 +136,7 @@ def test_compressed_attention_of_single_pieces_with_the_identity_is_full():
 
 
 @pytest.mark.parametrize("length", range(1, 8))
-def test_a_compressed_map_has_a_column_for_three_pieces(length):
+def test_compressed_map_has_one_column_per_three_tokens(length):
     weights = attention_weights(small(attention="compressed"), pieces()[:, :length])
     columns = -(-length // 3)
     assert weights.shape == (2, 3, 2, length, columns)
@@ -146,12 +146,12 @@ def test_a_compressed_map_has_a_column_for_three_pieces(length):
         torch.testing.assert_close(weights[..., query, :].sum(dim=-1), torch.full((2, 3, 2), float(complete > 0)))
 
 
-def test_masks():
+def test_masks_match_their_definition():
     assert compressed_mask(5, 3).int().tolist() == [[0, 0], [0, 0], [1, 0], [1, 0], [1, 0]]
     assert local_mask(4, 2).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
 
 
-def test_compression_is_the_sum_that_the_paper_says():
+def test_compression_is_the_sum_from_the_paper():
     """Each compressed key is a weighted sum of the keys of its three positions, head by head."""
     torch.manual_seed(1)
     compression = Compression(8, 2, 3)
@@ -174,13 +174,13 @@ def test_compression_is_the_sum_that_the_paper_says():
     ({"stride": 0}, "stride must be a whole number of at least 1"),
     ({"block": 1.5}, "block must be a whole number of at least 1"),
 ])
-def test_choices_out_of_range_are_refused(choices, message):
+def test_options_out_of_range_are_rejected(choices, message):
     with pytest.raises(ValueError, match=message):
         small(**choices)
 
 
 @kinds
-def test_a_map_of_a_text_names_what_its_columns_hold(choices, piece_tokenizer):
+def test_map_names_the_content_of_its_columns(choices, piece_tokenizer):
     model = build(decoder_only(
         vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0,
         **choices

@@ -1,4 +1,4 @@
-"""What today's `transformers` reads of a GPT-2 folder that it wrote is read here too: same ids, logits, attention."""
+"""A GPT-2 folder written by the current `transformers` gives the same ids, logits and attention here."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def spaced(tokenizer):
 
 
 def trained(**options):
-    """A tokenizer as the course of Hugging Face trains one for GPT-2."""
+    """A tokenizer trained as in Hugging Face's course for GPT-2."""
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
@@ -53,16 +53,16 @@ def trained(**options):
 
 
 def written(folder, tokenizer, *, rows=None, multiple=None, dtype=None, shard="5GB", change=None, **settings):
-    """Write a random GPT-2 and its tokenizer as `transformers` does, and return what it reads there.
+    """Write a random GPT-2 and its tokenizer as `transformers` does, and return its own reading of them.
 
     Args:
-        folder, tokenizer: as they say.
-        rows: of the embedding, before it is resized; None for as many as the tokenizer has pieces.
-        multiple: resize the embedding to the tokenizer's pieces, filled up to a multiple of this.
-        dtype: of the weights.
-        shard: the largest file of weights.
-        change: is given the folder before it is read.
-        settings: of GPT2Config.
+        folder, tokenizer: the target folder and the tokenizer.
+        rows: rows of the embedding before it is resized; None for one per token of the tokenizer.
+        multiple: resize the embedding to the tokenizer's tokens, rounded up to a multiple of this.
+        dtype: type of the weights.
+        shard: maximum size of a weight file.
+        change: receives the folder before it is read.
+        settings: fields of GPT2Config.
     """
     from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
@@ -100,7 +100,9 @@ def output_of_its_own(folder):
 
 
 def two_files(described):
-    """As transformers 4 wrote a folder: the pieces in vocab.json, and the added tokens beside it."""
+    """Convert a folder to the format of transformers 4: the tokens in vocab.json, and the added tokens in a file beside
+    it.
+    """
     def change(folder):
         document = json.loads((folder / "tokenizer.json").read_text())
         (folder / "tokenizer.json").unlink()
@@ -156,7 +158,7 @@ def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
         text = TYPED[number] if number < len(TYPED) else "".join(draw.choices(TYPED, k=4))
         ids = [piece.id for piece in loaded.tokenizer.encode(text, end=False)]
         expected = their_tokenizer(text, split_special_tokens=True)["input_ids"]
-        # A token without a row cannot be read by the model there; here it is spelled.
+        # Their model cannot read a token without a row; ours spells it.
         if max(expected, default=0) < theirs.config.vocab_size:
             assert ids == expected, text
         assert loaded.tokenizer.decode(ids) == their_tokenizer.decode(ids, clean_up_tokenization_spaces=False)
@@ -170,7 +172,7 @@ def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
     torch.testing.assert_close(logits, out.logits[..., :size], atol=2e-5, rtol=1e-5)
     for ours, attention in zip(record.tensors["decoder.weights"], out.attentions, strict=True):
         torch.testing.assert_close(ours, attention, atol=1e-5, rtol=0)
-    # What has no text is no column, so that no probability goes to it.
+    # A token without text has no column, so that it gets no probability.
     assert logits.shape[-1] == min(len(their_tokenizer), theirs.config.vocab_size)
 
 
@@ -254,7 +256,7 @@ def written_folder(gpt2_folder, tmp_path_factory):
 
 
 @pytest.mark.parametrize("wrong", UNREADABLE)
-def test_what_cannot_be_read_is_one_true_sentence(wrong, written_folder, tmp_path):
+def test_unreadable_folder_is_one_accurate_sentence(wrong, written_folder, tmp_path):
     change, message = UNREADABLE[wrong]
     folder = shutil.copytree(written_folder, tmp_path / "copy")
     change(folder)
@@ -264,7 +266,7 @@ def test_what_cannot_be_read_is_one_true_sentence(wrong, written_folder, tmp_pat
     assert "\n" not in str(error.value) and "--" not in str(error.value)
 
 
-def test_a_file_that_cannot_be_read_is_named(written_folder, tmp_path):
+def test_unreadable_file_is_named(written_folder, tmp_path):
     folder = shutil.copytree(written_folder, tmp_path / "copy")
     (folder / "tokenizer.json").unlink()
     (folder / "tokenizer.json").mkdir()
@@ -272,7 +274,7 @@ def test_a_file_that_cannot_be_read_is_named(written_folder, tmp_path):
         load_language_model(folder, "cpu")
 
 
-def test_the_version_changes_with_any_file_of_weights(plain_tokenizer, tmp_path):
+def test_version_changes_with_any_weight_file(plain_tokenizer, tmp_path):
     written(tmp_path, plain_tokenizer, shard="30KB")
     before = load_language_model(tmp_path, "cpu").version
     last = max(tmp_path.glob("model-*.safetensors"))

@@ -1,4 +1,4 @@
-"""The language model that ships: what its card says of it."""
+"""The shipped language model matches its card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BEGINNINGS = (
     "The cat", "I have never", "When I was a child,", "She opened the door and", "Tom and Mary", "Do you know",
     "The city of London", "If it rains tomorrow,", "My favourite", "In 1998,",
 )
-# Nats, of whole texts.
+# Nats per whole text.
 LOG_PROBS = {
     "The cat sits on the mat.": -26.253, "The mat sits on the cat.": -33.401, "Did you see him yesterday?": -18.0,
 }
@@ -29,23 +29,23 @@ def shipped():
 
 
 @pytest.mark.parametrize("beginning", BEGINNINGS)
-def test_it_writes_what_its_card_says(shipped, beginning):
+def test_model_writes_the_texts_of_its_card(shipped, beginning):
     greedy = continue_text(shipped.model, shipped.tokenizer, beginning, DecodingSettings(), limit=40)
     assert f"| {greedy.text}{'' if greedy.complete else ' …'} |" in shipped.card
 
 
 @pytest.mark.parametrize("text", LOG_PROBS)
-def test_texts_have_the_probability_that_they_had(shipped, text):
+def test_texts_keep_their_probabilities(shipped, text):
     assert score_text(shipped.model, shipped.tokenizer, text).log_prob == pytest.approx(LOG_PROBS[text], abs=0.05)
 
 
-def test_it_is_small_and_says_how_many_parameters_it_has(shipped):
+def test_model_is_small_and_states_its_parameters(shipped):
     assert sum(file.stat().st_size for file in LANGUAGE_MODEL.iterdir()) < 16e6
     assert f"{shipped.parameters:,} parameters" in shipped.card
     assert shipped.curve.count("\n") > 40
 
 
-def test_its_heads_are_those_that_are_recorded(shipped):
+def test_heads_match_the_record(shipped):
     recorded = json.loads((LANGUAGE_MODEL / "heads.json").read_text(encoding="utf-8"))
     assert recorded["model"] == shipped.version and recorded["threshold"] == THRESHOLD
     scores = head_scores(shipped.model)
@@ -58,8 +58,8 @@ def test_its_heads_are_those_that_are_recorded(shipped):
             assert f"layer {layer}, head {head}: {score:.2f}" in shipped.card
 
 
-def test_it_repeats_a_text_that_it_has_read(shipped):
-    """The second time, every piece but the first is likelier: somewhere in it there is what looks back."""
+def test_model_repeats_a_text_that_it_has_read(shipped):
+    """The second time, every token except the first is more likely, so some head looks back."""
     text = "The zebra bought seven purple umbrellas near Lisbon."
     once = score_text(shipped.model, shipped.tokenizer, text)
     twice = score_text(shipped.model, shipped.tokenizer, f"{text} {text}")

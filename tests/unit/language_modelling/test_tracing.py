@@ -1,4 +1,4 @@
-"""A trace of a language model holds what the model computes, and says that it has one kind of attention."""
+"""A trace of a language model holds the model's numbers, and has one kind of attention."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def loaded(tmp_path_factory, piece_tokenizer):
 
 
 @pytest.mark.parametrize("vocabulary", ["loaded", "gpt2"])
-def test_words_are_those_of_the_text_for_every_tokenizer(request, loaded, vocabulary):
+def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     if vocabulary == "gpt2":
         request.getfixturevalue("huggingface")
         loaded = load_language_model(request.getfixturevalue("gpt2_folder"), "cpu")
@@ -64,7 +64,7 @@ def test_two_halves_of_a_surrogate_pair_are_one_emoji(loaded):
     assert found.text == "a 🙂 b" and found.bits_per_byte == expected.bits_per_byte and other.equals(trace)
 
 
-def test_the_numbers_are_the_models(loaded):
+def test_numbers_equal_the_models(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     ids = [piece.id for piece in score.pieces]
     record = Recorder(details=True)
@@ -79,7 +79,7 @@ def test_the_numbers_are_the_models(loaded):
     assert trace.model == loaded.version and trace.residual_stream("decoder").shape == (7, len(ids), 16)
 
 
-def test_it_has_one_kind_and_survives_a_file(loaded):
+def test_trace_has_one_kind_and_survives_a_file(loaded):
     trace = trace_text(loaded, "the house is small.")[1]
     assert trace.kinds == ("decoder",)
     assert (np.triu(trace.decoder, 1) == 0).all() and not np.triu(trace.mask("decoder"), 1).any()
@@ -90,7 +90,7 @@ def test_it_has_one_kind_and_survives_a_file(loaded):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_continuation_and_what_was_computed_for_it_belong_together(loaded, method):
+def test_continuation_matches_the_results_computed_for_it(loaded, method):
     settings = DecodingSettings(method, seed=5, beam_size=3)
     traced = trace_continuation(loaded, "the house", settings, limit=6)
     found = continue_text(loaded.model, loaded.tokenizer, "the house", settings, limit=6)
@@ -100,14 +100,14 @@ def test_a_continuation_and_what_was_computed_for_it_belong_together(loaded, met
     assert traced.ranks.shape == (written,) and traced.logit_lens.taken.shape == (3, written)
     np.testing.assert_allclose(traced.logit_lens.taken[-1], traced.trace.log_probs[-written:], atol=1e-5)
     if method == "greedy":
-        # But where the likeliest piece would have broken a character.
+        # Except where the most likely token would have broken a character.
         likeliest = traced.trace.candidate_ids[-written:, 0]
         whole = [number not in loaded.tokenizer.spelling.parts for number in likeliest.tolist()]
         assert any(whole) and (traced.ranks[whole] == 1).all()
     assert (traced.translation.tree is not None) == (method == "beam")
 
 
-def test_what_is_forced_comes_first_even_beyond_the_limit(loaded):
+def test_forced_tokens_come_first_even_beyond_the_limit(loaded):
     forced = [20, 21, 22, 23]
     traced = trace_continuation(loaded, "the", DecodingSettings(), limit=2, forced=forced, suppressed={30})
     ids = [piece.id for piece in traced.translation.pieces]
@@ -115,7 +115,7 @@ def test_what_is_forced_comes_first_even_beyond_the_limit(loaded):
 
 
 @pytest.mark.parametrize("text", ["the " * POSITIONS, "x" * 20_000])
-def test_what_is_too_long_is_refused_in_one_sentence(loaded, text):
+def test_too_long_text_is_rejected_in_one_sentence(loaded, text):
     said = rf"has [0-9,]+ (pieces|characters), .* at most {POSITIONS - 1} pieces .* shorten it"
     with pytest.raises(TextError, match=said):
         trace_text(loaded, text)
@@ -123,7 +123,7 @@ def test_what_is_too_long_is_refused_in_one_sentence(loaded, text):
         trace_continuation(loaded, text, DecodingSettings(), limit=3)
 
 
-def test_a_text_of_exactly_the_limit_is_accepted(loaded):
+def test_text_of_exactly_the_limit_is_accepted(loaded):
     text = "the"
     while len(loaded.tokenizer.encode(text + " the", end=False)) < POSITIONS:
         text += " the"
@@ -133,7 +133,7 @@ def test_a_text_of_exactly_the_limit_is_accepted(loaded):
         check_length(loaded, text + " the")
 
 
-def test_the_browser_gets_the_one_kind_and_the_names_that_the_model_has(loaded):
+def test_browser_gets_the_one_kind_and_the_models_names(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     metrics = head_metrics(trace, "decoder", [0.0] * loaded.tokenizer.size)
     header, codes = unpack(browser_payload(trace, metrics, vars(AttentionParams()), also={(1, 0): ("induction",)}))

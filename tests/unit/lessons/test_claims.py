@@ -1,4 +1,4 @@
-"""Claims on a model whose attention is known, and what they refuse."""
+"""Claims on a model with known attention, and the claims that are rejected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TEXT_READ = "I have a dream."
 
 @pytest.fixture(scope="module")
 def known(copying_translator):
-    """Every encoder row looks at the position after it."""
+    """A model whose every encoder row looks at the position after it."""
     return Evidence(copying_translator, TEXT_READ)
 
 
@@ -45,11 +45,11 @@ def evidence(shipped):
 
 @pytest.fixture(scope="module")
 def importance(shipped):
-    """Of every head, as a page measures it: without anything of a lesson."""
+    """Return the importance of every head as a page measures it, without any lesson code."""
     return head_importance(shipped, TEXT_READ)
 
 
-def test_a_head_is_found_by_its_job(known, evidence):
+def test_head_is_found_by_its_task(known, evidence):
     assert known.head("encoder", "next") == (0, 0)
     layer, head = evidence.head("encoder", "I -> dream")
     weights = evidence.view("encoder").weights
@@ -58,8 +58,8 @@ def test_a_head_is_found_by_its_job(known, evidence):
     assert evidence.head("encoder", "2.3") == (1, 2)
 
 
-def test_the_masked_cells_are_those_of_the_map_that_is_shown(shipped):
-    # Some words of this translation are several pieces, and the map beside the question merges them.
+def test_masked_cells_match_the_displayed_map(shipped):
+    # Some words of this translation have several tokens, and the map beside the question merges them.
     evidence = Evidence(shipped, "She closed her eyes and counted to ten.")
     mask = evidence.view("decoder").mask
     assert len(mask) < len(evidence.trace().decoder_mask)
@@ -68,14 +68,14 @@ def test_the_masked_cells_are_those_of_the_map_that_is_shown(shipped):
     assert finding.values["masked"] == (~mask).sum() and finding.values["cells"] == mask.size
 
 
-def test_a_false_claim_does_not_hold(known):
+def test_false_claim_does_not_hold(known):
     assert not measured("job", {"kind": "encoder", "job": "previous"}, known).holds
-    # All heads alike have the job: no one head stands out.
+    # All heads have the task, so no single head stands out.
     assert measured("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
         measured("job", {"kind": "encoder", "job": "next"}, known).values["share"])
 
 
-def test_two_scores():
+def test_two_scores_are_compared():
     finding = measured("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
     assert finding.values["first"] == pytest.approx(np.exp(2) / (1 + np.exp(2))) and finding.values["root"] == 8
 
@@ -104,14 +104,14 @@ def test_two_scores():
     ("heads_removed", {"count": 73}, "not 73"),
     ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is no job of a head; the jobs are: previous"),
 ])
-def test_says_what_cannot_be_measured(evidence, name, parameters, message):
+def test_unmeasurable_claim_is_reported(evidence, name, parameters, message):
     with pytest.raises(LessonError) as refused:
         measured(name, parameters, evidence)
     assert message in str(refused.value)
 
 
 @pytest.mark.thorough
-def test_what_heads_are_worth_is_what_the_page_measures(evidence, importance):
+def test_importance_equals_that_of_the_page(evidence, importance):
     changes = flattened(importance.measured)
     np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
     values = measured("head_worth", {}, evidence).values
@@ -121,7 +121,7 @@ def test_what_heads_are_worth_is_what_the_page_measures(evidence, importance):
     assert clear["change"] == pytest.approx(change, abs=1e-5) and clear["more"] == (changes < change).sum()
 
 
-def test_removed_heads_are_those_of_the_order(evidence, importance, shipped):
+def test_removed_heads_follow_the_order(evidence, importance, shipped):
     values = measured("heads_removed", {"count": 10}, evidence).values
     order = least_important_first(shipped.config, importance.measured)
     assert values["before"] == shipped.trace(TEXT_READ).target_text
@@ -129,7 +129,7 @@ def test_removed_heads_are_those_of_the_order(evidence, importance, shipped):
     assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text
 
 
-def test_a_broken_claim_is_named(copying_translator):
+def test_broken_claim_is_named(copying_translator):
     assert broken_claims(lesson_of("one", TEXT), copying_translator) == []
     far = TEXT.replace('row = "have" }\nfigure', 'row = "cat" }\nfigure', 1)
     (broken,) = broken_claims(lesson_of("one", far), copying_translator)
@@ -140,15 +140,15 @@ def test_a_broken_claim_is_named(copying_translator):
 
 
 def made(config, tokenizer, curve="", scale=1):
-    """A fresh model with a learning curve; the larger its embedding, the surer it is of what it writes."""
+    """A fresh model with a learning curve; the larger its embedding, the more certain its output."""
     torch.manual_seed(0)
     model = build(config).eval().requires_grad_(False)
     model.get_parameter("source_embedding.weight").mul_(scale)
     return Evidence(Translator(Checkpoint(model, tokenizer, curve=curve), device="cpu", version="x"), "A dog.")
 
 
-def test_a_curve_may_have_any_finite_numbers(small_config, tokenizer):
-    """`check_curve` lets all of them pass."""
+def test_curve_may_have_any_finite_numbers(small_config, tokenizer):
+    """`check_curve` accepts all of them."""
     def learned(claim, *rows):
         lines = [f"{step},0.1,9.0,{loss},{loss},{chrf},1.5,1e-4,900" for step, loss, chrf in rows]
         return measured(claim, {}, made(small_config, tokenizer, "\n".join([",".join(FIELDS), *lines])))
@@ -162,8 +162,8 @@ def test_a_curve_may_have_any_finite_numbers(small_config, tokenizer):
         learned("loss_fell", (25, 9.0, 3.0), (50, 1e6, 3.0))
 
 
-def test_a_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer):
-    """The quotient of two such probabilities was one by 0."""
+def test_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer):
+    """The ratio of two such probabilities used to divide by 0."""
     evidence = made(small_config, tokenizer, scale=9)
     values = measured("future_disturbs", {}, evidence).values
     before, after = (evidence.trace(interventions=each).log_probs.sum(dtype=float) for each in (AS_TRAINED, NO_MASK))
@@ -172,7 +172,7 @@ def test_a_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer)
     assert values["direction"] == "less likely"
 
 
-def test_what_a_check_looks_at_twice_is_run_once(small_translator):
+def test_repeated_run_of_a_check_is_computed_once(small_translator):
     runs = RememberedRuns(small_translator)
     first = runs.get(TraceRun(TEXT_READ))
     assert runs.get(TraceRun(TEXT_READ)) is first and first.target_text == small_translator.trace(TEXT_READ).target_text
@@ -189,7 +189,7 @@ def test_what_a_check_looks_at_twice_is_run_once(small_translator):
 
 
 @pytest.mark.thorough
-def test_the_command_checks_and_lists(run_main, tmp_path):
+def test_command_checks_and_lists(run_main, tmp_path):
     done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
     assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"
     text = (SHIPPED / "02_one_row.toml").read_text(encoding="utf-8")
@@ -211,7 +211,7 @@ def test_the_command_checks_and_lists(run_main, tmp_path):
     assert "row_maximum\n  The largest weight of a row" in done.stdout
 
 
-def test_words_needed_are_those_that_erasure_names(evidence, shipped):
+def test_needed_words_equal_those_of_erasure(evidence, shipped):
     """A German word's needed word is the one whose hiding costs most, as if each were hidden by hand."""
     found = named_words(evidence.of("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
@@ -227,6 +227,6 @@ def test_words_needed_are_those_that_erasure_names(evidence, shipped):
     assert negation.needed_cost == pytest.approx(trace.log_probs[at] - hidden.log_probs[at], abs=1e-3)
 
 
-def test_words_that_are_looked_at_and_needed_alike_do_not_hold(evidence):
+def test_claim_does_not_hold_if_attended_and_needed_words_agree(evidence):
     finding = measured("looked_at_and_needed", {}, evidence.of("I never eat meat."))
     assert not finding.holds and finding.values["same"] == finding.values["words"] == 4

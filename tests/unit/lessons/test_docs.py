@@ -1,4 +1,4 @@
-"""The page for teachers says what is so."""
+"""The document for teachers is accurate."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ TEXT = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text(encoding="u
 
 
 @pytest.mark.thorough
-def test_the_example_is_a_lesson_that_is_true(shipped):
+def test_example_is_a_lesson_that_is_true(shipped):
     (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     lesson = lesson_of("dream", example)
     assert broken_claims(lesson, shipped) == uncarried_claims(lesson, shipped) == []
 
 
-def test_names_everything_there_is():
+def test_every_available_name_is_listed():
     for name in (*LESSON_FIELDS, *STEP_FIELDS, *FIGURES):
         assert f"`{name}`" in TEXT or f"[[{name}]]" in TEXT, name
     assert all(f'`"{name}"`' in TEXT for name in NEXT_WHEN)

@@ -1,4 +1,4 @@
-"""Figures whose parameters nobody checked: whatever `lessons check` lets pass, the page and the files can draw."""
+"""Figures with unchecked parameters: the page and the files can draw everything that `lessons check` accepts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ look_for = "Look."
 reveal = "{layer}"
 claim = { name = "job", kind = "encoder", job = "next", least = 0.0 }
 """
-# Of a model with 2 layers in its encoder, 3 in its decoder and 4 heads in each.
+# Values for a model with 2 encoder layers, 3 decoder layers and 4 heads in each.
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "kind": st.sampled_from(KINDS), "part": st.sampled_from(["positions", "mask"]),
     "bars": st.sampled_from(tuple(JOBS)), "of": st.sampled_from(tuple(JOBS)),
@@ -53,7 +53,7 @@ def text_of(show: str, parameters: dict[str, object], next_when: str = "read") -
 
 
 def build(measured: MeasuredStep) -> None:
-    """All that the page and the files draw of a figure."""
+    """Build every drawing of a figure for the page and the files."""
     step = measured.step
     if step.show == "map":
         for solved in (False, True):
@@ -95,12 +95,12 @@ def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, ob
         build(measured)
 
 
-def test_a_figure(small_translator):
+def test_figure_is_rejected_or_drawn(small_translator):
     few(60)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
 @pytest.mark.thorough
-def test_a_thousand_figures(small_translator):
+def test_thousand_figures_are_rejected_or_drawn(small_translator):
     few(1000)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
@@ -120,7 +120,7 @@ def test_a_thousand_figures(small_translator):
     ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),
     ("heads", {"of": "kings"}, "it must be one of: previous, next"),
 ])
-def test_a_file_has_only_what_a_figure_can_show(show, parameters, message):
+def test_invalid_figure_parameters_are_rejected(show, parameters, message):
     with pytest.raises(LessonError) as refused:
         lesson_of("one", text_of(show, parameters))
     assert message in str(refused.value)
@@ -140,14 +140,14 @@ def test_a_file_has_only_what_a_figure_can_show(show, parameters, message):
     ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "heads of the kind encoder have no"),
     ("without", {"kind": "encoder", "head": "next", "part": "mask", "job": "later"}, "nothing is hidden from"),
 ])
-def test_a_figure_that_a_model_cannot_show_is_named(shipped, show, parameters, message):
+def test_figure_that_a_model_cannot_show_is_named(shipped, show, parameters, message):
     """The claims of these lessons hold."""
     broken = broken_claims(lesson_of("one", text_of(show, parameters)), CachedRuns(shipped))
     assert len(broken) == 3 and f"step 1, figure {show}: {message}" in broken[0]
 
 
-def test_a_head_that_a_claim_finds_is_one_of_the_map(small_translator):
-    """The decoder has a layer more than the encoder whose map is shown."""
+def test_head_that_a_claim_finds_is_one_of_the_map(small_translator):
+    """The decoder has one layer more than the encoder whose map is shown."""
     runs = CachedRuns(small_translator)
     text = text_of("map", {"kind": "encoder", "head": "1.1"}, "head opened").replace(
         '{ name = "job", kind = "encoder", job = "next", least = 0.0 }',
@@ -160,6 +160,6 @@ def test_a_head_that_a_claim_finds_is_one_of_the_map(small_translator):
         first_choice(measured, solved=True)
 
 
-def test_a_model_without_a_learning_curve_shows_none(small_translator):
+def test_model_without_a_learning_curve_shows_none(small_translator):
     broken = broken_claims(lesson_of("one", text_of("learning", {})), CachedRuns(small_translator))
     assert any("figure learning: the model has no learning curve" in one for one in broken)

@@ -1,4 +1,4 @@
-"""What a lesson file may hold, and what is said of one that holds something else."""
+"""The valid content of a lesson file, and the messages for invalid content."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ address = "encoder_attention"
 TEXT = 'title = "T"\nsummary = "S."\nsentence = "I have a dream."\n' + 3 * STEP
 
 
-def test_reads_what_is_right():
+def test_valid_file_is_read():
     lesson = lesson_of("one", TEXT)
     assert len(lesson.steps) == 3 and lesson.steps[0].next_when == "answered"
     assert lesson.steps[0].sentence == "I have a dream."
 
 
-def test_counts_the_steps_of_a_lesson_without_reading_it_all():
+def test_steps_of_a_lesson_are_counted_without_reading_it_all():
     for name, path in lesson_files().items():
         assert step_count(name) == len(read_lesson(path).steps)
 
@@ -36,8 +36,8 @@ def test_counts_the_steps_of_a_lesson_without_reading_it_all():
 @pytest.mark.parametrize("content", [
     b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n",
 ], ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"])
-def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_path, monkeypatch):
-    """The lecturer's list of slides is on every page, and only the lesson's own says what is wrong with it."""
+def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
+    """The lecturer's list of slides is on every page, and only the lesson's own page reports the error."""
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
     (tmp_path / "mine.toml").write_bytes(content)
     assert step_count("mine") == step_count("missing") == MOST_STEPS
@@ -85,7 +85,7 @@ def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_pa
     ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' is not understood"),
     ('guess = "sum"', 'guess = "sum"\nnext_when.a.a.a.a.a.a.a.a = 1', "next_when is {'a': {"),
 ], ids=lambda one: one[:60] if isinstance(one, str) else None)
-def test_says_what_is_wrong(old, new, message):
+def test_invalid_content_is_reported(old, new, message):
     assert old in TEXT
     with pytest.raises(LessonError) as refused:
         lesson_of("one", TEXT.replace(old, new, 1))
@@ -97,14 +97,14 @@ def test_says_what_is_wrong(old, new, message):
     ("latin.toml", b"\xff", "not UTF-8"),
     ("large.toml", b"#" * 60_000, "at most 50,000"),
 ])
-def test_files_that_cannot_be_read(tmp_path, name, data, message):
+def test_unreadable_files_are_reported(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(LessonError) as refused:
         read_lesson(tmp_path / name)
     assert message in str(refused.value) and name in str(refused.value)
 
 
-def test_values_are_written_as_asked():
+def test_values_are_formatted_as_requested():
     values = {"share": 0.256, "count": 8000, "word": "man"}
     assert filled("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
     with pytest.raises(LessonError, match="word is a text"):

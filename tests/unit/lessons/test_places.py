@@ -1,4 +1,4 @@
-"""What a figure shows is looked up where a lesson says that it shows it."""
+"""Claims are checked against the figure that a lesson says shows them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIGURE = 'figure = { show = "map", kind = "encoder", head = "next", row = "have"
 
 
 def first_of(translator, old: str, new: str) -> list[str]:
-    """What is said of the first step, with a line of it replaced."""
+    """Return the messages about the first step, with a line of it replaced."""
     assert old in TEXT
     lesson = lesson_of("one", TEXT.replace(old, new, 1))
     assert broken_claims(lesson, translator) == [], "it can be shown"
@@ -33,13 +33,13 @@ def first_of(translator, old: str, new: str) -> list[str]:
     (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
     ('figure = { show = "orders", other = "A dog." }', "no place of it shows sum, 1: choose another figure"),
 ])
-def test_a_claim_that_the_figure_does_not_carry_is_named(copying_translator, line, message):
+def test_claim_missing_from_the_figure_is_named(copying_translator, line, message):
     (said,) = first_of(copying_translator, FIGURE, line)
     assert message in said
 
 
 @pytest.mark.parametrize("place", ["sum of have", "sum of {row}"])
-def test_a_claim_that_is_carried(copying_translator, place):
+def test_claim_in_the_figure_is_accepted(copying_translator, place):
     if "{" in place:
         with pytest.raises(LessonError, match="there is no value row"):
             first_of(copying_translator, FIGURE, f'{FIGURE}\ncarried_by = {{ sum = "{place}" }}')
@@ -52,7 +52,7 @@ def test_a_claim_that_is_carried(copying_translator, place):
     ('carried_by = { total = "sum of have" }', "carried_by names 'total'; the claim row_sum has the values: sum"),
     ('before = { show = "map", kind = "encoder", head = "next" }', "before is a map, where the figure comes with"),
 ])
-def test_a_file_says_where_its_claims_stand(line, message):
+def test_file_names_the_places_of_its_claims(line, message):
     with pytest.raises(LessonError, match=re.escape(message)):
         lesson_of("one", TEXT.replace(FIGURE, f"{FIGURE}\n{line}", 1))
 
@@ -60,8 +60,8 @@ def test_a_file_says_where_its_claims_stand(line, message):
 @pytest.mark.parametrize(("name", "step", "value"), [
     ("why_attention", 5, "more"), ("mask", 4, "average"), ("decoding", 2, "different"), ("not_explanation", 5, "place"),
 ])
-def test_the_table_that_is_drawn_has_it(shipped, name, step, value):
-    """Counted in what the page draws, by hand."""
+def test_drawn_table_has_the_claim(shipped, name, step, value):
+    """The expected values are counted by hand in the page's drawing."""
     measured = measured_step(shipped, read_lesson(lesson_files()[name]).steps[step - 1])
     table, true = figure_table(measured), measured.finding.values[value]
     counted = {
@@ -75,8 +75,8 @@ def test_the_table_that_is_drawn_has_it(shipped, name, step, value):
     assert counted == pytest.approx(true, abs=0.001 if value == "average" else 0)
 
 
-def test_a_figure_names_the_head_that_the_claim_found(shipped):
-    """The text spoke of one head, and the picture showed another."""
+def test_figure_names_the_head_that_the_claim_found(shipped):
+    """The text used to name one head while the picture showed another."""
     measured = measured_step(shipped, read_lesson(lesson_files()["mask"]).steps[2])
     assert measured.figure["head"] == f"{measured.finding.values['layer']}.{measured.finding.values['head']}"
     assert uncarried_claims(read_lesson(lesson_files()["mask"]), CachedRuns(shipped)) == []

@@ -1,4 +1,4 @@
-"""Every claim of every lesson that ships, recomputed on the model that ships."""
+"""Every claim of every shipped lesson, recomputed on the shipped model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ STEPS = [
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_claim(shipped, step):
-    # Steps of one lesson look at the same runs.
+def test_claim_holds(shipped, step):
+    # Steps of one lesson use the same runs.
     finding = finding_of(step, CachedRuns(shipped))
     assert finding.holds, dict(finding.values)
     assert set(finding.values) == set(CLAIMS[step.claim].values), "as it was registered"
@@ -31,11 +31,11 @@ def test_claim(shipped, step):
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.id)
-def test_a_figure_shows_what_the_answer_says(shipped, lesson):
+def test_figure_shows_the_answer(shipped, lesson):
     assert uncarried_claims(lesson, CachedRuns(shipped)) == []
 
 
-def test_ids_differ():
+def test_ids_are_unique():
     assert len({id_of(path) for path in SHIPPED.glob("*.toml")}) == len(LESSONS) >= 9
 
 

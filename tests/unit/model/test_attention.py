@@ -21,7 +21,7 @@ def attention():
     return module
 
 
-def test_the_example_of_the_lectures():
+def test_matches_the_example_of_the_lectures():
     # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
     weights = masked_softmax(torch.tensor([112.0, 96.0]) / 8)
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
@@ -42,14 +42,14 @@ def test_rows_sum_to_one_and_masked_cells_are_exactly_zero():
     assert (weights[..., allowed] > 0).all()
 
 
-def test_a_row_that_may_look_at_nothing_is_zero():
+def test_fully_masked_row_is_zero():
     allowed = torch.tensor([[True, True], [False, False]])
     _, weights, output = scaled_dot_product_attention(*torch.randn(3, 2, 4), allowed)
     assert (weights[1] == 0).all() and (output[1] == 0).all()
     torch.testing.assert_close(weights[0].sum(), torch.tensor(1.0))
 
 
-def test_weights_are_those_before_dropout():
+def test_recorded_weights_are_those_before_dropout():
     query, key, value = torch.randn(3, 5, 4)
     _, weights, output = scaled_dot_product_attention(query, key, value, dropout=0.5)
     torch.testing.assert_close(weights, masked_softmax(query @ key.T / 2))
@@ -77,7 +77,7 @@ def test_equals_torchs_multi_head_attention(attention, masked):
 
 
 @torch.inference_mode()
-def test_fused_attention_agrees_with_the_written_out_one(attention):
+def test_fused_attention_agrees_with_the_explicit_one(attention):
     x = torch.randn(2, 6, 12)
     query, memory = attention.project(x)
     fused = attention(query, memory, causal_mask(6))
@@ -86,7 +86,7 @@ def test_fused_attention_agrees_with_the_written_out_one(attention):
 
 
 @torch.inference_mode()
-def test_fused_attention_runs_when_nobody_records(attention, monkeypatch):
+def test_fused_attention_runs_without_a_recorder(attention, monkeypatch):
     calls = []
     fused = F.scaled_dot_product_attention
     monkeypatch.setattr(
@@ -106,7 +106,7 @@ def test_partial_projections_are_parts_of_the_whole(attention):
     torch.testing.assert_close(attention.project_keys_and_values(x).joined, memory.joined)
 
 
-def test_recorder_keeps_details_only_when_asked(attention):
+def test_recorder_keeps_details_only_on_request(attention):
     query, memory = attention.project(torch.randn(1, 4, 12))
     plain, detailed = Recorder(details=False), Recorder(details=True)
     attention(query, memory, causal_mask(4), plain)

@@ -16,7 +16,7 @@ def attention():
 
 
 @torch.inference_mode()
-def test_a_cache_is_the_earlier_positions_then_the_later(attention):
+def test_cache_holds_the_earlier_positions_then_the_later(attention):
     x = torch.randn(1, 5, 12)
     _, whole = attention.project(x)
     _, early = attention.project(x[:, :3])
@@ -25,8 +25,8 @@ def test_a_cache_is_the_earlier_positions_then_the_later(attention):
 
 
 @torch.inference_mode()
-def test_a_cache_continued_in_several_ways_keeps_each(attention):
-    """Positions are written behind the earlier ones in place; that must not be seen by who holds a cache already."""
+def test_cache_continued_in_several_ways_keeps_each(attention):
+    """New positions are written in place after the earlier ones; existing holders of a cache must not see them."""
     x = torch.randn(2, BLOCK + 6, 12)
     one, other = torch.randn(2, 2, 1, 12)
     _, seen = attention.project(x[:, :3])

@@ -22,7 +22,7 @@ def copy_attention(ours, theirs):
 
 
 def copy_layer(ours, theirs, residuals):
-    """Give torch's layer our weights."""
+    """Copy our weights into torch's layer."""
     with torch.no_grad():
         for parameter in ours.parameters():
             parameter.normal_(std=0.3)
@@ -35,7 +35,7 @@ def copy_layer(ours, theirs, residuals):
             getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
 
 
-# torch's fast path warns about its own nested tensors; training mode without dropout takes the plain one.
+# torch's fast path warns about its own nested tensors; training mode without dropout takes the plain path.
 SAME = {"d_model": 16, "nhead": 4, "dim_feedforward": 24, "dropout": 0.0, "batch_first": True}
 
 

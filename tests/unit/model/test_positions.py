@@ -15,7 +15,7 @@ def config(positions, **changes):
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves"])
-def test_sinusoids_reach_beyond_the_table(kind):
+def test_sinusoids_extend_beyond_the_table(kind):
     module = PositionalEncoding(config(kind))
     expected = torch.from_numpy(sinusoids(10, 8, halves=kind == "sinusoidal_halves")).float()
     torch.testing.assert_close(module(torch.zeros(1, 10, 8))[0], expected)
@@ -23,7 +23,7 @@ def test_sinusoids_reach_beyond_the_table(kind):
     assert list(module.state_dict()) == []
 
 
-def test_learned_positions_are_added_and_run_out_with_a_message():
+def test_learned_positions_are_added_and_report_their_limit():
     module = PositionalEncoding(config("learned"))
     torch.nn.init.normal_(module.table)
     x = torch.randn(2, 4, 8)
@@ -32,12 +32,12 @@ def test_learned_positions_are_added_and_run_out_with_a_message():
         module(x, start=3)
 
 
-def test_no_positions_change_nothing():
+def test_absent_positions_change_nothing():
     x = torch.randn(2, 4, 8)
     assert torch.equal(PositionalEncoding(config("none"))(x), x)
 
 
-def test_linear_biases_are_taken_off_the_scores_of_the_last_positions():
+def test_linear_biases_are_subtracted_from_the_scores_of_the_last_positions():
     relative = PositionalEncoding(config("alibi")).relative(3)
     scores = torch.randn(2, 2, 3, 5)
     expected = torch.from_numpy(biases(2, 5)).float()[:, 2:]
@@ -46,7 +46,7 @@ def test_linear_biases_are_taken_off_the_scores_of_the_last_positions():
 
 
 @pytest.mark.parametrize("start", [0, 3, 11])
-def test_rotary_positions_are_complex_numbers_turned(start):
+def test_rotary_positions_equal_complex_rotation(start):
     """x_2i + i x_2i+1 times exp(i p theta_i) (Su et al. 2021, equations 12 and 15), beyond `max_positions` too."""
     x = torch.randn(2, 3, 4, 4)
     turned = PositionalEncoding(config("rotary")).relative(4, start=start).turn(x)

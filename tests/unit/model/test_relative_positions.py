@@ -1,4 +1,4 @@
-"""Positions that act inside self-attention: what only their models must do."""
+"""Positions inside self-attention: properties that only such models must have."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def kind(request):
 
 @torch.inference_mode()
 @pytest.mark.parametrize("attention", ["full", "local"])
-def test_step_by_step_is_what_is_read_at_once(kind, attention):
-    """Beyond `max_positions`, too, which no such kind knows as a limit."""
+def test_stepwise_reading_equals_one_pass(kind, attention):
+    """Also beyond `max_positions`, which does not limit these kinds."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind, attention=attention, block=4)).eval()
     ids = torch.randint(4, 20, (2, 13))
     cache, rows = model.start_cache(), []
@@ -34,7 +34,7 @@ def test_step_by_step_is_what_is_read_at_once(kind, attention):
 
 @torch.inference_mode()
 def test_only_distances_count(kind):
-    """In full attention a text says the same wherever it begins: what comes before is hidden here."""
+    """In full attention a text gives the same output wherever it begins; here the text before it is hidden."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind)).eval()
     ids = torch.randint(4, 20, (1, 10))
     hidden = edits_of([Interventions(hidden_target=(0, 1, 2))], model.config)
@@ -43,7 +43,7 @@ def test_only_distances_count(kind):
 
 
 @torch.inference_mode()
-def test_order_counts_only_with_positions(kind):
+def test_order_matters_only_with_positions(kind):
     config = TransformerConfig(
         source_vocabulary=20, target_vocabulary=20, encoder_layers=2, decoder_layers=1, **SIZES, positions=kind
     )

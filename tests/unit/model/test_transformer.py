@@ -30,7 +30,7 @@ def pair():
 
 
 def edited(model, **changes):
-    """The edits of a batch of two, both rows changed alike."""
+    """Return the edits of a batch of two, both rows changed alike."""
     return edits_of([Interventions(**changes)] * 2, model.config)
 
 
@@ -39,19 +39,19 @@ def parameters(**changes):
     return sum(parameter.numel() for parameter in build(config).parameters())
 
 
-def test_number_of_parameters():
+def test_number_of_parameters_matches_the_formula():
     assert parameters(encoder_layers=2, decoder_layers=2) == 14_730_250
 
 
 @pytest.mark.thorough
-def test_number_of_parameters_of_the_papers_base_model():
+def test_number_of_parameters_matches_the_papers_base_model():
     # Stacks of 18,914,304 and 25,224,192 parameters (post-norm) and one embedding of 37,000 x 512.
     base = {"norm": "post", "tied_embeddings": "all", "output_bias": False}
     count = parameters(source_vocabulary=37_000, target_vocabulary=37_000, **base)
     assert count == 18_914_304 + 25_224_192 + 37_000 * 512
 
 
-def test_names_of_parameters_are_those_of_the_checkpoints():
+def test_parameter_names_match_the_checkpoints():
     config = TransformerConfig(**{**SIZES, "encoder_layers": 1, "decoder_layers": 1}, tied_embeddings="all")
     attention = ["in_projection.weight", "in_projection.bias", "out_projection.weight", "out_projection.bias"]
     feed_forward = ["expand.weight", "expand.bias", "contract.weight", "contract.bias"]
@@ -77,7 +77,7 @@ def test_tied_embeddings_are_one_matrix(tied, shared):
     assert sum(same) == shared
 
 
-def test_an_encoder_alone_computes_what_it_does_beside_a_decoder(model, pair):
+def test_encoder_alone_equals_the_encoder_beside_a_decoder(model, pair):
     config = dataclasses.replace(model.config, decoder_layers=0, target_vocabulary=0, tied_embeddings="none")
     alone = Transformer(config).eval()
     alone.load_state_dict({name: value for name, value in model.state_dict().items() if name in alone.state_dict()})
@@ -98,7 +98,7 @@ def test_fresh_weights_are_xavier_uniform():
     assert not layer.self_attention.in_projection.bias.any()
 
 
-def test_a_later_target_piece_leaves_earlier_logits_equal(model, pair):
+def test_later_target_token_does_not_change_earlier_logits(model, pair):
     source, target = pair
     changed = target.clone()
     changed[:, 3] = (changed[:, 3] - 3) % 16 + 4
@@ -141,7 +141,7 @@ def test_recording_changes_nothing_and_reports_every_layer(model, pair):
     torch.testing.assert_close(model.decoder_norm(last), hidden)
 
 
-def test_reading_piece_by_piece_equals_reading_at_once(model, pair):
+def test_reading_token_by_token_equals_reading_at_once(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     memory = model.encode(source, real)
@@ -153,7 +153,7 @@ def test_reading_piece_by_piece_equals_reading_at_once(model, pair):
     torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(target, memory, real), atol=1e-5, rtol=1e-5)
 
 
-def test_a_cache_can_be_rearranged(model, pair):
+def test_cache_can_be_rearranged(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     _, cache = model.decode_step(target[:, :2], model.start_cache(model.encode(source, real), real))
@@ -163,7 +163,7 @@ def test_a_cache_can_be_rearranged(model, pair):
     torch.testing.assert_close(chosen, plain[rows], atol=1e-5, rtol=1e-5)
 
 
-def test_without_the_decoder_mask_later_pieces_leak(model, pair):
+def test_later_tokens_leak_without_the_decoder_mask(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     memory = model.encode(source, real)
@@ -180,7 +180,7 @@ def test_without_the_decoder_mask_later_pieces_leak(model, pair):
     assert torch.equal(model.decode(target, memory, real), masked), "the next run has its mask again"
 
 
-def test_without_positions_shuffled_pieces_give_shuffled_output(model, pair):
+def test_shuffled_tokens_give_shuffled_output_without_positions(model, pair):
     source, _ = pair
     real = torch.ones_like(source, dtype=torch.bool)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
@@ -194,7 +194,7 @@ def test_without_positions_shuffled_pieces_give_shuffled_output(model, pair):
     assert torch.equal(model.encode(source, real), normal), "the next run has its positions again"
 
 
-def test_a_cache_keeps_the_options_of_its_run(model, pair):
+def test_cache_keeps_the_options_of_its_run(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     edits = edited(model, positions=False)
@@ -207,7 +207,7 @@ def test_a_cache_keeps_the_options_of_its_run(model, pair):
     assert cache.edits.interventions == edits.interventions
 
 
-def test_dropout_works_in_training_only(model, pair):
+def test_dropout_acts_only_in_training(model, pair):
     assert torch.equal(model(*pair), model(*pair))
     model.train()
     assert not torch.equal(model(*pair), model(*pair))

@@ -14,7 +14,7 @@ CONFIG = TransformerConfig(
 )
 
 
-def test_nothing_is_drawn():
+def test_no_random_numbers_are_drawn():
     before = torch.random.get_rng_state()
     with Undrawn():
         Transformer(CONFIG)
@@ -22,7 +22,7 @@ def test_nothing_is_drawn():
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_everything_else_is_as_without(device):
+def test_all_else_is_unchanged(device):
     with torch.device(device), Undrawn():
         model = Transformer(CONFIG)
     drawn = Transformer(CONFIG)

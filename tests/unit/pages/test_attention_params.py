@@ -14,26 +14,26 @@ OTHER = AttentionParams(
 )
 
 
-def test_an_address_and_the_browser_give_a_choice_back():
+def test_address_and_browser_restore_a_choice():
     assert AttentionParams.from_address(OTHER.to_address()) == OTHER
     assert AttentionParams.from_browser(asdict(OTHER)) == OTHER
     assert FIRST.to_address() == {} and AttentionParams.from_address({}) == FIRST
 
 
-def test_people_count_from_one():
+def test_layers_and_heads_count_from_one_in_the_address():
     assert AttentionParams(layer=2).to_address() == {"layer": "3"}
     assert AttentionParams.from_address({"layer": "1", "head": "8"}) == AttentionParams(layer=0, head=7)
     assert AttentionParams(layer=0, head=0).to_address() == {"layer": "1", "head": "1"}, "the first head was chosen"
 
 
-def test_nobody_has_to_choose_a_head():
+def test_head_is_optional():
     assert not FIRST.chosen and FIRST.within(6, 8) == FIRST
     assert FIRST.or_at(3, 4) == replace(FIRST, layer=3, head=4) == OTHER_HEAD and OTHER_HEAD.unchosen() == FIRST
     half = AttentionParams.from_address({"layer": "3"})
     assert half.chosen and half.or_at(3, 4) == half and half.within(6, 8) == replace(FIRST, layer=2, head=0)
 
 
-def test_words_are_shown_unless_pieces_were_chosen():
+def test_words_are_shown_unless_tokens_were_chosen():
     assert FIRST.words and AttentionParams.from_address({"words": "false"}) == replace(FIRST, words=False)
     assert replace(FIRST, words=False).to_address() == {"words": "false"}
 
@@ -41,21 +41,21 @@ def test_words_are_shown_unless_pieces_were_chosen():
 @pytest.mark.parametrize("value", [None, 3, "x", [], {"layer": -1}, {"layer": True}, {"layer": 1.5}, {"rows": [True]},
                                    {"rows": "12"}, {"scale": []}, {"threshold": 51}, {"metric": "a b"},
                                    {"columns": list(range(10_001))}])
-def test_rubbish_from_the_browser_is_as_at_first(value):
+def test_invalid_browser_state_falls_back_to_defaults(value):
     assert AttentionParams.from_browser(value) == FIRST
 
 
-def test_a_choice_is_kept_to_what_a_model_has():
+def test_choice_is_limited_to_the_model():
     assert AttentionParams(layer=9, head=2).within(6, 8) == AttentionParams(layer=5, head=2)
 
 
-def test_only_what_there_is_stays_pinned():
+def test_only_existing_pins_are_kept():
     choice = AttentionParams(layer=3, rows=(0, 9, 4), columns=(7, 1), words=True)
     assert choice.pinned_within(5, 7) == replace(choice, rows=(0, 4), columns=(1,))
     assert choice.pinned_within(99, 99) == choice
 
 
-def test_pins_of_the_encoder_outlive_another_translation():
+def test_encoder_pins_survive_another_translation():
     pins = PinParams(*((number,) for number in range(6)))
     assert pins.for_another_translation() == PinParams(encoder_rows=(0,), encoder_columns=(1,))
     assert pins.for_another_sentence() == PinParams()

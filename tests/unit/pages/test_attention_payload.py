@@ -21,7 +21,7 @@ def trace(small_translator):
 
 
 def unpacked(packed: bytes) -> tuple[dict, np.ndarray]:
-    """Its header, and its codes with their shape."""
+    """Return the message's header, and its codes with their shape."""
     header, sent = unpack(packed)
     return header, sent.reshape([header[name] for name in ("layers", "heads", "queries", "keys")])
 
@@ -36,7 +36,7 @@ def test_codes_keep_four_decimals():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_payload_is_the_trace(trace, kind):
+def test_payload_equals_the_trace(trace, kind):
     header, sent = unpacked(payload(trace, kind, {"title": "a title"}))
     assert header["kind"] == kind and header["title"] == "a title"
     mask = trace.mask(kind)
@@ -46,15 +46,15 @@ def test_the_payload_is_the_trace(trace, kind):
 
 
 def undoubled(header, received):
-    """As the browser does it."""
+    """Undo the doubling as the browser does."""
     doubled = 2.0 ** np.array([int(number, 16) for number in header["doublings"]]).reshape(received.shape[:-1])
     special = np.isin(np.arange(received.shape[-1]), header["special"])
     return np.where(special, received, received / doubled[..., None])
 
 
 @pytest.mark.parametrize("left", [1.0, 0.5, 0.3, 0.01, 3e-5, 1e-6, 0.0])
-def test_rows_that_rest_on_the_end_symbol_are_as_exact_as_others(trace, left):
-    """The four decimals of their weights, and what is left and scaled up to 1 where that symbol is hidden."""
+def test_rows_that_park_on_the_end_symbol_are_as_exact_as_others(trace, left):
+    """Covers the four decimals of their weights, and the rest scaled up to 1 where that symbol is hidden."""
     weights = np.random.default_rng(2).dirichlet(np.ones(trace.encoder.shape[-1] - 1), size=trace.encoder.shape[:-1])
     weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
     resting = replace(trace, encoder=weights.astype(np.float32))
@@ -69,8 +69,8 @@ def test_rows_that_rest_on_the_end_symbol_are_as_exact_as_others(trace, left):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_an_arrangement_gives_the_view(trace, kind, words, special):
-    """Summing and averaging as the browser does gives what the pages' own view has."""
+def test_arrangement_equals_the_view(trace, kind, words, special):
+    """Summing and averaging as the browser does gives the pages' own view."""
     header, _ = unpacked(payload(trace, kind, {}))
     arrangement = header["arrangements"][("words" if words else "pieces") + ("" if special else "-hidden")]
     view = view_of(trace, kind, words=words, special=special)
@@ -84,8 +84,8 @@ def test_an_arrangement_gives_the_view(trace, kind, words, special):
     np.testing.assert_allclose(merged, view.weights[0, 1], atol=1e-6)
 
 
-def test_64_pieces_are_below_the_budget(small_translator):
-    """DESIGN section 6: at most 420 KiB for 6 x 8 heads of 64 x 64, even if nothing can be compressed."""
+def test_payload_of_64_tokens_is_within_the_budget(small_translator):
+    """DESIGN section 6: at most 420 KiB for 6 x 8 heads of 64 x 64, even if nothing compresses."""
     trace = small_translator.trace("dog " * 21, "Hund")
     assert len(trace.source_pieces) == 64
     weights = np.random.default_rng(1).random((6, 8, 64, 64)).astype(np.float32)
@@ -95,7 +95,7 @@ def test_64_pieces_are_below_the_budget(small_translator):
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("words", [False, True])
-def test_a_glance_has_what_its_choice_shows(small_translator, trace, words, hide):
+def test_overview_has_the_content_of_its_choice(small_translator, trace, words, hide):
     metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
     choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
     whole, small = (unpacked(browser_payload(trace, metrics, vars(choice), glance=glance)) for glance in (False, True))
@@ -105,7 +105,7 @@ def test_a_glance_has_what_its_choice_shows(small_translator, trace, words, hide
     np.testing.assert_array_equal(small[1], whole[1])
 
 
-def test_what_is_sent_again_is_made_once_and_is_nobody_elses(small_translator, trace):
+def test_resent_payload_is_built_once_and_not_shared_between_users(small_translator, trace):
     metrics = head_metrics(trace, "encoder", small_translator.tokenizer.scores)
     other = replace(trace, encoder=trace.encoder[::-1].copy())
     chosen = AttentionParams(layer=1, head=0)

@@ -78,7 +78,7 @@ def trace(shipped):
 
 @pytest.fixture(scope="module")
 def asked(shipped, trace):
-    """Why "es", the ninth piece?"""
+    """A question: why "es", the ninth token?"""
     return ask(trace, shipped.tokenizer, MatteredParams(explained="9"), (0,), LANGUAGES)
 
 
@@ -88,7 +88,7 @@ def found(shipped, trace, asked):
 
 
 def made(method, source, prefix, total=np.nan, **remainders):
-    """An attribution of one target."""
+    """Return an attribution of one target."""
     return Attribution(
         method, (Target((1,)),), np.array([source], dtype=float), np.array([prefix], dtype=float),
         tuple((column,) for column in range(len(source))), tuple((column,) for column in range(len(prefix))),
@@ -102,7 +102,7 @@ QUESTION = Question(
 )
 
 
-def test_a_word_is_explained_with_what_was_read_before_it(trace, asked):
+def test_word_is_explained_with_the_words_read_before_it(trace, asked):
     assert asked.name == "es" and asked.target == Target((8,)) and asked.other == ""
     assert asked.prefix_labels == ("<s> start", "Das", "Tier", "überquerte", "die", "Straße", "nicht", ",", "weil")
     assert asked.source_labels[1] == "animal" and asked.source_labels[-1] == "</s> end"
@@ -111,11 +111,11 @@ def test_a_word_is_explained_with_what_was_read_before_it(trace, asked):
 
 @pytest.fixture(scope="module")
 def books(shipped):
-    """The old man gave the book to the girl, with equal words on both sides."""
+    """A trace of "The old man gave the book to the girl", with equal words on both sides."""
     return shipped.trace("The old man gave the book to the girl.", "Der alte Mann gab dem Kind das Buch und dem Kind.")
 
 
-def test_equal_words_are_told_apart_wherever_they_stand(shipped, books):
+def test_equal_words_are_told_apart_everywhere(shipped, books):
     second = [number for number, piece in enumerate(books.predicted_pieces, start=1) if piece.text == "▁dem"][1]
     each = ask(books, shipped.tokenizer, MatteredParams(explained=str(second)), (0,), LANGUAGES)
     labels = ("The", "old", "man", "gave", "the", "book", "to", "the (2)", "girl", ".", "</s> end")
@@ -130,7 +130,7 @@ def test_equal_words_are_told_apart_wherever_they_stand(shipped, books):
     assert r"without **the \(2\)**, it even rises by 0.26" in said
     ranks_second = made("weights", [0.0] * 7 + [1.0] + [0.0] * 3, [0.0] * len(each.prefix))
     assert first_words(each, [ranks_second]) == r"**All 1** methods put **the \(2\)** first."
-    # The columns of the picture, its table and what is concluded have the same names.
+    # The columns of the picture, its table and its conclusion have the same names.
     table = strip_table(each, [erasure])
     assert list(table[table.side == SOURCE].word) == list(labels)
     agreed = agreement([ranks_second, replace(ranks_second, method="erasure")], each.ranked)
@@ -138,15 +138,15 @@ def test_equal_words_are_told_apart_wherever_they_stand(shipped, books):
     assert r"without **the \(2\)**, the log-probability" in concluded
 
 
-def test_of_a_candidate_the_first_piece_is_told_apart(shipped, books):
-    """A candidate is one for a piece, so what is explained is the first piece of the word that was chosen."""
+def test_candidate_is_compared_with_the_first_token_of_the_word(shipped, books):
+    """A candidate replaces one token, so the page explains the first token of the chosen word."""
     second = [number for number, piece in enumerate(books.predicted_pieces) if piece.text == "▁dem"][1]
     other = next(iter(candidates(books, shipped.tokenizer.symbols, (second,))))
     params = MatteredParams(explained=str(second + 1), against=other)
     assert ask(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
 
 
-def test_punctuation_is_explained_apart(trace):
+def test_punctuation_is_explained_separately(trace):
     assert spoken_labels(trace, spoken(trace, words=True), words=True) == [
         "Das", "Tier", "überquerte", "die", "Straße", "nicht", ",", "weil", "es", "zu", "müde", "war", ".", "</s> end",
     ]
@@ -154,19 +154,19 @@ def test_punctuation_is_explained_apart(trace):
     assert spoken(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_pieces)))
 
 
-def test_of_a_half_written_word_only_what_was_read_is_a_column(shipped, trace):
+def test_half_written_word_has_columns_only_for_the_tokens_read(shipped, trace):
     comma = ask(trace, shipped.tokenizer, MatteredParams(explained="7"), (0,), LANGUAGES)
     assert comma.name == "," and comma.prefix_labels[-1] == "nicht"
 
 
-def test_all_of_a_translation(shipped, trace):
+def test_whole_translation_can_be_explained(shipped, trace):
     whole = ask(trace, shipped.tokenizer, MatteredParams(explained=WHOLE, against=5), (0,), LANGUAGES)
     assert whole.target.positions == tuple(range(len(trace.predicted_pieces))) and whole.target.against is None
     assert whole.explained == "the whole translation"
 
 
 @pytest.mark.parametrize("explained", ["", "999"])
-def test_where_there_is_no_such_word_the_page_chooses(shipped, trace, explained):
+def test_page_chooses_a_word_if_the_requested_one_does_not_exist(shipped, trace, explained):
     params = MatteredParams(explained=explained)
     assert explained_group(trace, params) is None
     assert ask(trace, shipped.tokenizer, params, (3,), LANGUAGES).target == Target((3,))
@@ -185,7 +185,7 @@ def test_only_candidates_of_the_step_are_compared(shipped, trace):
         assert other.target.against is None and other.other == ""
 
 
-def test_the_page_opens_with_a_word_that_methods_disagree_on(trace):
+def test_page_opens_with_a_word_that_methods_disagree_on(trace):
     tops = np.zeros(len(trace.predicted_pieces), dtype=int)
     others = tops.copy()
     others[[6, 8]] = 1
@@ -194,7 +194,7 @@ def test_the_page_opens_with_a_word_that_methods_disagree_on(trace):
     assert trace.entropy[least_certain[0]] == max(trace.entropy[:-1])
 
 
-def test_the_strip_has_every_number_of_every_method(asked, found):
+def test_strip_has_every_number_of_every_method(asked, found):
     table = strip_table(asked, found)
     assert len(table) == len(METHODS) * (len(asked.source) + len(asked.prefix))
     for row, each in enumerate(found, start=1):
@@ -208,7 +208,7 @@ def test_the_strip_has_every_number_of_every_method(asked, found):
     assert (table[~table.signed].scaled >= 0).all()
 
 
-def test_rows_are_scaled_by_themselves():
+def test_rows_are_scaled_independently():
     both = strip_table(QUESTION, [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])])
     assert list(both.scaled) == [0.5, 1, 0.5, 1, 0.25], "each side by itself, because each adds up to 1 by itself"
     signed = strip_table(QUESTION, [made("frozen_gradient", [1, -4, 2], [2, 0])])
@@ -218,14 +218,14 @@ def test_rows_are_scaled_by_themselves():
     assert list(nothing.scaled) == [0] * 5
 
 
-def test_what_has_no_answer_says_so():
+def test_question_without_an_answer_says_so():
     hidden = strip_table(QUESTION, [made("erasure", [1, 2, 3], [1, np.nan])])
     assert hidden.shown.iloc[-1] == HIDDEN and np.isnan(hidden.score.iloc[-1])
     undecided = strip_table(QUESTION, [made("alti", [np.nan] * 3, [np.nan] * 2)])
     assert set(undecided.shown) == {UNDECIDED} and not undecided["first"].any()
 
 
-def test_the_strip_keeps_words_out_of_its_expressions(asked, found):
+def test_strip_keeps_words_out_of_its_expressions(asked, found):
     quoted = replace(QUESTION, source_labels=("\" + alert(1) + '", "if", "</s> end"))
     each = [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])]
     spec = strip_chart(quoted, each, strip_table(quoted, each)).to_dict()
@@ -235,7 +235,7 @@ def test_the_strip_keeps_words_out_of_its_expressions(asked, found):
     assert "alert" not in json.dumps(spec)
 
 
-def test_the_line_is_between_the_sides(asked, found):
+def test_line_separates_the_sides(asked, found):
     spec = strip_chart(asked, found, strip_table(asked, found)).to_dict()
     (line,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
     assert spec["datasets"][line["data"]["name"]] == [{"column": len(asked.source) + 1}]
@@ -244,7 +244,7 @@ def test_the_line_is_between_the_sides(asked, found):
     assert cells[cells.side == PREFIX].column.min() == len(asked.source) + 2
 
 
-def test_rows_say_their_unit_and_their_sum(found):
+def test_rows_state_their_unit_and_their_sum(found):
     said = {each.method: unit_and_sum(each) for each in found}
     assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; measured one by one"
@@ -253,7 +253,7 @@ def test_rows_say_their_unit_and_their_sum(found):
     assert "±" in said["integrated_gradients"]
 
 
-def test_sums_hold(found):
+def test_stated_sums_hold(found):
     table = sum_table(found, LANGUAGES).set_index("method")
     exact = table.loc[title("frozen_gradient")]
     parts = exact[[SOURCE, PREFIX, "source positions", "target positions", "biases"]].sum()
@@ -263,11 +263,11 @@ def test_sums_hold(found):
     shown = shown_sums(sum_table(found, LANGUAGES), LANGUAGES).set_index("method")
     total = shown.loc[title("frozen_gradient"), [SOURCE, "German", "positions", "biases"]].sum()
     assert total == pytest.approx(shown.loc[title("frozen_gradient"), "total"], abs=1e-4)
-    # A tiny error must not give every number of the table eight decimals, which no column has room for.
+    # A tiny error must not give every number of the table eight decimals, for which no column has room.
     assert shown["off by"].str.fullmatch(r"(\d+\.\d\d)?").all() and shown.loc[title("erasure"), "off by"] == ""
 
 
-def test_the_bars_of_the_exact_method_are_all_of_its_terms(found):
+def test_bars_of_the_exact_method_show_all_its_terms(found):
     exact = next(each for each in found if each.method == "frozen_gradient")
     table = part_table(exact, LANGUAGES)
     assert "biases" in set(table.part) and table.score.sum() == pytest.approx(exact.total[0], abs=1e-4)
@@ -275,7 +275,7 @@ def test_the_bars_of_the_exact_method_are_all_of_its_terms(found):
     assert "their sum" in json.dumps(spec)
 
 
-def test_the_sentence_counts_methods():
+def test_sentence_counts_methods():
     each = [made("weights", [3, 1, 5], [0, 0]), made("norms", [2, 1, 1], [0, 0]), made("erasure", [4, 1, 1], [0, 0])]
     assert first_words(QUESTION, each) == (
         r"**2 of 3** methods put **a** first; Attention weights puts **\<\/s\> end** first."
@@ -284,7 +284,7 @@ def test_the_sentence_counts_methods():
     assert first_words(QUESTION, [made("alti", [np.nan] * 3, [0, 0])]) == "No method has an answer here."
 
 
-def test_measured_effects_are_told_in_both_directions():
+def test_measured_effects_are_stated_in_both_directions():
     sentence = likelier_without(QUESTION, [made("erasure", [0.5, -0.25, 0], [0, 0])])
     assert "without **a**, the log-probability falls by 0.50 nats" in sentence
     assert r"without **\*b\***, it even rises by 0.25" in sentence
@@ -310,13 +310,13 @@ def test_components_are_sorted_and_add_up(written):
     assert len(largest(table.head(3))) == 3
 
 
-def test_a_component_has_a_name():
+def test_component_has_a_name():
     assert component_title(Component("cross-attention head", 4, 0)) == "cross attention, layer 5, head 1"
     assert component_title(Component("feed-forward", 0)) == "feed-forward, layer 1"
     assert component_title(Component("output bias")) == "output bias"
 
 
-def test_the_bars_can_be_clicked_and_the_sentence_has_their_sum(asked, written):
+def test_bars_can_be_clicked_and_the_sentence_has_their_sum(asked, written):
     table = component_table(written)
     spec = component_chart(largest(table)).to_dict()
     (pick,) = [param for param in spec["params"] if "select" in param]
@@ -339,7 +339,7 @@ def test_pairs_within_the_band_are_grey(asked, found):
     assert "What you may not" in sentence
 
 
-def test_agreement_over_many_sentences_is_said_of_its_file():
+def test_agreement_over_many_sentences_matches_its_file():
     methods = ("weights", "rollout", "erasure")
     mean = np.array([[1.0, 0.1, 0.5], [0.1, 1.0, 0.05], [0.5, 0.05, 1.0]])
     tau = Estimate(mean, mean - 0.1, np.minimum(mean + 0.1, 1))
@@ -357,7 +357,7 @@ def test_agreement_over_many_sentences_is_said_of_its_file():
     assert square_chart(methods, numbers, []).to_dict()
 
 
-def test_what_may_be_concluded_was_measured():
+def test_conclusion_follows_from_the_measurements():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     sentence = what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
     assert "without **a**, the log-probability of **x** would be 2.00 nats lower" in sentence
@@ -379,7 +379,7 @@ def test_deletion_is_compared_with_random_orders():
     assert deletion_chart(curves, QUESTION).to_dict()
 
 
-def test_shares_are_those_of_the_methods(shipped, trace):
+def test_shares_equal_those_of_the_methods(shipped, trace):
     each = [shipped.attribute(trace, method) for method in ("frozen_gradient", "alti")]
     table = share_table(trace, each)
     np.testing.assert_array_equal(table.share, np.concatenate([one.source_share() for one in each]))
@@ -389,7 +389,7 @@ def test_shares_are_those_of_the_methods(shipped, trace):
     assert share_chart(trace, table, "English").to_dict()
 
 
-def test_the_game_knows_who_was_right():
+def test_game_knows_the_right_answer():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     answers = who_named(each, (0, 1), 1)
     assert answers == {1: [YOU, "Attention weights"], 0: ["Erasure"]}
@@ -405,14 +405,14 @@ def test_the_game_knows_who_was_right():
     assert fall_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
 
 
-def test_a_sentence_is_typed_without_a_word(trace):
+def test_sentence_is_typed_without_a_word(trace):
     groups, labels, ranked = source_columns(trace, words=True)
     assert without(trace, groups[labels.index("animal")]) == "The didn't cross the street because it was too tired."
     assert without(trace, groups[0]).startswith("animal didn't")
     assert without(trace, groups[ranked[-1]]).endswith("too tired")
 
 
-def test_an_export_says_by_which_method_of_which_model(shipped, trace, asked, found):
+def test_export_names_its_method_and_model(shipped, trace, asked, found):
     facts = run_facts(trace, shipped.version, asked)
     table = strip_table(asked, found)[["method", "unit", "side", "number", "word", "score"]]
     rows = pd.read_csv(io.StringIO(csv_text(with_baselines(table), facts)), keep_default_na=False)
@@ -424,10 +424,10 @@ def test_an_export_says_by_which_method_of_which_model(shipped, trace, asked, fo
     assert content["model"] == shipped.version and content["against"] is None
 
 
-def test_the_address_of_a_question():
+def test_question_survives_its_address():
     params = MatteredParams(part="agreement", explained="9", against=7, pieces=True, deletion=True, guess=2)
     address = params.to_address()
     assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params
     assert params.for_another_sentence() == MatteredParams(part="agreement", pieces=True)
-    for rubbish in ("0", "1000", "whole translation", "-1", "9 "):
-        assert MatteredParams.from_address({"mattered_explained": rubbish}).explained == ""
+    for invalid in ("0", "1000", "whole translation", "-1", "9 "):
+        assert MatteredParams.from_address({"mattered_explained": invalid}).explained == ""

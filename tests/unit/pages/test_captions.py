@@ -17,7 +17,7 @@ from transformer.text.languages import LANGUAGES, language
 from transformer.values.trace import KINDS
 
 ENTROPY = r"\(entropy ([\d.]+) of at most ([\d.]+) nats\)"
-# What is said of where a head looks: a caption says one of them.
+# Phrases about the target of a head; a caption uses one of them.
 HABITS = {
     "mostly": r"This head mostly looks at (.+): (\d+)% of",
     "focused": rf"Very focused: on average, a row puts (\d+)% of .* on one \w+, a different one .* {ENTROPY}",
@@ -31,7 +31,7 @@ def described(trace, kind, layer=0, head=0, **view):
     return what_to_look_for(view_of(trace, kind, **view), head_metrics(trace, kind, [0.0] * 20_000), layer, head)
 
 
-def test_the_known_heads_are_described(copying_translator):
+def test_known_heads_are_described(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     assert "mostly looks at the token before: 100%" in described(trace, "decoder")
     assert "mostly looks at the next token: 100%" in described(trace, "encoder")
@@ -40,8 +40,8 @@ def test_the_known_heads_are_described(copying_translator):
     assert re.search(r"Strongest link: as it writes \*\*.+\*\*(?: \(position \d+\))?, it looks at .+ \(1\.00\)", cross)
 
 
-def test_a_head_that_looks_at_one_word_from_everywhere_is_described(copying_translator):
-    """As a head that is named after punctuation does."""
+def test_head_that_looks_at_one_word_from_everywhere_is_described(copying_translator):
+    """A head named after punctuation does so."""
     trace = copying_translator.trace("The dog and the cat")
     weights = np.zeros_like(trace.cross)
     weights[..., 1] = 1.0
@@ -52,13 +52,13 @@ def test_a_head_that_looks_at_one_word_from_everywhere_is_described(copying_tran
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_strongest_link_is_in_the_numbers(small_translator, kind):
+def test_strongest_link_is_in_the_numbers(small_translator, kind):
     trace = small_translator.trace("The old man reads a book.")
     weight = float(re.search(r"Strongest link.*\((\d\.\d\d)\)\.", described(trace, kind, 1, 1)).group(1))
     assert np.isclose(trace.attention(kind)[1, 1], weight, atol=0.00501).any()
 
 
-def test_what_was_done_to_the_numbers_is_said(small_translator):
+def test_changes_to_the_numbers_are_stated(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     assert "hidden" not in how_to_read(view_of(trace, "encoder"), LANGUAGES)
     reported = how_to_read(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
@@ -70,14 +70,14 @@ def test_what_was_done_to_the_numbers_is_said(small_translator):
     assert backwards == ["decoder"], "whose columns are of the translation"
 
 
-def test_the_readers_text_is_no_markup(small_translator):
+def test_users_text_is_not_markup(small_translator):
     trace = small_translator.trace("**x** <b>y</b>")
     for layer, head in np.ndindex(trace.encoder.shape[:2]):
         assert "<b>" not in described(trace, "encoder", layer, head, words=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_most_certain_head_is_named(small_translator, kind):
+def test_most_certain_head_is_named(small_translator, kind):
     trace = small_translator.trace("The old man reads a book.")
     reported = "".join(map(str, sharpest(head_metrics(trace, kind, small_translator.tokenizer.scores))))
     confidence = head_metrics(trace, kind, small_translator.tokenizer.scores).values["confidence"]
@@ -85,15 +85,17 @@ def test_the_most_certain_head_is_named(small_translator, kind):
     assert confidence[layer - 1, head - 1] == confidence.max() and f"{confidence.max():.0%}" in reported
 
 
-def test_without_a_piece_to_look_at_no_head_is_certain():
+def test_no_head_is_certain_without_a_token_to_look_at():
     nothing = HeadMetrics("decoder", {"confidence": np.full((2, 3), np.nan)}, {"confidence": 0})
     assert sharpest(nothing) == []
 
 
 @st.composite
 def traces(draw):
-    """A trace with up to three heads of every shape: by position, to one word or symbol, even, or one for each row, and
-    mixtures of two."""
+    """Return a trace with up to three heads of every shape.
+
+    A head looks by position, at one word or symbol, evenly, at one place per row, or mixes two of these.
+    """
     kind = draw(st.sampled_from(KINDS))
     words = st.lists(st.sampled_from(["a", "b", "c|d", "e|f|g", "."]), min_size=1, max_size=6)
     source, target = draw(words), draw(words)
@@ -119,7 +121,7 @@ def traces(draw):
 
 
 def check_captions(found, words, hide):
-    """What stands below a figure, sentence against sentence and against the numbers."""
+    """Check the sentences below a figure against each other and against the numbers."""
     kind, trace = found
     view = view_of(trace, kind, words=words, special=not hide)
     metrics = head_metrics(trace, kind, [0.0] * (FIRST + 40))
@@ -146,7 +148,7 @@ def check_captions(found, words, hide):
             assert not (int(most[1]) == head + 1 and int(most[2]) > 50), (said, most[0])
         else:
             assert int(match[1]) + int(match[2] or 0) <= 101, said
-        # Where each row has a word that it looks at, the strongest of them is no weaker than the mean.
+        # If each row looks at a word, the strongest of these links is at least the mean.
         link = re.search(r"Strongest link.*\((\d\.\d\d)\)", said)
         if kind == "cross" and name in ("focused", "between") and link:
             assert 100 * float(link[1]) + 1 >= int(match[1]), said
@@ -170,7 +172,7 @@ def test_no_two_sentences_about_any_map_contradict_each_other(found, words, hide
     check_captions(found, words, hide)
 
 
-def test_an_alignment_head_that_stands_apart_says_where():
+def test_odd_alignment_head_says_where_it_looks():
     maps = np.array([[np.eye(7)[list(map(int, each))] for each in ("0123456", "0123456", "0213456", "6" * 7)]])
     trace = made_up_trace(list("abcdef"), list("wxyzuv"), cross=maps)
     assert (
@@ -182,7 +184,7 @@ def test_an_alignment_head_that_stands_apart_says_where():
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 
-def test_a_head_of_the_word_before_says_where_it_looks_elsewhere():
+def test_head_of_the_previous_word_says_where_it_looks_elsewhere():
     words = ["a", "b", "c", "d", "e", "f"]
     trace = made_up_trace(words, words, encoder=np.eye(7)[[0, 0, 1, 2, 1, 4, 5]])
     assert (
@@ -190,7 +192,7 @@ def test_a_head_of_the_word_before_says_where_it_looks_elsewhere():
     )
 
 
-def test_an_alignment_head_that_is_a_step_late_says_so():
+def test_alignment_head_that_is_a_step_late_says_so():
     early = np.eye(5)[[[0, 1, 2, 3, 4]] * 3]
     trace = made_up_trace(
         ["a", "b", "c", "d"], ["w", "x", "y", "z"], cross=np.concatenate([early, np.eye(5)[[[4, 0, 1, 2, 3]]]])[None]

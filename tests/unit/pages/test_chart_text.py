@@ -1,4 +1,4 @@
-"""How a chart gets a reader's or a model's text: always data, never a part of an expression or of markup."""
+"""A chart receives a user's or a model's text as data, never in an expression or in markup."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.inside_a_layer.cell import term_chart
 from pages.ui.positional_encoding.addition import norm_chart
-from tests.ui.driver import HOSTILE, RESERVED
+from tests.ui.driver import RESERVED, UNTRUSTED
 
 TEXTS = [
-    *RESERVED, *HOSTILE, "constructor", "__proto__", "datum.value", "data('x')", "']; alert(1); ['", "\\", "\\u0022",
+    *RESERVED, *UNTRUSTED, "constructor", "__proto__", "datum.value", "data('x')", "']; alert(1); ['", "\\", "\\u0022",
 ]
 
 
 def without_data(spec: object) -> object:
-    """A Vega-Lite specification less everything that is a value and not code; names made of its data count as such."""
+    """Return a Vega-Lite specification without its data values; names derived from the data count as data."""
     if isinstance(spec, dict):
         if isinstance(spec.get("value"), list) and set(spec) == {"name", "value"}:
             return {"name": spec["name"]}
@@ -61,17 +61,17 @@ def terms(labels: list[str]) -> list[alt.VConcatChart]:
 
 
 @pytest.mark.parametrize("charts", [matrices, alignments, norms, terms])
-def test_a_charts_code_is_the_same_whatever_its_labels_say(charts):
+def test_code_of_a_chart_does_not_depend_on_its_labels(charts):
     neutral = ["x" * len(text) for text in TEXTS]
     reported = ""
-    for hostile, plain in zip(charts(TEXTS), charts(neutral), strict=True):
-        assert without_data(hostile.to_dict()) == without_data(plain.to_dict())
-        reported += json.dumps(hostile.to_dict())
+    for untrusted, plain in zip(charts(TEXTS), charts(neutral), strict=True):
+        assert without_data(untrusted.to_dict()) == without_data(plain.to_dict())
+        reported += json.dumps(untrusted.to_dict())
     assert all(json.dumps(text)[1:-1] in reported for text in TEXTS), "the labels are there, as data"
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_plotly_takes_nothing_of_a_label_for_markup_or_a_formula(text):
+def test_plotly_reads_no_label_as_markup_or_a_formula(text):
     figure = heatmap(np.zeros((2, 2)), titles=("row", "column"), name="v", rows=[text, "a"], columns=["b", text])
     for shown in (figure.layout.yaxis.ticktext[0], figure.layout.xaxis.ticktext[1]):
         assert not set("<>$") & set(shown)

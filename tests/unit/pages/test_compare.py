@@ -24,7 +24,7 @@ from transformer.values.trace import KINDS
 FIRST = CompareParams()
 
 
-def test_an_address_gives_a_comparison_back():
+def test_address_restores_a_comparison():
     other = CompareParams(
         part="two_heads", kind="cross", metric="entropy", row=7, a=Pin("decoder", 2, 3, False, "A. b.c: d & e"),
         b=Pin("cross", 5, 7, True, "..."),
@@ -34,7 +34,7 @@ def test_an_address_gives_a_comparison_back():
 
 
 @pytest.mark.parametrize("metric", [*(metric.name for metric in METRICS), WORTH, "previous_2"])
-def test_the_metric_of_an_address_is_read(metric):
+def test_metric_of_an_address_is_read(metric):
     allowed = "at most 30 of a to z, 0 to 9 and _, a letter first"
     assert CompareParams.from_address({"compare_metric": metric}).metric == metric, allowed
     assert AttentionParams.from_address({"metric": metric}).metric == metric
@@ -43,16 +43,16 @@ def test_the_metric_of_an_address_is_read(metric):
 @pytest.mark.parametrize("value", ["", ".", "....", "encoder.0.1.words.x", "encoder.1.1.words. ", "x.1.1.words.a",
                                    "encoder.1.1.words", "encoder.-1.1.words.a", "encoder.00.1.words.a",
                                    "encoder.²,1.words.a", "a" * 500])
-def test_rubbish_is_as_at_first(value):
+def test_invalid_address_falls_back_to_defaults(value):
     names = ("part", "kind", "row", "a", "b")
     assert CompareParams.from_address({f"compare_{name}": value for name in names}) == FIRST
 
 
-def test_a_pin_is_kept_to_what_a_model_has():
+def test_pin_is_limited_to_the_model():
     assert Pin("cross", 40, 2, True, "x").within(6, 8) == Pin("cross", 5, 2, True, "x")
 
 
-def test_the_branches_of_a_tree():
+def test_branches_of_a_tree_have_coordinates():
     """0 and 1 merge at 1, 2 joins them at 3; (x, y) to (x2, y2)."""
     linkage = np.array([[0, 1, 1.0, 2], [2, 3, 3.0, 3]])
     lines = {tuple(line) for line in branches(linkage).to_numpy().tolist()}
@@ -87,15 +87,15 @@ def test_names_cover_neither_points_nor_each_other():
     assert name_places(np.zeros((6, 2))) == [*PLACES, "", ""]
 
 
-def test_no_theme_swallows_a_point():
-    """The first layers are as dark as one theme, the last as bright as the other: every point has an outline."""
+def test_every_point_is_visible_in_both_themes():
+    """The first layers are as dark as one theme, the last as bright as the other, so every point has an outline."""
     spec = head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
     points = spec["layer"][0]
     assert (points["mark"]["type"], points["mark"]["stroke"]) == ("circle", "currentColor")
     assert points["encoding"]["color"]["legend"]["symbolStrokeColor"] == "currentColor"
 
 
-def test_a_word_that_runs_from_right_to_left_stands_by_itself():
+def test_right_to_left_word_is_isolated():
     rows = np.array([[[0.2, 0.8]], [[0.7, 0.3]]])
     said = says_where("decoder", rows, np.array([True, True]), ["in: لدي → out: حلم"], 0, ["<s> start", "لدي"])
     texts = [part for part in said if isinstance(part, str)]
@@ -105,7 +105,7 @@ def test_a_word_that_runs_from_right_to_left_stands_by_itself():
     ]
 
 
-def test_of_equal_words_the_sentence_says_which_looks_where():
+def test_sentence_tells_equal_words_apart():
     rows = np.array([[[0.2, 0.1, 0.7]], [[0.1, 0.6, 0.3]]])
     said = says_where("encoder", rows, np.array([True] * 3), ["the", "dog", "the"], 2, ["the", "dog", "the"])
     texts = [part for part in said if isinstance(part, str)]
@@ -113,7 +113,7 @@ def test_of_equal_words_the_sentence_says_which_looks_where():
     assert texts[1:] == [" at “the” (position 3), 0.70; ", " at “dog”, 0.60."]
 
 
-def test_heads_that_are_all_the_same_have_a_plane():
+def test_identical_heads_have_a_plane():
     assert head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
 
 
@@ -131,7 +131,7 @@ def test_every_number_of_every_head_is_in_the_table(small_translator):
     assert headings(without, ()) == {}
 
 
-def test_what_a_column_measures_is_written_once_over_its_parts(small_translator):
+def test_common_measure_of_columns_is_written_once(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     many = statistics_of([trace], small_translator.tokenizer, small_translator.version)
@@ -145,7 +145,7 @@ def test_what_a_column_measures_is_written_once_over_its_parts(small_translator)
     ]
 
 
-def test_what_a_head_is_worth_over_many_sentences_has_its_interval(small_translator):
+def test_head_importance_over_many_sentences_has_its_interval(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     worth = importance_statistics(small_translator, ["A dog.", "I have a dream."])
@@ -157,7 +157,7 @@ def test_what_a_head_is_worth_over_many_sentences_has_its_interval(small_transla
     assert "averaged over 2 other sentences" in says_worth(worth)
 
 
-def test_recorded_numbers_of_another_model_or_of_none_are_not_shown(tmp_path):
+def test_missing_records_and_those_of_another_model_are_not_shown(tmp_path):
     path = tmp_path / "importance.json"
     assert replace(IMPORTANCE, path=path).of_model("x") is None
     model = ImportanceStatistics.from_json(IMPORTANCE.path.read_text(encoding="utf-8")).model
@@ -165,15 +165,15 @@ def test_recorded_numbers_of_another_model_or_of_none_are_not_shown(tmp_path):
     assert IMPORTANCE.of_model("another") is None
 
 
-def test_what_is_recorded_is_of_the_shipped_model(shipped):
-    """Made again by the commands that `pages.ui.measured.recorded` names whenever the model changes."""
+def test_records_are_those_of_the_shipped_model(shipped):
+    """Recreate them with the commands in `pages.ui.measured.recorded` whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
     removal = REMOVAL.of_model(shipped.version)
     assert {point.order for point in removal.points} >= {"measured", "gradient", "random 0"}
 
 
-def test_a_metric_that_was_not_measured_over_many_sentences_is_shown_for_this_one(small_translator):
+def test_metric_without_a_record_is_shown_for_this_sentence(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     older = {
@@ -197,7 +197,7 @@ def test_numbers_of_another_model_are_not_shown():
     assert STATISTICS.of_model("another") is None
 
 
-def test_alignment_says_what_the_trace_says(copying_translator):
+def test_alignment_matches_the_trace(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     rows = alignment_rows(trace, shift=False).mean(axis=1)
     special = special_columns(trace)

@@ -1,4 +1,4 @@
-"""Compiled charts: Streamlit draws them as it draws the charts themselves, the first time and any other."""
+"""Compiled charts: Streamlit draws them like the originals, the first time and later."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def drawn(app: AppTest) -> list[tuple[object, list[tuple[str, bytes]]]]:
 
 
 @pytest.mark.parametrize("kind", ["one", "layers", "side by side", "facets"])
-def test_it_is_drawn_as_the_chart_itself(kind):
+def test_compiled_chart_is_drawn_like_the_original(kind):
     first, *compiled = drawn(AppTest.from_function(chart_page, kwargs={"kind": kind}, default_timeout=60))
     assert compiled == [first] * 2
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_a_form_that_is_filled_in_is_drawn_as_the_chart_that_is_built_whole(large):
+def test_filled_in_template_is_drawn_like_the_whole_chart(large):
     charts = drawn(AppTest.from_function(form_page, kwargs={"large": large}, default_timeout=60))
     whole, filled = charts[::2], charts[1::2]
     assert filled == whole

@@ -15,18 +15,18 @@ OTHER = DecodingParams(
 )
 
 
-def test_an_address_and_the_browser_give_a_course_back():
+def test_address_and_browser_restore_a_decoding():
     assert DecodingParams.from_address(OTHER.to_address()) == OTHER
     assert DecodingParams.from_browser(asdict(OTHER)) == OTHER
     assert FIRST.to_address() == {} and DecodingParams.from_address({}) == FIRST
 
 
-def test_people_count_steps_from_one():
+def test_steps_count_from_one_in_the_address():
     assert DecodingParams(step=2).to_address() == {"step": "3"}
     assert DecodingParams.from_address({"step": "1"}) == FIRST == DecodingParams.from_address({"step": "0"})
 
 
-def test_a_whole_number_of_the_browser_is_a_decimal_too():
+def test_whole_number_from_the_browser_is_a_valid_decimal():
     expected = DecodingParams(temperature=2.0, length_penalty=0.0)
     assert DecodingParams.from_browser({"temperature": 2, "length_penalty": 0}) == expected
     other = DecodingParams(length_penalty=1.0)
@@ -39,18 +39,18 @@ def test_a_whole_number_of_the_browser_is_a_decimal_too():
     {"temperature": float("nan")}, {"temperature": "1"}, {"top_p": 0}, {"top_p": 1.1}, {"length_penalty": 3.1},
     {"forced": [1] * 1001}, {"show": "none"},
 ])
-def test_rubbish_from_the_browser_is_as_at_first(value):
+def test_invalid_browser_state_falls_back_to_defaults(value):
     assert DecodingParams.from_browser(value) == FIRST
 
 
-def test_only_pieces_that_can_be_written_are_forced():
+def test_only_writable_tokens_are_forced():
     assert DecodingParams(forced=(7, 9)).within(8).forced == ()
     assert DecodingParams(forced=(7, PAD)).within(8).forced == DecodingParams(forced=(START,)).within(8).forced == ()
     assert DecodingParams(forced=(7, END, 6, PAD)).within(8).forced == (7, END), "nothing stands behind the end"
     assert DecodingParams(suppressed=(9, 5, 5, 4)).within(8).suppressed == (4, 5)
 
 
-def test_settings_of_another_method_decode_nothing_again():
+def test_settings_of_another_method_cause_no_new_decoding():
     assert DecodingParams(beam_size=9, temperature=3.0).settings == DecodingSettings()
     assert DecodingParams(seed=3).settings == DecodingSettings()
     assert DecodingParams(method="beam", beam_size=9, seed=3).settings == DecodingSettings("beam", beam_size=9)
@@ -58,13 +58,13 @@ def test_settings_of_another_method_decode_nothing_again():
     assert sample.settings == DecodingSettings("sample", seed=3, temperature=0.7)
 
 
-def test_another_sentence_keeps_the_method_and_nothing_else():
+def test_new_sentence_keeps_only_the_method():
     start = OTHER.for_another_sentence()
     assert (start.forced, start.suppressed, start.step, start.node) == ((), (), 0, 0) and start.free
     assert start.settings == OTHER.settings and start.show == OTHER.show
 
 
-def test_what_a_reader_asked_for_is_said_in_words():
+def test_users_choices_are_stated_in_words():
     assert DecodingParams().in_words == "greedy decoding"
     assert DecodingParams(method="beam", length_penalty=0.0).in_words == "a beam of 4, length penalty 0"
     assert DecodingParams(method="sample", seed=7).in_words == "sampling at temperature 0.7, seed 7"

@@ -1,4 +1,4 @@
-"""What the browser gets of a translation is what was computed."""
+"""The browser receives the computed numbers of a translation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_weight_arrives(shipped):
     assert (cross[:-1] // 6 / 10_000 == rounded(trace.cross).reshape(-1, size, width)).all()
 
 
-def test_every_step_says_what_the_model_says(shipped):
+def test_every_step_has_the_models_numbers(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings())
     header, _ = reported(shipped, traced)
     assert header["read"][0] == "<s> start" and header["source"][-1] == "</s> end"
@@ -58,7 +58,7 @@ def test_every_step_says_what_the_model_says(shipped):
         assert last["candidates"] == step["candidates"][: len(last["candidates"])]
 
 
-def test_roads_say_where_they_part(shipped):
+def test_paths_state_where_they_part(shipped):
     first = shipped.trace_decoding(TEXT, DecodingSettings())
     ids = tuple(piece.id for piece in first.translation.pieces)
     second = int(first.trace.candidate_ids[3, 1])
@@ -76,7 +76,7 @@ def test_roads_say_where_they_part(shipped):
     assert [step["forced"] for step in header["steps"]][:5] == [True] * 4 + [False]
 
 
-def test_a_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
+def test_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
     byte = shipped.tokenizer.texts.index("<0xF0>")
     traced = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=[byte])
     header, _ = reported(shipped, traced, DecodingParams(forced=(byte,)))
@@ -84,7 +84,7 @@ def test_a_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
     assert "\ufffd" not in written and said == {"text": written[0], "count": 1, "given": False}
 
 
-def test_the_tree_keeps_its_branches(shipped):
+def test_tree_keeps_its_branches(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=3))
     header, _ = reported(shipped, traced, DecodingParams(method="beam", beam_size=3, node=4))
     sent, tree = header["tree"], traced.translation.tree
@@ -103,12 +103,12 @@ def test_the_tree_keeps_its_branches(shipped):
     assert sent["rows"]["decoder"] == rounded(decoder[2, 3]).tolist()
 
 
-def test_a_node_that_is_not_there_has_no_rows(shipped):
+def test_missing_node_has_no_rows(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=2))
     assert reported(shipped, traced, DecodingParams(method="beam", beam_size=2, node=9999))[0]["tree"]["rows"] is None
 
 
-def test_a_typed_word_becomes_pieces(shipped):
+def test_typed_word_becomes_tokens(shipped):
     tokenizer = shipped.tokenizer
     word = tuple(tokenizer.encode_ids("Hund", end=False))
     typed = {"forced": [403], "step": 1, "method": "beam", "text": " Hund "}
@@ -125,7 +125,7 @@ def test_a_typed_word_becomes_pieces(shipped):
     assert END not in continued({"text": "</s>"}).forced
 
 
-def test_what_is_read_in_other_pieces_than_it_was_written_in_is_said(shipped):
+def test_different_tokens_on_reading_and_writing_are_reported(shipped):
     tokenizer = shipped.tokenizer
     own = shipped.trace_decoding(TEXT, DecodingSettings())
     assert origin(written_by(own), DecodingParams(), tokenizer) == "greedy decoding"
@@ -136,7 +136,7 @@ def test_what_is_read_in_other_pieces_than_it_was_written_in_is_said(shipped):
     assert origin(written_by(spelt), params, tokenizer).startswith(f"{params.in_words}; read from its text")
 
 
-def test_the_end_symbol_alone_cannot_be_read(shipped):
+def test_end_symbol_alone_cannot_be_read(shipped):
     assert reported(shipped, shipped.trace_decoding(TEXT, DecodingSettings()))[0]["readable"]
     ended = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=(END,))
     assert not reported(shipped, ended, DecodingParams(forced=(END,)))[0]["readable"]

@@ -1,4 +1,4 @@
-"""Edits of attention: as an address, as interventions on pieces, in words, and as lines of Python."""
+"""Edits of attention: in an address, as interventions on tokens, in words, and as Python code."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def trace(small_translator):
 
 
 @pytest.mark.parametrize("text", EDITS)
-def test_an_edit_reads_as_it_was_written(text):
+def test_edit_parses_as_it_was_written(text):
     assert Edit.parse(text) == EDITS[text] and str(EDITS[text]) == text
 
 
-def test_an_address_gives_the_edits_back():
+def test_address_restores_the_edits():
     every = EditParams("cross", EditList(tuple(EDITS.values())), (1, 2), (3,), LEFT_OUT, "4")
     assert EditParams.from_address(every.to_address()) == every
     assert EditParams().to_address() == {} and EditParams.from_address({"edit_edits": "none"}) == EditParams()
@@ -52,14 +52,14 @@ def test_an_address_gives_the_edits_back():
     "x.1.1.1~even", "encoder.1.1.1~1x1000", "encoder.1.1.1~evenx5", "encoder.².1.1~even", "encoder.1.1.1~1x5~", "<b>",
     "encoder.1.1.1~1x٥", "none_none", "a" * 5000,
 ])
-def test_what_is_no_edit_is_left_out_and_said(text):
+def test_invalid_edit_is_dropped_and_reported(text):
     read = EditParams.from_address({"edit_edits": text}).edits
     assert read.unreadable and not read.edits and str(read) == "none"
     both = EditList.parse(f"encoder.1.1.1~even_{text}")
     assert both.unreadable and both.edits == (Edit("encoder", 0, 0, (0, 0), ()),)
 
 
-def test_there_are_not_more_edits_than_an_address_holds():
+def test_number_of_edits_is_limited_by_the_address():
     one = "encoder.all.all.100-101~100-101x100"
     read = EditList.parse("_".join([one] * (MOST_EDITS + 5)))
     assert len(read.edits) == MOST_EDITS and read.unreadable and len(str(read)) < 4000
@@ -72,7 +72,7 @@ def test_edits_belong_to_their_sentence_and_translation():
     assert str(other.edits) == "encoder.1.1.1~even" and (other.hidden_source, other.hidden_target) == ((1,), ())
 
 
-def test_the_examples_are_of_the_first_sentence(shipped):
+def test_examples_are_of_the_first_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
     assert words_of(FIRST, trace) == ("animal", "street")
     assert edit_label(FIRST, trace) == "Encoder attention, every head: “animal” → “street” 100%"
@@ -93,8 +93,8 @@ def test_longer_words_are_tried_on_other_sentences(shipped):
     assert len(candidates(shipped.trace(EXAMPLES[0]))) == TRIED and not candidates(shipped.trace("A dog."))
 
 
-def test_a_change_is_of_the_word_that_its_row_shows(shipped):
-    """Equal words are numbered as the words that can be erased are."""
+def test_change_concerns_the_word_of_its_row(shipped):
+    """Equal words have the same numbers as in the list of words to erase."""
     trace = shipped.trace("The dog saw the cat and the dog.", "Der Hund sah die Katze und den Hund.")
     made = params("encoder.all.all.7~4x100_encoder.all.all.4~8x100").edits.edits
     said = [edit_label(edit, trace).split(": ")[1] for edit in made]
@@ -102,8 +102,8 @@ def test_a_change_is_of_the_word_that_its_row_shows(shipped):
     assert what_changed((), params("none", hidden_source=(6,)), trace) == "erased: “the (2)”"
 
 
-def test_edits_on_words_are_edits_on_their_pieces(small_translator, trace):
-    """In the view of words, the row has the shares that were given."""
+def test_edits_on_words_are_edits_on_their_tokens(small_translator, trace):
+    """In the view of words, the row has the given shares."""
     rows = word_groups(trace.target_pieces, trace.target_text)
     columns = word_groups(trace.source_pieces, trace.source_text)
     row = next(number for number, group in enumerate(rows) if len(group) > 1)
@@ -116,7 +116,7 @@ def test_edits_on_words_are_edits_on_their_pieces(small_translator, trace):
     words = merge_words(after.cross, rows, columns)[1, 2]
     assert words[row, column] == pytest.approx(0.6, abs=1e-6)
     np.testing.assert_allclose(words.sum(axis=-1), 1, atol=1e-5)
-    # The others share the rest as before, each piece of the row by itself.
+    # The others share the rest as before, separately for each token of the row.
     for position in rows[row]:
         old, new = (np.delete(each.cross[1, 2, position], columns[column]) for each in (trace, after))
         np.testing.assert_allclose(new / new.sum(), old / old.sum(), atol=1e-6)
@@ -124,7 +124,7 @@ def test_edits_on_words_are_edits_on_their_pieces(small_translator, trace):
     assert np.array_equal(np.delete(after.cross[1], 2, axis=0), np.delete(trace.cross[1], 2, axis=0))
 
 
-def test_even_is_even_among_visible_pieces(small_translator, trace):
+def test_even_share_covers_the_visible_tokens(small_translator, trace):
     resolved = resolve(params("decoder.all.all.4~even", hidden_target=(1,)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     expected = np.broadcast_to([1 / 3, 0, 1 / 3, 1 / 3], (3, 4, 4))
@@ -132,7 +132,7 @@ def test_even_is_even_among_visible_pieces(small_translator, trace):
     assert not after.decoder[:, :, 3, 4:].any()
 
 
-def test_a_later_edit_of_a_row_takes_the_place_of_an_earlier_one(trace):
+def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
     resolved = resolve(params("cross.all.all.1~1x100_cross.2.3.1~2x100"), trace)
     rows = dict(resolved.interventions.given_rows())
     assert rows["cross", 1, 2, 0] == ((1, 1.0),) and rows["cross", 1, 1, 0] == ((0, 1.0),) and len(rows) == 3 * 4
@@ -150,14 +150,14 @@ def test_a_later_edit_of_a_row_takes_the_place_of_an_earlier_one(trace):
     ("none", {"hidden_source": (900,)}, "no piece 901 to be erased"),
     ("<b>", {}, "cannot be read"),
 ])
-def test_what_cannot_be_done_is_left_out_with_a_sentence(trace, text, others, problem):
+def test_impossible_edit_is_dropped_with_a_sentence(trace, text, others, problem):
     kept = "cross.1.1.2~1x100"
     resolved = resolve(params(f"{kept}_{text}" if text != "none" else kept, **others), trace)
     assert problem in resolved.problems[0] and len(resolved.problems) == 1
     assert str(resolved.edits) == kept and list(dict(resolved.interventions.given_rows())) == [("cross", 0, 0, 1)]
 
 
-def test_erased_words_are_invisible_or_not_typed(trace):
+def test_erased_words_are_hidden_or_not_typed(trace):
     words, pieces = (groups_of(trace.source_pieces, trace.source_text, words=words) for words in (True, False))
     assert pieces == tuple((i,) for i in range(len(trace.source_pieces)))
     invisible = params("none", hidden_source=words[1], hidden_target=(2,))
@@ -175,7 +175,7 @@ def test_erased_words_are_invisible_or_not_typed(trace):
 @pytest.mark.parametrize("text", [
     "encoder.all.all.3~1x100", "cross.2.all.2-3~1-2x70_decoder.1.4.3~even", "encoder.all.2.3~1x50~2x25", "none",
 ])
-def test_the_lines_of_python_write_the_same(small_translator, trace, text, monkeypatch, capsys):
+def test_python_code_writes_the_same(small_translator, trace, text, monkeypatch, capsys):
     resolved = resolve(params(text, hidden_source=(1, 4)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     found = continue_from(small_translator, trace, after)
@@ -187,7 +187,7 @@ def test_the_lines_of_python_write_the_same(small_translator, trace, text, monke
     assert capsys.readouterr().out == f"{found.written.text}\n"
 
 
-def test_a_sentence_says_what_the_next_word_becomes(shipped):
+def test_sentence_states_the_new_next_word(shipped):
     trace = shipped.trace(EXAMPLES[0])
     changed = resolve(EditParams(edits=EditList((SECOND,))), trace).interventions
     found = continue_from(shipped, trace, reread(shipped, trace, changed))
@@ -202,7 +202,7 @@ def test_a_sentence_says_what_the_next_word_becomes(shipped):
     assert "stays **" in says_next(same, shipped.tokenizer)
 
 
-def test_words_that_go_and_come_are_marked():
+def test_removed_and_added_words_are_marked():
     assert merged_words("die Straße nicht, weil", "die Straße, weil") == "die Straße :gray[~~nicht~~]\\, weil"
     assert merged_words("weil es zu", "weil Straße zu") == "weil :gray[~~es~~] :orange-background[**Straße**] zu"
     assert merged_words("a", "a") == "a" and merged_words("", "") == ""

@@ -1,4 +1,4 @@
-"""What saves figures: every chart has it, its colours are the theme's, and what it brings may be passed on."""
+"""Saving figures: every chart supports it, its colours are the theme's, and its libraries may be redistributed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ASSETS = ROOT / "assets"
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 
 
-def test_every_chart_is_drawn_where_it_gets_its_menu():
+def test_every_chart_is_drawn_by_the_function_that_adds_its_menu():
     for path in (ROOT / "pages").rglob("*.py"):
         if path.name != "save_as.py":
             drawn = re.findall(r"\.(?:altair|plotly|vega_lite|line|bar|scatter|area)_chart\(", path.read_text("utf-8"))
             assert not drawn, f"{path.name}: draw it with pages/ui/components/save_as.py"
 
 
-def test_the_light_theme_of_the_scripts_is_the_apps():
+def test_light_theme_of_the_scripts_equals_the_apps():
     source = (ASSETS / "shared" / "colours.js").read_text(encoding="utf-8")
     named = dict(re.findall(r'"--st-([\w-]+)": "(#\w{6})"', source.partition("LIGHT_THEME = {")[2].partition("}")[0]))
     assert named == {
@@ -44,7 +44,7 @@ def test_every_colour_of_the_dark_theme_has_a_light_one():
     assert set(THEMES["dark"]["chartCategoricalColors"]) <= set(dict(pairs))
 
 
-def test_the_fonts_come_whole():
+def test_fonts_are_complete():
     header, body = unframe(fonts())
     files, start = zlib.decompress(body), 0
     for font, name in zip(header["fonts"], FONTS, strict=True):
@@ -55,13 +55,13 @@ def test_the_fonts_come_whole():
 
 @pytest.mark.parametrize("file", sorted([*(ASSETS / "fonts").glob("*.ttf"), *(ASSETS / "vendor").glob("*.js")]),
                          ids=lambda path: path.name)
-def test_what_others_made_is_unchanged_and_comes_with_its_licence(file):
+def test_third_party_files_are_unchanged_and_have_their_licence(file):
     assert list(file.parent.glob(f"{file.stem.partition('-')[0]}-LICENSE*"))
     listed = (file.parent / "README.md").read_text(encoding="utf-8")
     assert hashlib.sha256(file.read_bytes()).hexdigest() in listed
 
 
-def test_libraries_come_before_what_uses_them_and_only_there():
+def test_libraries_are_loaded_only_before_their_users():
     source = script("figures/pdf_writer")
     assert 0 < source.index("jsPDF - PDF Document creation") < source.index("class PdfWriter")
     assert not any(module.parent.name == "vendor" for module in modules("figures/exporter"))

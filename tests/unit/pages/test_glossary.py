@@ -18,12 +18,12 @@ ROOT = Path(__file__).parents[3]
 TERMS = [term for group in glossary().groups.values() for term in group]
 
 
-def test_the_document_is_what_the_file_says():
+def test_document_matches_the_file():
     written = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     assert written == document(), "run: python -m pages.ui.text.glossary > docs/glossary.md"
 
 
-def test_a_word_is_explained_once():
+def test_word_is_explained_once():
     words = Counter(word.lower() for term in TERMS for word in (term.name, *term.also))
     assert words.most_common(1)[0][1] == 1
 
@@ -31,11 +31,11 @@ def test_a_word_is_explained_once():
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
 def test_explanations_are_short_and_plain(term):
     assert term.text.endswith(".") and len(term.text.split()) <= 45
-    # The same text is a tooltip of the browser, where markup would be seen.
+    # The same text is a browser tooltip, which would show markup.
     assert not re.search(r"[`*_$<>\[\]]", term.text)
 
 
-def test_explanations_are_true_of_every_model():
+def test_explanations_hold_for_every_model():
     """An imported model reads and writes other languages, and has a vocabulary of another size."""
     for term in TERMS:
         assert not re.search(r"\b(English|German)\b|\d,\d{3}|this (one|model)", term.text), term.name
@@ -47,7 +47,7 @@ def test_every_array_of_the_trace_has_its_other_names():
     assert [array.name for array in glossary().arrays] == described
 
 
-def test_one_word_is_explained_without_its_name_and_several_with_theirs():
+def test_single_word_is_explained_without_its_name_and_several_with_theirs():
     assert explain("token") == explain("piece")
     both = explain("nats", "token").split("\n\n")
     assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('piece')}"]
@@ -55,14 +55,14 @@ def test_one_word_is_explained_without_its_name_and_several_with_theirs():
         explain("attention spam")
 
 
-def test_a_title_has_its_words_explained():
+def test_title_has_its_words_explained():
     assert explain_words_of("queries of a head") == explain("head", "query")
     assert explain_words_of("token embedding, scaled") == explain("token", "token embedding")
     assert explain_words_of("the rest") is None
 
 
-def test_every_word_that_a_page_asks_for_is_there():
-    """A page that asks for another fails only once that part of it is drawn."""
+def test_every_word_that_a_page_asks_for_exists():
+    """A page that asks for an unknown word fails only when that part of it is drawn."""
     asked = set()
     for path in (ROOT / "pages").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -73,7 +73,7 @@ def test_every_word_that_a_page_asks_for_is_there():
 
 
 @pytest.mark.parametrize("entry", ["attention_browser/attention_browser", "decoding_steps/decoding_steps"])
-def test_a_component_brings_the_words_that_it_explains(entry):
+def test_component_includes_the_words_that_it_explains(entry):
     source = script(entry)
     calls = (r'\bterm\("[^"]*"', r"\bexplained\(.*\)")
     used = {word for call in calls for word in re.findall(call + r', "([^"]+)"\)', source)}

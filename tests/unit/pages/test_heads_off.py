@@ -42,7 +42,7 @@ from transformer.values.interventions import DEFAULT_DRAWS, Interventions, all_h
 TEXT = "The old man reads a book."
 
 
-def test_an_address_gives_the_switches_back():
+def test_address_restores_the_switches():
     params = OffParams(HeadSet((("cross", 0, 7), ("encoder", 2, 0))), 0.5, "mean", importance=True, removal=True)
     assert params.to_address() == {
         "off_heads": "cross.1.8-encoder.3.1", "off_gate": "0.5", "off_mode": "mean", "off_importance": "true",
@@ -58,12 +58,12 @@ def test_an_address_gives_the_switches_back():
 
 @pytest.mark.parametrize("value", ["", "-", "cross", "cross.0.1", "cross.1", "cross.1.1.1", "cross.1.²", "cross.١.1",
                                    "x.1.1", "none-none", "cross.1.1 ", "cross.100.1", "a" * 5000])
-def test_no_heads_are_as_at_first(value):
+def test_no_heads_are_the_default(value):
     assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())
 
 
 @pytest.mark.parametrize("value", ["7", "65", "0", "-8", "8.5", "1e1", "", "٨", "nan", "8" * 5000])
-def test_too_few_draws_and_rubbish_are_as_at_first(value):
+def test_too_few_draws_and_invalid_values_fall_back_to_defaults(value):
     params = OffParams.from_address({"off_mode": "resample", "off_draws": value, "off_seed": f"-{value}"})
     assert (params.draws, params.seed) == (DEFAULT_DRAWS, 0)
 
@@ -90,7 +90,7 @@ def test_every_head_has_its_part_of_the_picture():
     assert np.isnan(part[0, 4]) and np.isnan(found).sum() == 6
 
 
-def test_words_that_differ_are_marked_and_text_stays_text():
+def test_different_words_are_marked_and_text_stays_text():
     old, new = marked_words("Das Tier *überquerte* nicht", "Das Tier ging nicht mehr")
     assert old == r"Das Tier :orange-background[**\*überquerte\***] nicht"
     assert new == "Das Tier :orange-background[**ging**] nicht :orange-background[**mehr**]"
@@ -99,7 +99,7 @@ def test_words_that_differ_are_marked_and_text_stays_text():
     assert marked_words("a b", "a b") == ("a b", "a b") and marked_words("", "x")[0] == ""
 
 
-def test_what_is_changed_is_named():
+def test_changes_are_named():
     def named(*heads, **options):
         return changed_heads(Interventions(gates=dict.fromkeys(heads, options.pop("gate", 0.0)), **options))
 
@@ -115,7 +115,7 @@ def test_what_is_changed_is_named():
     assert named(one, gate=1.5) == "with cross attention, layer 1, head 8 at a gate of 1.5"
 
 
-def test_the_sentence_is_made_of_the_numbers(small_translator):
+def test_sentence_uses_its_numbers(small_translator):
     off = Interventions(gates={head: 0.0 for head in all_heads(small_translator.config) if head[0] == "cross"})
     effect = effect_of(small_translator, TEXT, off)
     table = step_table(effect)
@@ -133,7 +133,7 @@ def test_the_sentence_is_made_of_the_numbers(small_translator):
     assert "one that you gave" in given and "from piece" not in given
 
 
-def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_translator):
+def test_sentence_and_tables_of_draws_use_their_numbers(small_translator):
     drawing = copy.copy(small_translator)
     traces = (small_translator.trace(text, "Ein Hund.", details=True) for text in ("I have a dream.", "A dog."))
     drawing.means = HeadMeans.over(traces, small_translator.version, "made up")
@@ -155,7 +155,7 @@ def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_tr
     assert (found["low"] <= found["measured"]).all() and (found["measured"] <= found["high"]).all()
 
 
-def test_importance_is_said_of_the_right_heads(small_translator):
+def test_importance_is_stated_for_the_right_heads(small_translator):
     found = head_importance(small_translator, TEXT)
     table = importance_table(found)
     assert len(table) == len(all_heads(small_translator.config))
@@ -172,7 +172,7 @@ def test_importance_is_said_of_the_right_heads(small_translator):
     ]
 
 
-def test_a_translation_that_ends_with_a_full_stop_gets_no_second_one(shipped):
+def test_translation_with_a_full_stop_gets_no_second_one(shipped):
     off = Interventions({("cross", 4, 5): 0.0})
     written = what_is_written(effect_of(shipped, "The animal didn't cross the street because it was too tired.", off))
     assert written.replace("\\", "").endswith("war.”")
@@ -181,12 +181,12 @@ def test_a_translation_that_ends_with_a_full_stop_gets_no_second_one(shipped):
 HEADS = (("encoder", 0, 0), ("cross", 0, 1), ("decoder", 1, 0))
 
 
-def test_heads_can_go_until_the_first_value_that_is_too_low():
+def test_heads_can_be_removed_until_the_first_value_that_is_too_low():
     assert can_go([1.0, 2.0, 0.9, 3.0], 1.0) == 1
     assert can_go([1.0, 1.0, 1.0], 1.0) == 2 and can_go([1.0], 1.0) == 0
 
 
-def test_removal_is_said_and_drawn_of_its_curves():
+def test_removal_is_described_and_drawn_from_its_curves():
     curves = {
         name: RemovalCurve(HEADS, "zero", np.array(values)) for name, values in (
             (MEASURED, [-4.0, -3.5, -4.6, -9.0]), (GRADIENT, [-4.0, -4.2, -5.0, -9.0]),
@@ -206,7 +206,7 @@ def test_removal_is_said_and_drawn_of_its_curves():
     assert {row["order"] for row in lines} == {MEASURED, GRADIENT}
 
 
-def test_recorded_scores_are_said_and_survive_their_file():
+def test_recorded_scores_are_stated_and_survive_their_file():
     scores = {
         "measured": (30.0, 28.0, 27.0, 1.0), "gradient": (30.0, 27.0, 26.9, 1.0), "random 0": (30.0, 9.0, 5.0, 1.0),
     }

@@ -16,13 +16,13 @@ from pages.ui.text.number_format import formatted, typeset
 from tests.ui.driver import written
 
 VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
-# Of a masked cell.
+# Colour of a masked cell.
 GREY = [139, 147, 163]
-HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "$x^2$"]
+UNTRUSTED = ["<b>x</b>", "&amp; a label that goes on and on and on", "$x^2$"]
 
 
-def test_a_heatmap_has_its_first_row_on_top_and_says_what_is_masked():
-    figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=HOSTILE)
+def test_heatmap_has_its_first_row_on_top_and_marks_masked_cells():
+    figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=UNTRUSTED)
     trace, masked = figure.data
     assert figure.layout.yaxis.range == (1.5, -0.5) and figure.layout.xaxis.range == (0.5, 3.5)
     assert np.isnan(trace.z[1, 1]) and trace.z[0, 1] == -2 and "%{z:.4f}" in trace.hovertemplate
@@ -36,7 +36,7 @@ def test_a_heatmap_has_its_first_row_on_top_and_says_what_is_masked():
     assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("row", "column")
 
 
-def test_a_square_map_has_cells_as_high_as_wide():
+def test_square_map_has_square_cells():
     figure = heatmap(np.ones((4, 7)), titles=("r", "c"), name="v", square=True)
     assert figure.layout.yaxis.scaleanchor == "x" and figure.layout.xaxis.constrain == "domain"
     assert heatmap(VALUES, titles=("r", "c"), name="v").layout.yaxis.scaleanchor is None
@@ -49,14 +49,14 @@ def test_a_square_map_has_cells_as_high_as_wide():
         assert drawn["width"] * size == drawn["height"] * 2 and drawn["autosize"] == "pad"
 
 
-def test_no_text_of_a_table_is_turned_round_and_what_is_saved_is_as_typed():
+def test_table_text_is_never_reversed_and_is_saved_as_typed():
     table = pd.DataFrame({"text": ["1: The \u202ecat", "dog"], "value": [0.5, 1.0]})
     assert visible_cells(table).text.tolist() == ["1: The \ufffdcat", "dog"]
     assert visible_cells(table).value.tolist() == [0.5, 1.0] and table.text[0] == "1: The \u202ecat"
 
 
 @pytest.mark.parametrize(("colours", "least", "most"), [(SIGNED, -4, 4), (POSITIVE, 0, 4), (SHARE, 0, 1)])
-def test_every_scale_is_what_it_says(colours, least, most):
+def test_every_scale_has_its_limits(colours, least, most):
     trace = heatmap(np.abs(VALUES[:, ::2]), titles=("r", "c"), name="v", colours=colours).data[0]
     assert (trace.zmin, trace.zmax) == (least, most)
     np.testing.assert_array_equal(trace.z, np.abs(VALUES[:, ::2]))
@@ -67,7 +67,7 @@ def test_colours_follow_the_signs():
     assert colours_of(np.array([[-1.0, 1.0]])) == colours_of(np.zeros((2, 2))) == SIGNED
 
 
-def test_a_picture_has_every_cell():
+def test_picture_has_every_cell():
     pixels = thumbnail(VALUES)
     assert pixels.dtype == np.uint8 and pixels.shape == (120, 510, 3)
     assert (pixels[60:, 170:340] == GREY).all() and not (pixels[:60] == GREY).all(axis=-1).any()
@@ -79,17 +79,17 @@ def test_a_picture_has_every_cell():
     assert thumbnail(np.zeros((300, 2000))).shape == (300, 2000, 3), "no cell is left out"
 
 
-def test_the_table_says_the_same():
+def test_table_matches_the_map():
     table = frame(VALUES, ["a", "a"], None, corner="row")
     assert list(table.columns) == ["row", "0", "1", "2"] and list(table["row"]) == ["1: a", "2: a"]
     assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
-    assert frame(VALUES[:1], None, HOSTILE, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
+    assert frame(VALUES[:1], None, UNTRUSTED, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
     assert numbered(["x", "x"]) == ["1: x", "2: x"]
 
 
 @pytest.mark.parametrize(("size", "renderer"), [(10, "svg"), (60, "canvas")])
 @pytest.mark.parametrize("picked", [None, (1, 2)])
-def test_the_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked):
+def test_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked):
     import altair as alt
 
     labels = [f"piece {number}" for number in range(size)]
@@ -97,7 +97,7 @@ def test_the_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, pi
         np.zeros((size, size)), labels, labels, name="weight", scale=alt.Scale(domain=[0, 1]), picked=picked,
     ).to_dict())
     assert f'"renderer": "{renderer}"' in drawn
-    # A canvas has no current colour: it would paint black, in the dark as well.
+    # A canvas has no current colour, so it would paint black, in the dark theme as well.
     assert ("currentColor" in drawn) == (renderer == "svg")
 
 
@@ -105,11 +105,11 @@ def test_the_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, pi
     (0.85896, 4, "0.8590"), (0.0, 4, "0.0000"), (5e-5, 4, "0.0001"), (4.9e-5, 4, "4.9e-05"), (-1e-9, 6, "-1.0e-09"),
     (-2.5, 1, "-2.5"), (-0.0, 2, "0.00"),
 ])
-def test_a_small_number_is_told_from_none(value, digits, text):
+def test_small_number_differs_from_zero(value, digits, text):
     assert formatted(value, digits) == text
 
 
-def test_masked_cells_of_a_matrix_are_said_and_coloured():
+def test_masked_cells_of_a_matrix_are_labelled_and_coloured():
     import altair as alt
 
     mask = np.array([[True, False], [True, True]])
@@ -128,7 +128,7 @@ def test_masked_cells_of_a_matrix_are_said_and_coloured():
 
 
 @pytest.mark.parametrize(("smallest", "digits"), [(0.25, 6), (4e-8, 8), (4e-10, 6), (0.0, 6)])
-def test_the_numbers_of_a_table_have_as_many_decimals_as_each_other_and_only_a_tiny_one_has_a_power(smallest, digits):
+def test_table_numbers_have_equal_decimals_and_only_tiny_ones_have_a_power(smallest, digits):
     def page(smallest: float) -> None:
         import pandas as pd
 
@@ -144,7 +144,7 @@ def test_the_numbers_of_a_table_have_as_many_decimals_as_each_other_and_only_a_t
     assert ("e" in cells["weight"][1]) == (smallest == 4e-10) and cells["norm"][1] == f"{2.0:.{digits}f}"
 
 
-def test_a_table_too_large_to_typeset_has_powers_in_all_of_a_column_and_hyphens():
+def test_table_too_large_to_typeset_has_powers_in_whole_columns_and_hyphens():
     def page() -> None:
         import pandas as pd
 
@@ -160,7 +160,7 @@ def test_a_table_too_large_to_typeset_has_powers_in_all_of_a_column_and_hyphens(
     assert not node.proto.arrow_data.styler.display_values
 
 
-def test_a_table_shows_the_minus_sign_of_mathematics_and_keeps_its_numbers():
+def test_table_shows_the_true_minus_sign_and_keeps_its_numbers():
     def page() -> None:
         import pandas as pd
 

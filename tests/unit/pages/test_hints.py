@@ -1,4 +1,4 @@
-"""What is said of an unusual sentence, and that nothing is said of usual ones."""
+"""Hints about an unusual sentence, and none about usual ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def hints(text):
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
-def test_the_examples_are_usual(text):
+def test_examples_are_usual(text):
     assert hints(text) == []
 
 
@@ -49,7 +49,7 @@ def test_ordinary_english_is_never_called_another_language():
     "Der Hund ist nicht im Garten.", "Ich habe einen Traum.", "Je ne sais pas.", "El perro no es muy grande.",
     "שלום עולם", "日本語の文", "Привет, как дела?",
 ])
-def test_another_language_is_named(text):
+def test_other_language_is_named(text):
     (hint,) = hints(text)
     assert "look like English" in hint
 
@@ -59,7 +59,7 @@ def test_another_language_is_named(text):
     ("We sold 14 cars.", "numbers"),
     (" ".join(["word"] * (USUAL_WORDS + 1)), f"{USUAL_WORDS + 1} words"),
 ])
-def test_what_the_model_has_hardly_met_is_named(text, word):
+def test_words_that_training_hardly_contained_are_named(text, word):
     (hint,) = hints(text)
     assert word in hint
 
@@ -73,20 +73,20 @@ def test_characters_without_a_token_are_named(shipped, text, named):
     assert f"no token for {named}. " in warning
 
 
-def test_characters_that_the_translation_has_are_not_missed(shipped):
+def test_characters_in_the_translation_are_not_reported_as_lost(shipped):
     pieces = shipped.tokenizer.encode_source("I see 🙂.")
     assert unknown_characters("I see 🙂.", pieces, "Ich sehe 🙂.") == []
     assert not [text for text in SENTENCES if unknown_characters(text, shipped.tokenizer.encode_source(text), "")]
 
 
-def test_what_is_said_of_an_example_is_so(shipped):
+def test_statements_about_an_example_are_true(shipped):
     for text, wrong in MISTAKES:
         assert text in EXAMPLES and wrong in shipped.translate(text).text
     for text in NOT_ES:
         assert "weil es " in shipped.translate(text).text, text
 
 
-def test_the_limit_in_words_is_that_of_ordinary_english(shipped):
+def test_limit_in_words_is_that_of_ordinary_english(shipped):
     tokens = sum(len(shipped.tokenizer.encode_ids(text, end=False)) for text in SENTENCES)
     words = sum(len(text.split()) for text in SENTENCES)
     assert round(MAX_PIECES * words / tokens, -2) == 100
@@ -97,7 +97,7 @@ def test_the_limit_in_words_is_that_of_ordinary_english(shipped):
     ("a" * 90, ["a" * 24 + "…"]),
     ("<b>supercalifragilistic</b>!", ["b>supercalifragilistic</…"]), ("", []), ("🙂 42", []),
 ])
-def test_words_that_are_read_in_many_pieces_are_named(shipped, text, words):
+def test_words_of_many_tokens_are_named(shipped, text, words):
     assert rare_words(text, shipped.tokenizer.encode_source(text)) == words
 
 
@@ -110,9 +110,9 @@ def test_no_word_of_ordinary_english_is_rare(shipped):
     "My students asked whether the old library near the river is open on Sundays .", "We read last Sunday's paper.",
     "Both Sundays’ papers were dull.", "She remembers cold Decembers.",
 ])
-def test_nothing_is_said_without_a_reason(text):
+def test_no_hint_appears_without_a_reason(text):
     assert hints(text) == []
 
 
-def test_the_text_is_part_of_no_hint():
+def test_hints_do_not_contain_the_text():
     assert not [hint for hint in hints("Der <b>Hund</b> ist nicht " * 9) if "<b>" in hint or "Hund" in hint]

@@ -1,4 +1,4 @@
-"""Runs of the model: one at a time, whoever asks."""
+"""Runs of the model: one at a time across all sessions."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from transformer.values.run import Run
 from transformer.values.trace import KINDS, Trace
 from transformer.values.translation import TracedTranslation
 
-# More than any run here takes; a thread that waits for a lock nobody gives back would wait forever.
+# Longer than any run here, so that a thread does not wait forever for a lock that is never released.
 PATIENCE = 60
 
 
 class Watch:
-    """Notes how many threads run a translator at the same time."""
+    """Records how many threads run a translator at the same time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -82,7 +82,7 @@ def watch(monkeypatch) -> Watch:
 
 @pytest.fixture
 def model(model_folder) -> Translator:
-    # A version of its own, because the cache outlives a test.
+    # The version is unique, because the cache outlives a test.
     return Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
 
 
@@ -90,7 +90,7 @@ BARE = Interventions(decoder_mask=False)
 
 
 def asked(text: str) -> list[Run[Any]]:
-    """Everything that a page may ask of a model about a text."""
+    """Ask everything that a page may ask a model about a text."""
     return [
         TraceRun(text), TraceRun(text, "Ein Hund."), TraceRun(text, details=True, interventions=BARE),
         TraceRun(text, "Ein Hund.", True, BARE), TraceRun(text, interventions=BARE),
@@ -98,8 +98,8 @@ def asked(text: str) -> list[Run[Any]]:
     ]
 
 
-def test_two_people_never_run_the_model_at_once(model, watch, monkeypatch):
-    # On a busy machine a run may last so long that it lets others go first.
+def test_two_users_never_run_the_model_at_once(model, watch, monkeypatch):
+    # On a busy machine a run may take so long that it yields to others.
     monkeypatch.setattr(turns, "SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:
@@ -111,7 +111,7 @@ def test_two_people_never_run_the_model_at_once(model, watch, monkeypatch):
     assert watch.most == 1
 
 
-def test_a_run_that_fails_lets_the_next_one_run(model):
+def test_failed_run_lets_the_next_one_run(model):
     runs = CachedRuns(model)
     for run in asked(" "):
         with pytest.raises(TextError):
@@ -121,8 +121,10 @@ def test_a_run_that_fails_lets_the_next_one_run(model):
     assert trace.source_text == "A dog."
 
 
-def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
-    """As one at a time, bit for bit; and somebody who sends nothing hears so, whoever else asks."""
+def test_many_concurrent_users_each_get_their_own_answer(model, watch):
+    """Answers equal those of single requests, bit for bit; a user who sends an empty text gets the error, whatever
+    others ask.
+    """
     texts = [f"{'old ' * (number % 5)}{number}." if number % 9 else " " for number in range(50)]
     arrived = threading.Barrier(len(texts))
 
@@ -136,7 +138,7 @@ def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
     with ThreadPoolExecutor(max_workers=len(texts)) as people:
         answers = list(people.map(ask, texts, timeout=PATIENCE))
     assert watch.most == 1
-    # With what came before it still running, most of a hall waits, and is then answered together.
+    # While the previous run continues, most users wait, and then get their answers together.
     assert watch.calls["trace_together"] < len(texts) / 2
     watch.seconds = 0
     for text, answer in zip(texts, answers, strict=True):
@@ -159,7 +161,7 @@ OTHER = TraceRun("The old man reads a book.")
     AttributionRun(TraceRun("A dog."), "rollout"), ScoresRun("A dog.", None, (ONE_OFF,)),
     ImportanceRun(TraceRun("A dog."), "zero"),
 ], ids=lambda run: type(run).__name__)
-def test_nobody_waits_for_a_long_run_who_wants_a_translation(model, monkeypatch, run):
+def test_translation_does_not_wait_for_a_long_run(model, monkeypatch, run):
     begun, ends = threading.Event(), threading.Event()
     compute = type(run).compute
 
@@ -184,8 +186,8 @@ def test_nobody_waits_for_a_long_run_who_wants_a_translation(model, monkeypatch,
     TranslationRun("A dog."), DecodingRun("A dog.", DecodingSettings("beam")),
     EffectRun(TraceRun("A dog."), ONE_OFF, 1),
 ], ids=lambda run: type(run).__name__)
-def test_a_long_run_at_the_model_lets_others_go_first(model, monkeypatch, run):
-    """Between two of its steps; what it computes is not another thing by that."""
+def test_long_run_at_the_model_yields_to_others(model, monkeypatch, run):
+    """It yields between two of its steps, which does not change its result."""
     monkeypatch.setattr(turns, "SLICE", 0.0)
     kind, runs = type(run), CachedRuns(model)
     compute = kind.compute
@@ -224,14 +226,14 @@ def test_a_long_run_at_the_model_lets_others_go_first(model, monkeypatch, run):
 
 
 def text_of(found: Any) -> str:
-    """What a run wrote."""
+    """Return the text that a run wrote."""
     if isinstance(found, Effect):
         return found.free.target_text
     return found.translation.text if isinstance(found, TracedTranslation) else found.text
 
 
-def test_a_trace_is_computed_once(model, model_folder):
-    """Whoever asks for it, and whichever options are spelt out; another model has its own."""
+def test_trace_is_computed_once(model, model_folder):
+    """The caller and the spelling of the options do not matter; another model has its own trace."""
     run, runs = TraceRun("A dog."), CachedRuns(model)
     first = runs.get(run)
     twin = CachedRuns(Translator(load_checkpoint(model_folder), device="cpu", version=model.version))
@@ -245,7 +247,7 @@ def test_a_trace_is_computed_once(model, model_folder):
 @pytest.mark.parametrize("kind", [
     "language model", pytest.param("model of long texts", marks=pytest.mark.thorough),
 ])
-def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
+def test_pages_are_drawn_while_a_model_loads(tiny_language_model, kind):
     MODELS.clear()
     LOADED.clear()
     begun = threading.Event()
@@ -269,16 +271,16 @@ def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
         assert loaded.result(timeout=PATIENCE) is not None
 
 
-def test_the_loaded_model_leaves_the_server_its_cores_and_is_no_garbage_to_look_through():
+def test_loaded_model_leaves_cores_to_the_server_and_is_exempt_from_garbage_collection():
     MODELS.clear()
     gc.unfreeze()
     torch.set_num_threads(2)
     try:
         load_translator("cpu")
         assert torch.get_num_threads() == 1
-        # Every module and every parameter; what a session makes comes after.
+        # Every module and every parameter is frozen; objects of a session come later.
         assert gc.get_freeze_count() > 100_000
     finally:
-        # As they were for the tests that follow.
+        # Restores the state for the following tests.
         gc.freeze()
         torch.set_num_threads(1)

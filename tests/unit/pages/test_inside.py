@@ -29,13 +29,13 @@ from transformer.text.languages import LANGUAGES
 from transformer.values.trace import KINDS
 
 
-def test_every_stage_belongs_to_a_section_in_the_order_of_the_way(shaped_translator, shaped_trace):
+def test_every_stage_belongs_to_a_section_in_order(shaped_translator, shaped_trace):
     listed = stages(shaped_trace, shaped_translator.weights())
     sections = [section_of(stage.key) for stage in listed]
     assert list(dict.fromkeys(sections)) == list(SECTIONS)
 
 
-def test_what_is_drawn_of_a_stage_is_its_tensor(shaped_translator, shaped_trace):
+def test_drawing_of_a_stage_shows_its_tensor(shaped_translator, shaped_trace):
     for stage in stages(shaped_trace, shaped_translator.weights(), head=1):
         assert shape(stage, shaped_translator.config, shaped_trace).endswith(str(list(stage.array.shape)))
         if stage.array.dtype.kind == "i":
@@ -58,7 +58,7 @@ def test_what_is_drawn_of_a_stage_is_its_tensor(shaped_translator, shaped_trace)
         assert folded(stage.formula).count("{") == folded(stage.formula).count("}")
 
 
-def test_every_stage_has_a_plain_sentence_of_its_own(shaped_translator, shaped_trace):
+def test_every_stage_has_its_own_plain_sentence(shaped_translator, shaped_trace):
     config = shaped_translator.config
     said = {
         stage.key: plain_sentence(stage.key, sizes(config, shaped_trace), config.heads, LANGUAGES)
@@ -73,7 +73,7 @@ def test_every_stage_has_a_plain_sentence_of_its_own(shaped_translator, shaped_t
 
 
 def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenizer):
-    """The model that ships has all kinds of stages but those of positions that act inside attention."""
+    """The shipped model has all kinds of stages except those of positions inside attention."""
     others = [
         Translator(Checkpoint(build(replace(small_config, positions=kind)).eval(), tokenizer), device="cpu", version="")
         for kind in RELATIVE
@@ -87,14 +87,14 @@ def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenize
 
 
 @ONE_SHAPE
-def test_maps_of_pieces_by_pieces_are_square(shaped_translator, shaped_trace):
+def test_maps_of_tokens_by_tokens_are_square(shaped_translator, shaped_trace):
     for stage in stages(shaped_trace, shaped_translator.weights()):
         last = stage.letters.rpartition(", ")[2]
         assert square(stage) == (last in "ST"), stage.key
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
+def test_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
     weights = shaped_translator.weights()
     found = cell(shaped_trace, weights, kind, 1, 2, 3, 2)
     whole = contributions(shaped_trace, weights, kind, 1)
@@ -119,13 +119,13 @@ def test_the_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
     assert terms["norm written"][2] == pytest.approx(np.linalg.norm(found.term))
 
 
-def test_the_worked_example():
+def test_worked_example_recomputes():
     table = example_table(np.array([112.0, 96.0]), 8.0)
     assert table["÷ √K"][:2].tolist() == [14, 12]
     np.testing.assert_allclose(table["weight = exp ÷ sum"], [0.880797, 0.119203, 1], atol=1e-6)
 
 
-def test_the_cell_is_the_pinned_one_or_the_strongest(copying_translator):
+def test_cell_is_the_pinned_one_or_the_strongest(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     weights = trace.encoder[0, 0]
     row, column = picked_cell(trace, "encoder", AttentionParams())
@@ -140,7 +140,7 @@ def test_the_cell_is_the_pinned_one_or_the_strongest(copying_translator):
 
 
 @ONE_SHAPE
-def test_without_the_mask_the_future_leaks(shaped_translator, shaped_trace):
+def test_future_leaks_without_the_mask(shaped_translator, shaped_trace):
     text = shaped_trace.source_text, shaped_trace.target_text
     without = shaped_translator.trace(*text, details=True, interventions=UNMASKED)
     assert not future_share(shaped_trace, shaped_trace.decoder_mask).any()
@@ -154,7 +154,7 @@ def test_without_the_mask_the_future_leaks(shaped_translator, shaped_trace):
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_norm_and_stream_are_the_traces(shaped_translator, shaped_trace, stack):
+def test_norm_and_stream_equal_the_trace(shaped_translator, shaped_trace, stack):
     weights = shaped_translator.weights()
     found = sublayer(shaped_trace, weights, stack, 1, "feed_forward")
     table = spread_table(found, ["x"] * len(found.before))

@@ -1,4 +1,4 @@
-"""The sentence about the language model, some of which its card says."""
+"""The sentence about the language model, partly from its card."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.checkpoints.model_texts import read_card
 from transformer.files.paths import LANGUAGE_MODEL
 
 
-def test_the_shipped_card_says_how_many_texts_were_read():
+def test_shipped_card_states_how_many_texts_were_read():
     found = TEXTS.search(read_card(LANGUAGE_MODEL))
     assert found and int(found[1].replace(",", "")) > 100_000
 
@@ -17,5 +17,5 @@ def test_the_shipped_card_says_how_many_texts_were_read():
 @pytest.mark.parametrize(
     "card", ["", "1 different texts", "1" * 500_000, "1" * 500_000 + " different texts"], ids=range(4)
 )
-def test_a_card_that_does_not_say_it(card):
+def test_card_without_the_number_is_accepted(card):
     assert TEXTS.search(card) is None

@@ -1,4 +1,4 @@
-"""The page Training lab: who may train when, what the browser is sent, and the recorded trainings."""
+"""The page Training lab: whose training runs when, the messages to the browser, and the recorded trainings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run():
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """A clock whose seconds advance only when a test says so."""
 
     now = 0.0
 
@@ -58,14 +58,14 @@ def test_two_train_at_once_and_the_third_waits_for_its_turn():
     for training in (each[2], each[0], each[3]):
         trainings.start(training)
     assert [trainings.has_seat(training) for training in each] == [True, False, True, False]
-    # Who pauses gives up the seat, and comes last when going on.
+    # A user who pauses gives up the seat, and comes last on resuming.
     each[2].running = False
     assert trainings.has_seat(each[3])
     trainings.start(each[2])
     assert [trainings.has_seat(training) for training in each] == [True, False, False, True]
 
 
-def test_a_training_that_was_left_stands_still():
+def test_training_of_a_left_page_pauses():
     clock, here, gone = Clock(), Person(), Person()
     trainings = Trainings(seats=1, patience=5.0, clock=clock)
     first, second = (trainings.begin(person, SMALL) for person in (gone, here))
@@ -80,7 +80,7 @@ def test_a_training_that_was_left_stands_still():
     assert back is first and not back.running
 
 
-def test_a_training_is_forgotten_with_its_person():
+def test_training_is_dropped_with_its_session():
     trainings, person = Trainings(), Person()
     trainings.begin(person, SMALL)
     assert len(trainings._all) == 1
@@ -89,7 +89,7 @@ def test_a_training_is_forgotten_with_its_person():
     assert len(trainings._all) == 0
 
 
-def test_those_not_looked_at_make_room():
+def test_unwatched_trainings_are_dropped_for_new_ones():
     clock, people = Clock(), [Person() for _ in range(4)]
     trainings = Trainings(limit=2, clock=clock)
     trainings.start(trainings.begin(people[0], SMALL))
@@ -102,7 +102,7 @@ def test_those_not_looked_at_make_room():
     assert trainings.of(people[3]) is None
 
 
-def test_the_browser_gets_every_weight_of_every_moment(run):
+def test_browser_gets_every_weight_of_every_moment(run):
     header, numbers = unpack(film_payload(run, events(run), {"id": "x"}))
     assert (header["id"], header["steps"], header["at"]) == ("x", 6, [0, 2, 4, 6])
     sizes = [len(each["rows"]) * len(each["columns"]) * SMALL.heads for each in header["maps"]]
@@ -121,14 +121,14 @@ def test_the_browser_gets_every_weight_of_every_moment(run):
     assert header["heldOut"] == [round(snapshot.held_out_loss, 5) for snapshot in run.snapshots]
 
 
-def test_labels_say_what_is_read_and_what_is_predicted():
+def test_labels_name_the_tokens_read_and_predicted():
     labels = kind_labels(("a", "b"), ("b", "a"), ("b", "a", "end"))
     assert labels["encoder"] == (["a", "b", "end"],) * 2
     assert labels["cross"] == (["in: start → out: b", "in: b → out: a", "in: a → out: end"], ["a", "b", "end"])
     assert labels["decoder"][1] == ["start", "b", "a"]
 
 
-def test_a_long_training_is_sent_as_means():
+def test_long_training_is_sent_as_means():
     losses = np.random.default_rng(0).random(1_000).astype(np.float32)
     found = points(losses)
     assert len(found) == MOST_POINTS and points(losses[:0]) == []
@@ -137,7 +137,7 @@ def test_a_long_training_is_sent_as_means():
     assert 1 <= found[0][0] <= 3 and 998 <= found[-1][0] <= 1_000
 
 
-def test_the_heads_shown_are_chosen_or_those_of_the_first_event(run):
+def test_displayed_heads_are_chosen_or_those_of_the_first_event(run):
     happened = [Event(2, "x", "mirror", "cross", 0, 1), Event(4, "y", "diagonal", "cross", 0, 0), Event(4, "z")]
     params = LabParams()
     assert shown_heads(run, happened, params) == {"encoder": (0, 0), "decoder": (0, 0), "cross": (0, 1)}
@@ -147,7 +147,7 @@ def test_the_heads_shown_are_chosen_or_those_of_the_first_event(run):
     assert newest(run, [], 0) == "Step 0 of 6"
 
 
-def test_an_answer_says_whether_it_is_right(run):
+def test_answer_states_whether_it_is_right(run):
     found = answer(SMALL, run.snapshots[-1], "abc")
     right = replace(found, ended=True, written=tuple("abc"), probabilities=(0.5, 0.25, 1.0, 0.125))
     assert "with **abc**: :green-background[right]" in says(right, run, run.snapshots[-1])
@@ -161,7 +161,7 @@ def test_an_answer_says_whether_it_is_right(run):
     assert "with **nothing**" in says(nothing, run, run.snapshots[-1])
 
 
-def test_the_table_has_what_the_curves_show(run):
+def test_table_has_the_numbers_of_the_curves(run):
     table = moments(run)
     assert list(table["step"]) == [0, 2, 4, 6] and "diagonal, masked 2" in table and "mirror, masked 1" not in table
     np.testing.assert_allclose(table["exact match"], [snapshot.exact_match for snapshot in run.snapshots])
@@ -181,7 +181,7 @@ def test_every_setting_within_its_limits_is_a_training(task):
 
 
 @pytest.mark.parametrize("task", RECORDED)
-def test_a_recorded_training_is_small_and_says_how_it_was_made(task):
+def test_recorded_training_is_small_and_states_its_settings(task):
     found = recorded_run(task)
     assert found is not None and found.finished and found.config.task == task
     assert (FOLDER / f"{task}.npz").stat().st_size < 2_000_000
@@ -194,7 +194,7 @@ def test_a_recorded_training_is_small_and_says_how_it_was_made(task):
 
 
 @pytest.mark.parametrize("task", RECORDED)
-def test_the_settings_of_a_recorded_training_train_the_same(task):
+def test_settings_of_a_recorded_training_reproduce_it(task):
     config = recorded_run(task).config
     settings = settings_of(config, LabParams(task=task, heads=3, steps=20, item="abc"))
     if task == "modular":
@@ -203,8 +203,8 @@ def test_the_settings_of_a_recorded_training_train_the_same(task):
         assert settings.config == config and settings.item == "abc"
 
 
-def test_grokking_is_what_the_recorded_modular_training_shows():
-    """The training items are known more than 1,000 steps before the held-out ones, and few frequencies stay."""
+def test_recorded_modular_training_shows_grokking():
+    """The training items are known over 1,000 steps before the held-out ones, and few frequencies remain."""
     run = recorded_run("modular")
     learned = next(snapshot.step for snapshot in run.snapshots if snapshot.training_match >= SOLVED)
     found = next(snapshot.step for snapshot in run.snapshots if snapshot.exact_match >= SOLVED)
@@ -215,19 +215,19 @@ def test_grokking_is_what_the_recorded_modular_training_shows():
     assert before < 0.25 and after > 0.45
     assert f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}" in spectrum_words(run)
 
-    # The spectrum is that of the weights that the file has.
+    # The spectrum is that of the weights in the file.
     last = run.snapshots[-1]
     embedding = model_at(run.config, last).target_embedding.weight[FIRST_ID : FIRST_ID + 59].detach().numpy()
     np.testing.assert_allclose(fourier_spectrum(embedding), last.spectrum, rtol=0.01, atol=0.01)
 
 
-def test_a_mirror_forms_where_the_letters_are_reversed():
-    """What the page promises, in the training that it opens with."""
+def test_mirror_forms_when_reversing_letters():
+    """The page promises this about the training that it opens with."""
     found = events(recorded_run("reverse"))
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)
 
 
-def test_a_damaged_recorded_training_is_refused_in_one_line(run, tmp_path):
+def test_damaged_recorded_training_is_rejected_in_one_line(run, tmp_path):
     assert recorded_run("copy", tmp_path) is None
     (tmp_path / "copy.npz").write_bytes(b"PK" * 50)
     with pytest.raises(TaskError, match="copy.npz is damaged, or is not a recorded run"):

@@ -12,18 +12,18 @@ def trace(small_translator):
     return small_translator.trace("The dog and the dog.", "Der Hund und der Hund.")
 
 
-def test_a_decoder_row_names_what_it_reads_and_what_it_predicts(trace):
+def test_decoder_row_names_the_token_read_and_the_one_predicted(trace):
     axes = axes_of(trace, "decoder", words=True)
     rows = row_labels(axes)
     assert rows[0].startswith("in: <s> start → out: ") and rows[2].startswith("in: Hund → out: ")
     assert column_labels(axes)[:3] == ["<s> start", "Der", "Hund"]
-    # What is predicted reads as it stands in the text.
+    # The predicted token is written as in the text.
     assert rows[-1] == "in: . → out: </s> end" and not any("␣" in row for row in rows)
     assert all(row.split(" → out: ")[1].replace("…", "") in "Der Hund und der Hund. </s> end" for row in rows)
     assert row_labels(axes_of(trace, "decoder"))[0].startswith("in: <s> start → out: ␣")
 
 
-def test_dots_stand_for_the_letters_of_a_word_that_another_row_predicts(shipped):
+def test_dots_replace_the_letters_of_a_word_that_another_row_predicts(shipped):
     trace = shipped.trace("He lost his umbrella stand.", "Er verlor seinen Schirmständer gestern, ja.")
     first = trace.predicted_pieces[3].text.removeprefix("▁")
     rest = "Schirmständer".removeprefix(first)
@@ -31,23 +31,23 @@ def test_dots_stand_for_the_letters_of_a_word_that_another_row_predicts(shipped)
     for kind in ("decoder", "cross"):
         rows = row_labels(axes_of(trace, kind, words=True))
         assert f"in: seinen → out: {first}…" in rows and f"in: Schirmständer → out: …{rest} gestern" in rows
-        # Punctuation ends a word, and is no part of it.
+        # Punctuation ends a word, and is not part of it.
         assert {"in: gestern → out: ,", "in: , → out: ja"} <= {*rows}
     assert not any("…" in row for row in row_labels(axes_of(trace, "decoder")))
 
 
-def test_an_encoder_row_names_its_piece(trace):
+def test_encoder_row_names_its_token(trace):
     axes = axes_of(trace, "encoder", words=True)
     assert row_labels(axes) == column_labels(axes) == ["The", "dog", "and", "the", "dog", ".", "</s> end"]
 
 
-def test_titles_say_which_way_attention_goes():
+def test_titles_state_the_direction_of_attention():
     assert titles(words=False) == ("from: the piece that looks", "to: the piece looked at")
     assert titles(words=True) == ("from: the word that looks", "to: the word looked at")
 
 
-def test_dots_stand_for_letters_of_the_same_word_alone():
-    """In Japanese, what a row predicts begins a word of its own; within "Python" it does not."""
+def test_dots_replace_letters_of_the_same_word_only():
+    """In Japanese, the predicted token begins a word of its own; within "Python" it does not."""
     text, spans = "猫はPython", ((0, 1), (1, 2), (2, 4), (4, 8))
     pieces = tuple(Piece(9, text[slice(*span)], span) for span in spans)
     groups = tuple((piece,) for piece in pieces[:3])
@@ -61,10 +61,10 @@ def test_dots_stand_for_letters_of_the_same_word_alone():
 
 def test_equal_labels_are_numbered():
     assert told_apart(["the", "dog", "the", "The", "the"]) == ["the", "dog", "the (2)", "The", "the (3)"]
-    # A sentence leaves out the space before a word.
+    # A sentence omits the space before a word.
     assert told_apart(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
 
 
-def test_a_sentence_says_where_a_word_stands_that_is_there_twice():
+def test_sentence_gives_the_position_of_a_repeated_word():
     labels = ["␣the", "dog", "the", "The"]
     assert [place_of(labels, at) for at in range(4)] == [" (position 1)", "", " (position 3)", ""]

@@ -6,7 +6,7 @@ import pandas as pd
 from pages.ui.about.learning_curve import LOSS, learning_chart
 
 
-def test_what_was_not_measured_is_not_drawn():
+def test_unmeasured_values_are_not_drawn():
     table = pd.DataFrame({
         "step": [25, 50, 75], "training_loss": [9.0, 7.0, 6.0], "validation_loss": [np.nan, 7.5, np.nan],
     })

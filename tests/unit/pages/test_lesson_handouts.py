@@ -1,4 +1,4 @@
-"""A lesson as a file: complete, and with no markup of a teacher in it."""
+"""A lesson as a file: complete, and with a teacher's markup escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.errors import LessonError
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import lesson_files
 
-HOSTILE = "</script><img src=x onerror=alert(1)>"
+UNTRUSTED = "</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def lesson():
     return read_lesson(lesson_files()["one_row"])
 
 
-def test_the_sheet_for_students_has_no_answer(shipped, lesson):
+def test_students_sheet_has_no_answer(shipped, lesson):
     students, teachers = (sheet(lesson, shipped, answers=answers) for answers in (False, True))
     for step in lesson.steps:
         measured = measured_step(shipped, step)
@@ -30,18 +30,18 @@ def test_the_sheet_for_students_has_no_answer(shipped, lesson):
     assert students.count("<td></td><td></td>") == sum(bool(step.question) for step in lesson.steps)
 
 
-def test_the_file_needs_nothing_else(shipped, lesson):
+def test_file_is_self_contained(shipped, lesson):
     text = lesson_file(lesson, shipped)
     assert text.count("data-map=") == len(lesson.steps) and "default-src 'none'" in text
     assert "src=" not in text and "href=" not in text.replace("{ href: address", "")
 
 
 def test_markup_stays_text(shipped, lesson):
-    steps = tuple(replace(step, look_for=HOSTILE) for step in lesson.steps)
-    hostile = replace(lesson, title=HOSTILE, summary=HOSTILE, steps=steps)
-    for text in (sheet(hostile, shipped, answers=True), lesson_file(hostile, shipped)):
-        assert HOSTILE not in text and "<img" not in text
-    assert "<" not in measured_step(shipped, steps[0]).markdown(HOSTILE).replace("\\<", "")
+    steps = tuple(replace(step, look_for=UNTRUSTED) for step in lesson.steps)
+    untrusted = replace(lesson, title=UNTRUSTED, summary=UNTRUSTED, steps=steps)
+    for text in (sheet(untrusted, shipped, answers=True), lesson_file(untrusted, shipped)):
+        assert UNTRUSTED not in text and "<img" not in text
+    assert "<" not in measured_step(shipped, steps[0]).markdown(UNTRUSTED).replace("\\<", "")
 
 
 @pytest.mark.parametrize("broken", ["claim", "figure"])
@@ -49,8 +49,8 @@ def test_markup_stays_text(shipped, lesson):
     lambda lesson, model: sheet(lesson, model, answers=False), lambda lesson, model: sheet(lesson, model, answers=True),
     lesson_file,
 ], ids=["for students", "with answers", "all of it"])
-def test_a_step_that_cannot_be_measured_is_named_on_the_paper(shipped, lesson, write, broken):
-    """What is raised in a download, nobody is told."""
+def test_unmeasurable_step_is_named_on_the_paper(shipped, lesson, write, broken):
+    """The user would not see an error raised in a download."""
     first, second, third, *others = lesson.steps
     changed = (
         replace(third, parameters={**third.parameters, "row": "<b>zebra"}) if broken == "claim"

@@ -1,4 +1,4 @@
-"""What is said of an answer."""
+"""The verdict on an answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.lessons.shelf import lesson_files
     (9.15, False, {"9.1": "Right", "8": "Close", "3": "Wrong, too low"}),
     (1.0, False, {"1": "Right", "0.9": "Close", "7": "Wrong, too high"}),
 ])
-def test_a_guess_is_right_close_or_wrong(shipped, value, percent, said):
+def test_guess_is_right_close_or_wrong(shipped, value, percent, said):
     measured = measured_step(shipped, read_lesson(lesson_files()["one_row"]).steps[1])
     asked = replace(
         measured, step=replace(measured.step, percent=percent),
@@ -30,7 +30,7 @@ def test_a_guess_is_right_close_or_wrong(shipped, value, percent, said):
         assert verdict(asked, guess) == f"**{judged}.** You said {guess}{'%' if percent else ''}."
 
 
-def test_a_choice_is_right_or_wrong(shipped):
+def test_choice_is_right_or_wrong(shipped):
     measured = measured_step(shipped, read_lesson(lesson_files()["why_attention"]).steps[3])
     assert measured.question.choices == ("animal", "street")
     assert verdict(measured, "1") == "**Right.**"

@@ -1,4 +1,4 @@
-"""Long texts: what the page computes and says, without drawing it."""
+"""Long texts: the numbers and sentences of the page, without drawing it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_others_have_their_turn_between_two_measurements():
 @pytest.mark.parametrize(("old", "new"), [
     (": ", ""), ('"full"', '"whole"'), ('"seconds": ', '"seconds": "x'), ("[", "[7,"), ("", "[]"),
 ])
-def test_a_damaged_recording_is_none(tmp_path, read: Callable[[str], object], old: str, new: str):
+def test_damaged_recording_is_ignored(tmp_path, read: Callable[[str], object], old: str, new: str):
     whole = (measuring if read == RecordedCosts.from_json else loss_plot).FILE.read_text(encoding="utf-8")
     file = tmp_path / "recorded.json"
     file.write_text(whole, encoding="utf-8")
@@ -46,7 +46,7 @@ def test_a_damaged_recording_is_none(tmp_path, read: Callable[[str], object], ol
         assert read_record(damaged, read) is None
 
 
-def test_what_full_attention_takes_is_put_into_words():
+def test_cost_of_full_attention_is_put_into_words():
     costs = [Cost("full", 512, 100, 10, 0.004), Cost("full", 1024, 800, 20, 0.032), Cost("local", 1024, 50, 20, 0.04)]
     said = says_saving(costs, "weights")
     assert "**1,024 pieces** takes **800 bytes**" in said and "local attention takes 1/16 of that (50 bytes)" in said

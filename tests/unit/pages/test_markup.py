@@ -23,11 +23,11 @@ from transformer.values.pieces import Piece
         (":material_home: :streamlit:", "\\:\u2060material\\_home\\: \\:\u2060streamlit\\:"),
     ],
 )
-def test_markdown_shows_text_as_itself(text, shown):
+def test_markdown_shows_text_literally(text, shown):
     assert markdown(text) == shown
 
 
-def test_what_runs_from_right_to_left_stands_by_itself():
+def test_right_to_left_text_is_isolated():
     assert isolated("dog, 12") == "dog, 12"
     assert [isolated(text) for text in ("شلوم 12", "in: שלום")] == ["\u2068شلوم 12\u2069", "\u2068in: שלום\u2069"]
     assert markdown("*שלום*") == "\u2068\\*שלום\\*\u2069"
@@ -41,11 +41,11 @@ def test_what_runs_from_right_to_left_stands_by_itself():
         ("\u2068\u2068a\u2069\u2069", "\u2068\u2068a\u2069\u2069"), ("שלום\u200f", "שלום\u200f"),
     ],
 )
-def test_no_character_of_a_text_turns_what_stands_beside_it(text, shown):
+def test_no_character_of_a_text_reverses_its_surroundings(text, shown):
     assert visible(text) == shown and visible(shown) == shown
 
 
-def test_every_way_of_showing_a_text_makes_what_turns_visible():
+def test_every_output_makes_direction_marks_visible():
     assert markdown("Der \u202eHund.") == "Der \ufffdHund\\."
     assert isolated("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
     assert markdown(isolated("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
@@ -54,7 +54,7 @@ def test_every_way_of_showing_a_text_makes_what_turns_visible():
     assert group_label((Piece(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
 
 
-def test_labels_of_pieces():
+def test_labels_of_tokens_are_readable():
     assert piece_label(Piece(9, "▁Hund", (0, 4)), "Hund") == "␣Hund"
     assert piece_label(Piece(9, "<0xF0>", (2, 3)), "a 🙂") == "🙂 <0xF0>"
     assert piece_label(Piece(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
@@ -65,21 +65,21 @@ def test_labels_of_pieces():
     assert piece_label(Piece(9, "<0x0D>", (0, 1)), "\r") == "<0x0D>"
 
 
-def test_the_label_of_a_word_shows_the_lines_that_end_before_it():
+def test_label_of_a_word_shows_preceding_line_breaks():
     pieces = (Piece(9, "<0x0A>", (3, 4)), Piece(9, "<0x0A>", (4, 5)), Piece(9, "It", (5, 7)))
     assert group_label(pieces, "sun\n\nIt", words=True) == "↵↵It"
     assert group_label(pieces[:2], "sun\n\nIt", words=True) == "↵↵"
     assert bare("↵↵It") == "It"
 
 
-def test_labels_of_the_vocabulary(tokenizer):
+def test_labels_of_the_vocabulary_are_readable(tokenizer):
     assert [entry_label(tokenizer, piece) for piece in (PAD, UNKNOWN, START, END)] == [
         "<pad> padding", "<unk>", "<s> start", "</s> end"
     ]
     assert entry_label(tokenizer, tokenizer.texts.index("▁")) == "␣"
 
 
-def test_labels_of_words_are_the_readers_own_characters():
+def test_labels_of_words_are_the_users_own_characters():
     word = (Piece(9, "▁do", (1, 3)), Piece(10, "n'", (3, 5)), Piece(11, "t", (5, 6)))
     assert group_label(word, " don’t", words=True) == "don’t"
     assert group_label(word[:1], " don’t", words=False) == "␣do"

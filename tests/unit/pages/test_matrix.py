@@ -16,7 +16,7 @@ def trace(small_translator):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_cells_say_what_the_tensor_says(trace, kind):
+def test_cells_have_the_numbers_of_the_tensor(trace, kind):
     view = view_of(trace, kind)
     table = cells(view, 1, 2)
     for row, column, weight in zip(table["row"], table["column"], table["weight"], strict=True):
@@ -27,7 +27,7 @@ def test_cells_say_what_the_tensor_says(trace, kind):
     assert len(table) == view.mask.size
 
 
-def test_a_matrix_has_positions_for_axes_and_its_first_row_on_top():
+def test_matrix_has_positions_as_axes_and_its_first_row_on_top():
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     labels = ['"];alert(1)//</script><b>x', "dog", "dog"]
     spec = matrix(values, ["a", "a"], labels, name="score", scale=alt.Scale(domain=[0, 6])).to_dict()

@@ -1,4 +1,4 @@
-"""The table of methods on the page of decoding."""
+"""The table of methods on the page Decoding step by step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from transformer.values.decoding_settings import DecodingSettings
 TEXT = "I have a dream."
 
 
-def test_no_number_is_the_time_of_a_call(small_translator):
-    """The first call of a process is the slowest, and greedy decoding, which stands first, lost to a beam by it."""
+def test_no_number_includes_the_first_call(small_translator):
+    """The first call of a process is the slowest. Greedy decoding, which comes first, used to look slower than a beam.
+    """
     settings = {"greedy": DecodingSettings(), "beam 2": DecodingSettings("beam", beam_size=2)}
     found = {name: small_translator.translate(TEXT, each) for name, each in settings.items()}
     slow = {name: replace(each, seconds=each.seconds + 5) for name, each in found.items()}

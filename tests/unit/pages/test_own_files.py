@@ -1,4 +1,4 @@
-"""Files of attention that visitors bring: what is one, and that nothing else is read."""
+"""Attention files of users: valid ones are read, and all others are rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def archive(trace, **others):
     return changed.getvalue()
 
 
-def test_a_file_of_show_is_read():
+def test_file_written_by_show_is_read():
     given = made_up_trace(["I", "dr|eam"], ["Ich", "träume"])
     found = files.trace_of_file("a.npz", archive(given))
     assert (found.kinds, found.source_pieces, found.predicted_pieces) == (
@@ -67,12 +67,12 @@ HARM = {
 
 
 @pytest.mark.parametrize("name", HARM)
-def test_anything_else_is_refused_with_its_name(name):
+def test_other_file_is_rejected_by_name(name):
     with pytest.raises(AttentionError, match=r"^a\.\w+"):
         files.trace_of_file(*HARM[name])
 
 
-def test_an_archive_that_unpacks_to_too_much_is_not_unpacked():
+def test_decompression_bomb_is_not_unpacked():
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
         for name in ("words", "encoder"):
@@ -82,7 +82,7 @@ def test_an_archive_that_unpacks_to_too_much_is_not_unpacked():
         files.trace_of_file("a.npz", bomb.getvalue())
 
 
-def test_only_names_of_the_folder_are_offered(tmp_path, monkeypatch):
+def test_only_files_of_the_folder_are_listed(tmp_path, monkeypatch):
     monkeypatch.setenv(files.VARIABLE, str(tmp_path))
     for name in ("b.npz", "a.json", "c.txt", ".hidden.npz", "<b>.npz"):
         (tmp_path / name).write_bytes(b"")

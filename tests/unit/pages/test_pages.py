@@ -1,4 +1,4 @@
-"""The registry of pages, and what is made from it."""
+"""The registry of pages, and everything derived from it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def test_every_page_is_registered():
 
 
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - {"translate"}))
-def test_a_page_has_its_folder_and_the_functions_of_its_parts(name):
+def test_page_has_its_folder_and_the_functions_of_its_parts(name):
     page = PAGES[name]
     assert (ROOT / "pages" / "ui" / (page.folder or page.name)).is_dir()
     assert all(callable(page.function(part)) for part in page.parts)
 
 
-def test_the_readme_lists_the_registered_pages():
+def test_readme_lists_the_registered_pages():
     rows = [
         f"| {section if page == listed[0] else ''} | {page.title} | {page.shows} |".replace("|  |", "| |")
         for section, listed in sections().items() for page in listed
@@ -35,7 +35,7 @@ def test_the_readme_lists_the_registered_pages():
     assert [row for row in table if row in rows] == rows, "README.md has its rows in another order than the menu"
 
 
-def test_a_part_has_an_address():
+def test_part_has_an_address():
     assert len({place.path for place in PLACES}) == len(PLACES) > len(PAGES)
 
 

@@ -1,4 +1,4 @@
-"""What one changed word changes."""
+"""The effect of one changed word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.analysis.view import view_of
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_a_pair_differs_in_one_word_and_shares_the_one_that_it_is_about(pair):
+def test_pair_differs_in_one_word_and_shares_its_subject(pair):
     a, b = pair.a.split(), pair.b.split()
     assert len(a) == len(b) and sum(one != other for one, other in zip(a, b, strict=True)) == 1
     assert all(pair.word in [word.strip(".,") for word in words] for words in (a, b))
@@ -36,7 +36,7 @@ def made_up_pair(small_translator):
     return small_translator.trace("The old dog"), small_translator.trace("The old cat")
 
 
-def test_the_heads_are_those_that_look_most_differently(made_up_pair):
+def test_heads_that_look_most_differently_are_found(made_up_pair):
     listed = largest_differences(*made_up_pair)
     assert listed and [each.nats for each in listed] == sorted((each.nats for each in listed), reverse=True)
     for each in listed:
@@ -45,18 +45,18 @@ def test_the_heads_are_those_that_look_most_differently(made_up_pair):
     assert largest_differences(made_up_pair[0], made_up_pair[0]) == []
 
 
-def test_maps_of_other_sizes_are_left_out(small_translator):
+def test_maps_of_other_sizes_are_excluded(small_translator):
     listed = largest_differences(small_translator.trace("A dog"), small_translator.trace("A very old dog"))
     assert "encoder" not in {each.kind for each in listed}
 
 
-def test_a_word_is_translated_as_all_heads_agree(shipped):
+def test_translation_of_a_word_is_the_agreement_of_all_heads(shipped):
     trace = shipped.trace("I have a dream.")
     assert translated(trace, "dream") == "Traum"
     assert translated(trace, "nightmare") is None
 
 
-def test_whether_a_word_is_resolved_is_read_off_the_translations(shipped):
+def test_translations_show_whether_a_word_is_resolved(shipped):
     same = shipped.trace("I have a dream.")
     said = resolved(Pair("x", "", "", "dream"), same, same)
     assert "**Traum** both times" in said and "does not show" in said
@@ -67,7 +67,7 @@ def test_whether_a_word_is_resolved_is_read_off_the_translations(shipped):
     assert first != second and f"**{first}** in A and **{second}** in B" in said
 
 
-def test_where_a_word_looks_is_said_for_both_sentences(shipped):
+def test_target_of_a_word_is_stated_for_both_sentences(shipped):
     pair = PAIRS[0]
     views = {name: view_of(shipped.trace(text), "encoder", words=True) for name, text in (("a", pair.a), ("b", pair.b))}
     said = looks_from("it", views, 5, 0)

@@ -34,27 +34,27 @@ OTHERS = [
     LongTextsParams(part="cost", text="a\nb=&?", attention="local", layer=1, head=1, quantity="seconds"),
     ArchitectureParams(d_model=256, heads=4, tied="none", norm="pre", positions="learned", output_bias=True),
 ]
-RUBBISH = [
+INVALID_VALUES = [
     "", "0x1", "-", "1e9", "nan", "inf", "²", "٣", "9" * 400, "1.2.3.", "..", "<b>", "true; DROP", "\x00", "-1001",
 ]
 
 ADDRESSED = Params.registered()
 
 
-def test_every_page_has_names_of_its_own():
+def test_every_page_has_its_own_parameter_names():
     names = [cls.PREFIX + field.name for cls in ADDRESSED for field in fields(cls)]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: type(other).__name__)
-def test_an_address_gives_it_back(other):
+def test_address_restores_the_parameters(other):
     written = other.to_address()
     assert type(other).from_address(written) == other
     assert all(type(value) is str and name.startswith(other.PREFIX) for name, value in written.items())
 
 
 @pytest.mark.parametrize("number", [1e-6, 0.00001, 0.000123, 0.1, 2.5])
-def test_a_small_number_comes_back(number):
+def test_small_number_survives(number):
     for cls, each in [(page, each) for page in ADDRESSED for each in fields(page)]:
         lowest, highest = cls.limits(each.name)
         if isinstance(each.default, float) and lowest <= number <= highest:
@@ -64,37 +64,37 @@ def test_a_small_number_comes_back(number):
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)
-def test_what_is_the_default_is_not_written(cls):
+def test_default_is_not_written(cls):
     assert cls().to_address() == {} and cls.from_address({}) == cls()
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)
-def test_rubbish_is_the_default(cls):
+def test_invalid_value_falls_back_to_the_default(cls):
     first = cls()
-    for value, field in product(RUBBISH, fields(cls)):
+    for value, field in product(INVALID_VALUES, fields(cls)):
         read = cls.from_address({cls.PREFIX + each.name: value for each in fields(cls)})
         if field.name in ("stage", "metric") and re.fullmatch("[a-z_.]{1,60}", value):
-            # Which stages and metrics exist depends on the model; the page falls back to the first.
+            # The valid stages and metrics depend on the model; the page falls back to the first.
             continue
         if cls is LabParams and field.name == "item" and re.fullmatch("[a-p]{1,40}", value):
-            # Letters that a task may have.
+            # A task may have these letters.
             continue
         if cls in (LanguageModelParams, LongTextsParams) and field.name in ("text", "first", "second"):
             # Any text may be typed.
             assert getattr(read, field.name) == value
             continue
         if (field.name == "model" and NAME.fullmatch(value)) or (cls is OwnParams and re.fullmatch(FILE, value)):
-            # Any folder or file may have this name; the page says whether one has.
+            # Any folder may have this name; the page reports a missing one.
             continue
         if cls is EditParams and field.name == "edits":
-            # The page says that it left something out.
+            # The page reports what it dropped.
             assert read.edits.unreadable and not read.edits.edits
             continue
         assert getattr(read, field.name) == getattr(first, field.name), (field.name, value)
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)
-def test_numbers_outside_their_limits_are_the_default(cls):
+def test_numbers_out_of_range_fall_back_to_the_default(cls):
     first = cls()
     for field in fields(cls):
         least, most = cls.limits(field.name)
@@ -108,14 +108,14 @@ def test_numbers_outside_their_limits_are_the_default(cls):
             assert cls.from_address({cls.PREFIX + field.name: str(value + counted_from)}) == first
 
 
-def test_dimensions_that_a_width_does_not_have_are_left_out():
+def test_dimensions_beyond_the_width_are_left_out():
     assert PositionsParams().shown == (4, 5, 6, 7)
     assert PositionsParams(width=6).shown == (4, 5)
     assert PositionsParams(width=3).shown == (0, 1), "an odd width is the even one below it"
     assert PositionsParams.from_address({"positions_dimensions": "7.7.2"}).dimensions == (7, 2)
 
 
-def test_what_a_widget_sends_is_checked_too():
+def test_widget_values_are_checked_too():
     assert PositionsParams.checked("dimensions", ["0", "63"]) == (0, 63)
     assert PositionsParams.checked("dimensions", [0, 63]) == (0, 63)
     assert PositionsParams.checked("length", 30) == 30 and PositionsParams.checked("length", 10_000) is None
@@ -124,8 +124,8 @@ def test_what_a_widget_sends_is_checked_too():
     assert PositionsParams.checked("dimensions", []) is None, "at least one"
 
 
-def test_the_papers_base_model_has_the_numbers_of_the_paper():
-    """Reference A23: 18,914,304 in the encoder, 25,224,192 in the decoder, 37,000 shared pieces of 512."""
+def test_papers_base_model_has_the_numbers_of_the_paper():
+    """Reference A23: 18,914,304 in the encoder, 25,224,192 in the decoder, 37,000 shared tokens of 512."""
     config = ArchitectureParams().config()
     table = parameter_table(config)
     assert sum(count for part, count in table if part.startswith("encoder")) == 18_914_304
@@ -134,7 +134,7 @@ def test_the_papers_base_model_has_the_numbers_of_the_paper():
     assert ArchitectureParams.of(replace(config, dropout=0.3)) == ArchitectureParams()
 
 
-def test_values_that_do_not_fit_together_are_named():
+def test_contradictory_values_are_named():
     with pytest.raises(ValueError, match="512 is no multiple of 7"):
         ArchitectureParams(heads=7).config()
 
@@ -149,25 +149,25 @@ def test_values_that_do_not_fit_together_are_named():
     ({"method": "beam", "size": "3", "alpha": "1.5"}, DecodingParams(method="beam", beam_size=3, length_penalty=1.5)),
     ({"never": "5.290", "forced": "362"}, DecodingParams(suppressed=(5, 290), forced=(362,))),
 ])
-def test_an_address_from_before_a_renaming_is_read(address, now):
+def test_address_from_before_a_renaming_is_read(address, now):
     assert type(now).from_address(address) == now
     assert type(now).from_address(now.to_address()) == now
 
 
 def test_defining_a_page_is_enough():
-    """A module in the folder of parameters is imported, and what it defines takes part in the address."""
+    """A module in the folder of parameters is imported, and its parameters join the address."""
     assert CompareParams in Params.registered() and all(cls in State().params for cls in Params.registered())
     assert State().to_address() == {"text": EXAMPLES[0]}
 
 
-def test_a_text_too_long_to_be_read_stays_in_the_address():
+def test_text_too_long_to_be_read_stays_in_the_address():
     typed = "word " * 1000
     state = State(text="A dog.").with_params(LanguageModelParams(text=typed, part="steps"))
     assert State.from_address(state.to_address()) == state
 
 
 @pytest.mark.parametrize("letters", ["word ", "語", "🙂", "e\u0301 ", "%"])
-def test_of_a_text_that_no_address_has_room_for_the_beginning_stays(letters):
+def test_beginning_of_a_text_too_long_for_an_address_stays(letters):
     typed, other = letters * 30_000, letters * 20_000
     state = State(text="A dog.", target=other).with_params(LanguageModelParams(text=typed, first="Ein Hund."))
     address = state.to_address()

@@ -13,7 +13,7 @@ from transformer.analysis.words import word_groups
 from transformer.model.sinusoids import sinusoids
 
 
-def test_curves_are_the_encoding():
+def test_curves_equal_the_encoding():
     table = sinusoids(100, 20)[:, 4:8]
     figure = curves(table, [4, 5, 6, 7], [2, 3], 1.0)
     assert {line.x0 for line in figure.data} == {1}, "positions count from 1"
@@ -33,7 +33,7 @@ def test_wavelengths_are_named():
 @pytest.mark.parametrize(
     "text", ["a b", "I have a dream.", " tabs\tand\nlines ", "<b>x</b> **y** שלום 🙂", "dog dog cat"]
 )
-def test_a_shuffle_keeps_the_words_and_changes_their_order(text, seed):
+def test_shuffle_keeps_the_words_and_changes_their_order(text, seed):
     found = shuffle(text, seed)
     words = text.split()
     assert sorted(found.text.split()) == sorted(words) and found.text.split() != words
@@ -42,11 +42,11 @@ def test_a_shuffle_keeps_the_words_and_changes_their_order(text, seed):
 
 
 @pytest.mark.parametrize("text", ["", "  ", "word", "dog " * 50])
-def test_what_has_one_order_is_not_shuffled(text):
+def test_text_with_only_one_order_is_not_shuffled(text):
     assert shuffle(text, 1) is None
 
 
-def test_without_positions_a_shuffled_sentence_has_shuffled_attention(small_translator):
+def test_shuffled_sentence_has_shuffled_attention_without_positions(small_translator):
     text = "The old man reads a book in the garden"
     mixed = shuffle(text, 3)
     before, after = (
@@ -59,7 +59,7 @@ def test_without_positions_a_shuffled_sentence_has_shuffled_attention(small_tran
     assert moved_pieces(before.source_pieces[1:], after.source_pieces, words, mixed.order) is None
 
 
-def test_a_factor_that_nobody_can_picture_is_a_power_of_ten():
+def test_huge_factor_is_a_power_of_ten():
     assert [times(np.log(factor)) for factor in (1.5, 20, 9_000)] == ["1.5 times", "20.0 times", "9000.0 times"]
     assert times(40.7) == "about 10¹⁸ times"
 
@@ -76,7 +76,7 @@ def test_learned_positions_come_from_the_model(shaped_translator):
     np.testing.assert_allclose(learned_products(config, weights, 5), found[:5, :5])
 
 
-def test_norms_are_those_of_the_trace(small_translator):
+def test_norms_equal_those_of_the_trace(small_translator):
     trace = small_translator.trace("A dog.", details=True)
     text = embedded_text(trace, small_translator.weights(), "encoder")
     labels = [f"<b>{number}" for number in range(len(text.pieces))]

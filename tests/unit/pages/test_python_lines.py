@@ -1,4 +1,4 @@
-"""The lines of Python that a page shows compute what it shows."""
+"""The Python code on a page computes what the page shows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(small_translator, monkeypatch, tmp_path):
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_head_as_it_is_shown(small_translator, run, tmp_path, kind, words, special, target):
+def test_code_of_one_head_gives_the_displayed_map(small_translator, run, tmp_path, kind, words, special, target):
     trace = small_translator.trace(TEXT, target)
     lines = head_lines(
         trace, kind, 1, 0, folder=MODEL, given=target is not None, words=words, special=special)
@@ -51,13 +51,13 @@ def test_one_head_as_it_is_shown(small_translator, run, tmp_path, kind, words, s
     assert np.array_equal(written.astype(np.float32), shown), "no digit is lost"
 
 
-def test_a_map_of_pieces_is_an_array_of_the_trace():
+def test_map_of_tokens_is_an_array_of_the_trace():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     lines = head_lines(trace, "cross", 1, 0, folder=None, given=False, words=False, special=True)
     assert "weights = trace.cross[1, 0]" in lines and "view_of" not in lines
 
 
-def test_lines_load_the_model_that_is_shown():
+def test_code_loads_the_displayed_model():
     trace, folder = SimpleNamespace(source_text=TEXT, target_text=""), Path("models") / "it's another"
     changed = Interventions({("cross", 1, 0): 0.0})
     for lines in (
@@ -70,7 +70,7 @@ def test_lines_load_the_model_that_is_shown():
 
 
 @pytest.mark.parametrize("mode", ["zero", pytest.param("uniform", marks=pytest.mark.thorough)])
-def test_what_heads_are_worth(small_translator, run, mode, target):
+def test_code_of_head_importance_gives_the_displayed_numbers(small_translator, run, mode, target):
     trace, given = small_translator.trace(TEXT, target), target is not None
     changed = Interventions({("cross", 1, 0): 0.0, ("encoder", 0, 1): 0.25}, mode)
     expected = effect_of(small_translator, TEXT, changed, target)
@@ -84,7 +84,7 @@ def test_what_heads_are_worth(small_translator, run, mode, target):
         assert np.array_equal(found.estimated[kind], importance.estimated[kind])
 
 
-def test_what_heads_are_worth_for_other_sentences():
+def test_code_of_head_importance_covers_other_sentences():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     changed = Interventions({("cross", 1, 0): 0.0}, "resample", seed=7)
     lines = effect_lines(trace, changed, folder=None, given=False, draws=9)

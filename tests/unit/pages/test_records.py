@@ -1,4 +1,4 @@
-"""Records of other versions: each is refused, and its page does without it."""
+"""Records of other versions: each is rejected, and its page works without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORDINGS: dict[str, Recording[Any]] = {
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_what_ships_is_read_as_it_was_written(name):
+def test_shipped_records_survive_reading_and_writing(name):
     text = written(RECORDINGS[name])
     assert json.loads(RECORDINGS[name].read(text).to_json()) == json.loads(text)
 
@@ -33,7 +33,7 @@ def test_what_ships_is_read_as_it_was_written(name):
     ("agreement", ["methods", 0], "renamed"), ("removal", ["points", 0, "bleu"], "1.0"),
     ("statistics", ["kinds", "cross"], {}), ("statistics", ["kinds"], []), ("importance", ["kinds", "cross"], {}),
 ])
-def test_a_record_of_another_version_is_refused_and_a_page_does_without(tmp_path, name, way, value):
+def test_record_of_another_version_is_rejected_and_its_page_works_without(tmp_path, name, way, value):
     recording = RECORDINGS[name]
     document = json.loads(written(recording))
     *parents, key = way
@@ -50,12 +50,12 @@ def test_a_record_of_another_version_is_refused_and_a_page_does_without(tmp_path
 
 @pytest.mark.parametrize("name", RECORDINGS)
 @pytest.mark.parametrize("text", ["", "7", "null", "[" * 100_000, "{}", '{"model": 1' + "0" * 5000 + "}"], ids=len)
-def test_what_is_no_record_is_refused(name, text):
+def test_invalid_record_is_rejected(name, text):
     with pytest.raises(ValueError, match=r"."):
         RECORDINGS[name].read(text)
 
 
-def test_a_metric_that_is_newer_than_the_record_is_missing_and_those_that_name_heads_are_not():
+def test_metric_newer_than_the_record_is_missing_and_naming_metrics_are_required():
     document = json.loads(written(STATISTICS))
     encoder = document["kinds"]["encoder"]["values"]
     encoder.pop("entropy")

@@ -1,4 +1,4 @@
-"""Tables as files: every number as it is, and no text that a spreadsheet would compute."""
+"""Tables as files: every number unchanged, and no text that a spreadsheet would compute."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_no_text_is_a_formula(text):
     assert header == ["piece", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
 
 
-def test_a_text_of_half_a_million_digits_is_none_either():
+def test_text_of_half_a_million_digits_is_no_formula_either():
     text = "+" + "1" * 500_000 + "x"
     assert harmless(text) == f"'{text}"
 
@@ -35,7 +35,7 @@ def test_a_text_of_half_a_million_digits_is_none_either():
 @pytest.mark.parametrize(
     "text", ["Hi{}=1+1", "Hi{}\"=1+1\"", "Hi{} =1+1, and", "{}=1+1", "a\n=1+1", "a\r\n=1+1", "a{}-2+3{}@SUM(A1)"]
 )
-def test_no_text_is_a_formula_where_the_list_separator_is_no_comma(separator, text):
+def test_no_text_is_a_formula_if_the_list_separator_is_not_a_comma(separator, text):
     text = text.format(separator, separator)
     saved = csv_text(pd.DataFrame({"piece": ["x"], "text": [text]}), {"sentence": text})
     for row in csv.reader(io.StringIO(saved, newline=""), delimiter=separator):
@@ -45,7 +45,7 @@ def test_no_text_is_a_formula_where_the_list_separator_is_no_comma(separator, te
 
 
 @pytest.mark.parametrize("text", ["Hi; there", "a\r\nb", "a\tb", "; ;", "Hund", "a=b", "␣-", "−∞", "masked", "1-2", ""])
-def test_other_text_stays(text):
+def test_other_text_is_unchanged(text):
     assert harmless(text) == text
 
 
@@ -55,7 +55,7 @@ def test_numbers_stay_numbers():
     assert [harmless(text) for text in NUMBERS] == NUMBERS
 
 
-def test_a_missing_cell_stays_empty():
+def test_missing_cell_stays_empty():
     assert cells(csv_text(pd.DataFrame({"a": ["x", None], "b": [float("nan"), 1.0]}))) == [
         ["a", "b"], ["x", ""], ["", "1.0"],
     ]

@@ -1,4 +1,4 @@
-"""A visitor sees no folder of the server."""
+"""Users see no folder of the server."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def place(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_paths_begin_where_the_operator_knows_them(place):
+def test_paths_begin_at_a_folder_that_the_operator_knows(place):
     assert path_label(Path("models/own")) == path_label(place / "models" / "own") == "models/own"
     assert path_label(place.parent / "gpts" / "tiny") == "gpts/tiny"
     assert path_label(MODEL) == "assets/models/en-de"
     assert path_label(Path.home() / "models") == "~/models"
 
 
-def test_a_message_says_the_rest_as_it_stands(place):
+def test_rest_of_a_message_is_unchanged(place):
     error = CheckpointError(f"The file {place / 'models' / 'a' / 'config.json'} is damaged (1 / 2).")
     assert says(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
 
 
-def test_an_app_that_was_started_at_the_root_of_the_file_system(monkeypatch):
+def test_app_started_at_the_root_of_the_file_system_hides_paths(monkeypatch):
     monkeypatch.chdir("/")
     assert without_server_paths("1 / 2 and /etc/x") == "1 / 2 and /etc/x"

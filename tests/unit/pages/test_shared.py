@@ -25,7 +25,7 @@ PATIENCE = 30
 
 
 def arrays(shared):
-    """A function of a number whose results have as many bytes, and the numbers it was run with."""
+    """Return a function of a number whose results have as many bytes, and the list of numbers it was run with."""
     runs: list[int] = []
 
     @shared.remember()
@@ -36,14 +36,14 @@ def arrays(shared):
     return made, runs
 
 
-def test_a_result_is_computed_once_however_its_arguments_are_spelt():
+def test_result_is_computed_once_for_any_spelling_of_its_arguments():
     made, runs = arrays(SharedResults(10_000))
     assert made(5) is made(5, "") is made(size=5) is made(name="", size=5)
     assert made(5, "other") is not made(5)
     assert runs == [5, 5]
 
 
-def test_what_was_not_asked_for_the_longest_goes_first():
+def test_least_recently_used_result_is_evicted_first():
     shared = SharedResults(4_000)
     made, runs = arrays(shared)
     for size in (1_000, 1_001, 1_002, 1_000, 1_003):
@@ -65,7 +65,7 @@ def test_ten_thousand_results_stay_within_the_limit():
     assert shared.size == len(shared) == 0
 
 
-def test_a_result_larger_than_the_limit_is_given_and_not_kept():
+def test_result_larger_than_the_limit_is_returned_but_not_cached():
     shared = SharedResults(1_000)
     made, runs = arrays(shared)
     made(10)
@@ -75,7 +75,7 @@ def test_a_result_larger_than_the_limit_is_given_and_not_kept():
     assert runs == [10, 5_000, 5_000], "and nothing else had to go for it"
 
 
-def test_what_is_asked_for_at_once_is_computed_once():
+def test_concurrent_requests_compute_a_result_once():
     shared, runs, everybody = SharedResults(10_000), [], threading.Barrier(8)
 
     @shared.remember()
@@ -94,7 +94,7 @@ def test_what_is_asked_for_at_once_is_computed_once():
     assert len({id(each) for each in found}) == 2
 
 
-def test_what_is_raised_is_not_kept_and_lets_the_next_one_try():
+def test_error_is_not_cached_and_the_next_caller_retries():
     shared, runs = SharedResults(10_000), []
 
     @shared.remember("Waiting …")
@@ -110,7 +110,7 @@ def test_what_is_raised_is_not_kept_and_lets_the_next_one_try():
         assert somebody_else.submit(fails_once).result(PATIENCE) == "done"
 
 
-def test_what_is_raised_is_raised_for_all_who_waited_for_it():
+def test_error_reaches_all_callers_that_waited():
     shared, runs, everybody = SharedResults(10_000), [], threading.Barrier(8)
 
     @shared.remember()
@@ -132,14 +132,14 @@ def test_what_is_raised_is_raised_for_all_who_waited_for_it():
     assert len(runs) == 2, "whoever comes later tries again"
 
 
-def test_what_was_raised_before_somebody_asked_is_not_raised_for_them():
+def test_error_from_before_a_call_is_not_raised_for_it():
     began, ended, answers = threading.Event(), threading.Event(), threading.Event()
 
     @contextmanager
     def waiting():
         began.set()
         yield
-        # Who waited has something else to wait for before the page goes on, such as a turn.
+        # A caller that waited has something else to wait for before the page continues, such as a turn.
         assert ended.set() is None and answers.wait(PATIENCE)
 
     shared, runs = SharedResults(10_000, waiting=waiting), []
@@ -161,7 +161,7 @@ def test_what_was_raised_before_somebody_asked_is_not_raised_for_them():
 
 
 @pytest.mark.parametrize("people", [1, 3])
-def test_a_run_that_failed_keeps_nothing_of_what_it_computed(people):
+def test_failed_run_frees_its_objects(people):
     waits = threading.Semaphore(0)
 
     @contextmanager
@@ -199,9 +199,9 @@ def test_a_run_that_failed_keeps_nothing_of_what_it_computed(people):
         gc.enable()
 
 
-def test_one_whose_thread_is_ended_leaves_the_run_to_those_who_wait():
+def test_waiting_callers_take_over_from_an_ended_thread():
     class Left(BaseException):
-        """What ends the thread of a page that was left."""
+        """Ends the thread of a page that was left."""
 
     waits, runs = threading.Semaphore(0), []
 
@@ -228,7 +228,7 @@ def test_one_whose_thread_is_ended_leaves_the_run_to_those_who_wait():
     assert len(runs) == 2
 
 
-def test_one_may_ask_for_another():
+def test_cached_function_may_call_another():
     shared = SharedResults(10_000)
 
     @shared.remember("Inner …")
@@ -242,7 +242,7 @@ def test_one_may_ask_for_another():
     assert outer(1) == outer(1) == 5
 
 
-def test_identity_stands_for_an_argument_that_is_not_kept():
+def test_identity_represents_an_uncached_argument():
     @dataclass(eq=False)
     class Model:
         version: str
@@ -265,7 +265,7 @@ class Several:
     second: object
 
 
-def test_the_size_is_that_of_everything_referred_to_once():
+def test_size_counts_every_reachable_object_once():
     array = np.zeros(100_000, dtype=np.float32)
     assert 400_000 <= size_in_bytes(array) < 401_000
     assert size_in_bytes(array[:10]) > 400_000, "a view keeps all of its array"
@@ -278,7 +278,7 @@ def test_the_size_is_that_of_everything_referred_to_once():
     assert size_in_bytes(endless) > 0
 
 
-def test_the_size_of_a_search_counts_its_rows(small_translator):
+def test_size_of_a_search_counts_its_rows(small_translator):
     beam = small_translator.trace_decoding("The old man reads a book.", DecodingSettings("beam", beam_size=5))
     tree = beam.translation.tree
     rows = sum(array.nbytes for array in (*tree.decoder, *tree.cross))
@@ -286,8 +286,8 @@ def test_the_size_of_a_search_counts_its_rows(small_translator):
     assert rows + weights < size_in_bytes(beam) < 3 * (rows + weights)
 
 
-def test_one_message_of_a_browser_empties_nothing(small_translator):
-    """Streamlit clears `st.cache_resource` and `st.cache_data` for everybody whenever a client asks."""
+def test_browser_message_empties_no_cache(small_translator):
+    """Streamlit clears `st.cache_resource` and `st.cache_data` for all users whenever a client asks."""
     runs, run = CachedRuns(small_translator), TraceRun("A dog.")
     trace, weights = runs.get(run), runs.weights()
     st.cache_data.clear()
@@ -295,8 +295,8 @@ def test_one_message_of_a_browser_empties_nothing(small_translator):
     assert runs.get(run) is trace and CachedRuns(small_translator).weights() is weights
 
 
-def test_a_thread_that_draws_no_page_announces_nothing(caplog):
-    """A download is made in a thread of its own, where Streamlit logs a warning of every element."""
+def test_thread_without_a_page_shows_no_waiting_message(caplog):
+    """A download is built in its own thread, where Streamlit logs a warning about every element."""
     shared = SharedResults(1_000)
 
     @shared.remember("Measuring …")
@@ -308,9 +308,9 @@ def test_a_thread_that_draws_no_page_announces_nothing(caplog):
     assert "ScriptRunContext" not in caplog.text
 
 
-def test_who_waits_for_a_result_lets_others_go_on_and_spoils_no_lock():
+def test_waiting_caller_lets_others_run_and_releases_its_lock():
     class Left(BaseException):
-        """What ends the thread of a page that was left."""
+        """Ends the thread of a page that was left."""
 
     waits, left = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""The slides of a lecture: what comes back from an address and from a file, and what is refused."""
+"""The slides of a lecture: restored from an address and a file, or rejected."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.slides import LONGEST_CODE, LONGEST_TITLE, MOST_BYTES, MOST_SLIDES, Slide, Slides
 from pages.ui.params.state import State
-from tests.ui.driver import HOSTILE
+from tests.ui.driver import UNTRUSTED
 
 DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "head": "3"})
 ORDER = Slide.of("positional_encoding", {"text": "Grün & Söhne = 100 % “wahr”?", "positions_part": "matrix"})
 LESSON = Slide.of("lessons", {"text": "I have a dream.", "lesson_id": "one_row", "lesson_step": "2"})
 THREE = Slides((DREAM, ORDER, LESSON))
-# Lines that lead out of the app, or into nothing.
+# Lines that lead out of the app, or to nothing.
 LEADING_ASTRAY = [
     "javascript:alert(1)", "javascript:alert(1)?text=x", "https://example.org/cross_attention?text=x",
     "//example.org/cross_attention?text=x", "/cross_attention?text=x", "../cross_attention?text=x",
@@ -33,7 +33,7 @@ def code(text: str) -> str:
     return base64.urlsafe_b64encode(zlib.compress(text.encode())).decode().rstrip("=")
 
 
-def test_an_address_and_a_file_give_them_back():
+def test_address_and_file_restore_the_slides():
     assert Slides.from_address(str(THREE)) == THREE and not Slides.from_address(str(THREE)).problem
     assert Slides.from_file(THREE.to_file()) == THREE
     lecture = LectureParams(lecture=True, slide=2, slides=THREE)
@@ -41,7 +41,7 @@ def test_an_address_and_a_file_give_them_back():
     assert LectureParams.from_address(lecture.to_address()).slides.slides[1].parameters == ORDER.parameters
 
 
-def test_titles_come_back_and_are_bounded():
+def test_titles_are_restored_and_bounded():
     titled = THREE.titled(1, "Is <b>order</b> & place lost?")
     assert Slides.from_address(str(titled)) == titled == Slides.from_file(titled.to_file())
     assert titled.slides[1].title == "Is <b>order</b> & place lost?"
@@ -55,15 +55,15 @@ def test_titles_come_back_and_are_bounded():
     assert presented.heading(ORDER.page) == titled.slides[1].title and presented.heading("about") == ""
 
 
-@pytest.mark.parametrize("text", [text for text in HOSTILE if text.strip()])
-def test_whatever_somebody_typed_comes_back(text):
+@pytest.mark.parametrize("text", [text for text in UNTRUSTED if text.strip()])
+def test_any_typed_text_is_restored(text):
     state = State(text=text)
     slide = Slide.of("encoder_attention", state.page_address())
     (back,) = Slides.from_address(str(Slides((slide,)))).slides
     assert State.from_address(dict(back.parameters)).text == text
 
 
-def test_a_file_may_be_edited_by_hand():
+def test_file_may_be_edited_by_hand():
     text = f"\ufeff# My lecture\r\n\r\n  {DREAM}  \r\n# Then the order\n{ORDER}"
     assert Slides.from_file(text).slides == (DREAM, ORDER)
 
@@ -74,33 +74,33 @@ def test_only_pages_of_this_app_are_slides(line):
         assert slides == Slides() and slides.problem.count(". ") == 0 and slides.problem.endswith(".")
 
 
-@pytest.mark.parametrize("rubbish", [
+@pytest.mark.parametrize("invalid", [
     "", "0", "javascript:alert(1)", "%00", "=", "A" * (LONGEST_CODE + 1), "eJw", str(THREE)[:-9], str(THREE)[9:],
     code(""), code("\n"), code("ü"), code("x" * (MOST_BYTES + 1)), "é", "AAAA\n",
 ])
-def test_a_damaged_address_is_one_sentence(rubbish):
-    slides = Slides.from_address(rubbish)
+def test_damaged_address_is_one_sentence(invalid):
+    slides = Slides.from_address(invalid)
     assert slides == Slides() and slides.problem.startswith("The slides of this address were left out: ")
 
 
-def test_ten_thousand_slides_are_refused_and_counted():
+def test_ten_thousand_slides_are_rejected_and_counted():
     many = Slides.from_address(code("\n".join([str(DREAM)] * 10_000)))
     assert many == Slides() and "10,000" in many.problem and str(MOST_SLIDES) in many.problem
     assert "10,000" in Slides.from_file("\n".join([str(DREAM)] * 10_000)).problem
 
 
-def test_a_bomb_is_not_unpacked():
+def test_decompression_bomb_is_not_unpacked():
     bomb = base64.urlsafe_b64encode(zlib.compress(b"a" * 4_000_000, level=9)).decode().rstrip("=")
     assert len(bomb) < LONGEST_CODE
     assert "too many" in Slides.from_address(bomb).problem
     assert "too large" in Slides.from_file("a" * (MOST_BYTES + 1)).problem
 
 
-def test_what_was_refused_is_in_no_address():
+def test_rejected_slides_are_in_no_address():
     assert LectureParams.from_address({"slides": "rubbish"}).to_address() == {}
 
 
-def test_a_list_is_added_to_reordered_and_shortened():
+def test_list_is_extended_reordered_and_shortened():
     assert Slides().added(DREAM).added(ORDER).added(LESSON) == THREE
     assert THREE.moved(2, -1).slides == (DREAM, LESSON, ORDER)
     assert THREE.moved(0, 1).slides == (ORDER, DREAM, LESSON)
@@ -109,10 +109,10 @@ def test_a_list_is_added_to_reordered_and_shortened():
     assert THREE.without(3) == THREE and THREE.without(-1) == THREE
 
 
-def test_a_list_that_is_full_says_so_and_stays():
+def test_full_list_says_so_and_stays():
     full = Slides((DREAM,) * MOST_SLIDES)
     assert full.added(DREAM) == full and str(MOST_SLIDES) in full.added(DREAM).problem
-    # Every sentence another one, so that nothing can be saved by packing them together.
+    # All sentences differ, so that compression saves nothing.
     different = Slides()
     for number in range(MOST_SLIDES):
         added = different.added(Slide.of("cross_attention", {"text": hashlib.sha512(bytes([number])).hexdigest()}))
@@ -123,12 +123,12 @@ def test_a_list_that_is_full_says_so_and_stays():
     assert len(str(different)) <= LONGEST_CODE and 20 < len(different) < MOST_SLIDES
 
 
-def test_which_slide_is_presented():
+def test_slide_number_selects_the_presented_slide():
     lecture = LectureParams(slides=THREE)
     assert lecture.shown(2) == ORDER and lecture.shown(0) is None and lecture.shown(4) is None
 
 
-def test_which_lesson_is_presented_as_a_slide():
+def test_lesson_is_presented_only_at_its_own_slide():
     lecture = LectureParams(slides=Slides((ORDER, Slide.of("lessons", {"text": "A dog.", "lesson_id": "one_row"}))))
     assert lecture.at(2).presents_as_slide("one_row") and not lecture.at(2).presents_as_slide("aligner")
     assert not any(lecture.at(number).presents_as_slide("one_row") for number in (0, 1, 3))

@@ -1,12 +1,12 @@
-"""What a component was last asked to show, as its session keeps it."""
+"""The last state that a component was asked to show, as its session stores it."""
 
 from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
 
-def test_what_is_chosen_after_the_request_was_forgotten_is_asked_for_again():
-    """Somebody starts over and chooses at once: the run that was to make a request ends before it does."""
+def test_choice_after_a_forgotten_request_is_requested_again():
+    """A user starts over and chooses at once, so the run that should make a request ends before it does."""
 
     def page() -> None:
         from pages.ui.components.synced_state import SyncedState

@@ -1,4 +1,4 @@
-"""Turns at the model: in order, together where that is possible, and never lost."""
+"""Turns at the model: in order, batched where possible, and never lost."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pages.ui.runs import turns
 from pages.ui.runs.turns import MOST_TOGETHER, Turns
 from transformer.values.cancellation import cancellable, check_cancelled
 
-# More than anything here takes; who waits for a turn that nobody gives would wait forever.
+# Longer than anything here, so that no thread waits forever for a turn that never comes.
 PATIENCE = 60
 
 
 class Left(BaseException):
-    """What Streamlit raises in the thread of a page that was left."""
+    """Streamlit's exception in the thread of a page that was left."""
 
 
-class Hall:
-    """People who come one after the other while somebody has the turn."""
+class Users:
+    """Users that arrive one after the other while another user has the turn."""
 
     def __init__(self, show_place=lambda ahead: nullcontext()) -> None:
         self.turns = Turns(show_place)
@@ -31,8 +31,8 @@ class Hall:
     def waiting(self) -> int:
         return len(self.turns._queue)
 
-    def come(self, do) -> Future:
-        """Somebody comes; returns when that person stands in the queue, or has left it."""
+    def arrive(self, do) -> Future:
+        """Add a user; return once that user is in the queue, or has left it."""
         before = self.waiting()
         answer = self.people.submit(do)
         deadline = threading.Event()
@@ -43,10 +43,10 @@ class Hall:
         raise AssertionError("nobody came")
 
     def want(self, item: object, kind: object = "even") -> Future:
-        return self.come(lambda: self.turns.together(kind, item, self.run))
+        return self.arrive(lambda: self.turns.together(kind, item, self.run))
 
     def run(self, items, done) -> None:
-        """Doubles numbers; one that is negative is wrong, "spoils" spoils the others', and "ends" ends the thread."""
+        """Double the numbers; a negative one is invalid, "spoils" fails the whole batch, and "ends" ends the thread."""
         self.groups.append(list(items))
         if "spoils" in items:
             raise MemoryError("all of them are too much")
@@ -57,76 +57,76 @@ class Hall:
 
 
 @pytest.fixture
-def hall():
-    hall = Hall()
-    yield hall
-    hall.people.shutdown()
+def users():
+    users = Users()
+    yield users
+    users.people.shutdown()
 
 
-def test_who_waits_is_answered_together(hall):
-    with hall.turns:
-        answers = [hall.want(number) for number in range(10)]
+def test_waiting_requests_are_answered_together(users):
+    with users.turns:
+        answers = [users.want(number) for number in range(10)]
     assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(10)]
-    assert hall.groups == [list(range(10))] and not hall.waiting()
+    assert users.groups == [list(range(10))] and not users.waiting()
 
 
-def test_who_computes_waits_for_pages_that_are_about_to_ask_for_the_same(hall, monkeypatch):
-    """The model would otherwise run for the first alone, although the second is a page's script away from it."""
+def test_batch_waits_for_pages_that_are_about_to_ask_the_same(users, monkeypatch):
+    """Otherwise the model would run for the first alone, although the second is one page script away from it."""
     monkeypatch.setattr(turns, "GATHER", PATIENCE)
     pages = Turns(lambda ahead: nullcontext())
-    hall.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
+    users.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
     with pages:
-        answers = [hall.want(number) for number in range(2)]
-    assert [answer.result(PATIENCE) for answer in answers] == [0, 2] and hall.groups == [[0, 1]]
+        answers = [users.want(number) for number in range(2)]
+    assert [answer.result(PATIENCE) for answer in answers] == [0, 2] and users.groups == [[0, 1]]
 
 
-def test_no_more_are_answered_together_than_is_good_for_them(hall):
-    with hall.turns:
-        answers = [hall.want(number) for number in range(2 * MOST_TOGETHER + 1)]
+def test_batch_size_is_limited(users):
+    with users.turns:
+        answers = [users.want(number) for number in range(2 * MOST_TOGETHER + 1)]
     assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(2 * MOST_TOGETHER + 1)]
-    assert list(map(len, hall.groups)) == [MOST_TOGETHER, MOST_TOGETHER, 1]
+    assert list(map(len, users.groups)) == [MOST_TOGETHER, MOST_TOGETHER, 1]
 
 
-def test_others_have_their_turn_in_the_order_in_which_they_came(hall):
+def test_other_kinds_of_requests_are_served_in_order_of_arrival(users):
     order: list[str] = []
 
     def alone(name: str) -> None:
-        with hall.turns:
+        with users.turns:
             order.append(name)
 
-    with hall.turns:
-        first = hall.come(lambda: alone("first"))
-        answers = [hall.want(1), hall.want(2, "odd")]
-        last = hall.come(lambda: alone("last"))
-        answers.append(hall.want(3))
+    with users.turns:
+        first = users.arrive(lambda: alone("first"))
+        answers = [users.want(1), users.want(2, "odd")]
+        last = users.arrive(lambda: alone("last"))
+        answers.append(users.want(3))
     assert [answer.result(PATIENCE) for answer in answers] == [2, 4, 6]
     first.result(PATIENCE), last.result(PATIENCE)
     assert order == ["first", "last"]
-    assert hall.groups == [[1, 3], [2]], "those of another kind are not mixed in"
+    assert users.groups == [[1, 3], [2]], "those of another kind are not mixed in"
 
 
-def test_a_long_turn_makes_way_for_those_who_wait(hall, monkeypatch):
+def test_long_turn_yields_to_waiting_requests(users, monkeypatch):
     order: list[str] = []
 
     def alone(name: str) -> None:
-        with hall.turns:
+        with users.turns:
             order.append(name)
 
     for seconds in (PATIENCE, 0.0):
         monkeypatch.setattr(turns, "SLICE", seconds)
-        with hall.turns:
-            hall.turns.make_way()
-            others = [hall.come(lambda: alone("first")), hall.come(lambda: alone("second"))]
+        with users.turns:
+            users.turns.make_way()
+            others = [users.arrive(lambda: alone("first")), users.arrive(lambda: alone("second"))]
             for _ in range(2):
-                hall.turns.make_way()
+                users.turns.make_way()
                 order.append("step")
         for other in others:
             other.result(PATIENCE)
-    assert order == ["step", "step", "first", "second", "first", "second", "step", "step"] and not hall.waiting()
+    assert order == ["step", "step", "first", "second", "first", "second", "step", "step"] and not users.waiting()
 
 
-def test_a_long_turn_goes_on_where_nobody_waits_for_it(monkeypatch):
-    """Who gives up the model's turn has that of the page again first, for which somebody else may have to be waited."""
+def test_long_turn_continues_if_no_request_waits(monkeypatch):
+    """A run that yields the model's turn first regains the page's turn, for which it may have to wait."""
     monkeypatch.setattr(turns, "SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
@@ -148,62 +148,62 @@ def test_a_long_turn_goes_on_where_nobody_waits_for_it(monkeypatch):
         answer.result(PATIENCE)
 
 
-def test_nobody_makes_way_who_has_no_turn(hall, monkeypatch):
+def test_yielding_without_a_turn_does_nothing(users, monkeypatch):
     monkeypatch.setattr(turns, "SLICE", 0.0)
-    with hall.turns:
-        hall.people.submit(hall.turns.make_way).result(PATIENCE)
-        assert hall.waiting() == 1
+    with users.turns:
+        users.people.submit(users.turns.make_way).result(PATIENCE)
+        assert users.waiting() == 1
 
 
-def test_whoever_computes_for_all_cancels_nobody(hall):
+def test_batch_run_is_not_cancelled_by_one_user(users):
     def leave() -> None:
         raise Left
 
     def run(items, done) -> None:
         check_cancelled()
-        hall.run(items, done)
+        users.run(items, done)
 
     with cancellable(leave):
-        assert hall.turns.together("even", 1, run) == 2
+        assert users.turns.together("even", 1, run) == 2
         with pytest.raises(Left):
             check_cancelled()
 
 
-def test_what_is_wrong_with_one_is_said_to_that_one(hall):
-    with hall.turns:
-        answers = [hall.want(number) for number in (1, -2, 3)]
+def test_error_of_one_request_reaches_only_that_request(users):
+    with users.turns:
+        answers = [users.want(number) for number in (1, -2, 3)]
     assert answers[0].result(PATIENCE) == 2 and answers[2].result(PATIENCE) == 6
     with pytest.raises(ValueError, match="-2"):
         answers[1].result(PATIENCE)
-    assert len(hall.groups) == 1
+    assert len(users.groups) == 1
 
 
-def test_one_that_spoils_the_run_spoils_nobody_elses(hall):
-    with hall.turns:
-        answers = [hall.want(item) for item in (1, "spoils", 3)]
+def test_request_that_fails_the_batch_does_not_fail_the_others(users):
+    with users.turns:
+        answers = [users.want(item) for item in (1, "spoils", 3)]
     assert answers[0].result(PATIENCE) == 2 and answers[2].result(PATIENCE) == 6
     with pytest.raises(MemoryError):
         answers[1].result(PATIENCE)
-    assert hall.groups == [[1, "spoils", 3], [1], ["spoils"], [3]] and not hall.waiting()
+    assert users.groups == [[1, "spoils", 3], [1], ["spoils"], [3]] and not users.waiting()
 
 
-def test_nobody_waits_for_a_thread_that_was_ended(hall):
-    with hall.turns:
-        answers = [hall.want(item) for item in (1, "ends", 3)]
+def test_no_request_waits_for_an_ended_thread(users):
+    with users.turns:
+        answers = [users.want(item) for item in (1, "ends", 3)]
     with pytest.raises(Left):
         answers[0].result(PATIENCE)
     with pytest.raises(RuntimeError, match="ended"):
         answers[2].result(PATIENCE)
-    assert hall.want(4).result(PATIENCE) == 8
+    assert users.want(4).result(PATIENCE) == 8
 
 
-def test_a_turn_ends_with_an_error_too(hall):
-    with pytest.raises(KeyError), hall.turns:
+def test_error_releases_the_turn(users):
+    with pytest.raises(KeyError), users.turns:
         raise KeyError
-    assert hall.want(4).result(PATIENCE) == 8
+    assert users.want(4).result(PATIENCE) == 8
 
 
-def test_who_waits_learns_the_place_in_the_queue(monkeypatch):
+def test_waiting_request_knows_its_place_in_the_queue(monkeypatch):
     monkeypatch.setattr(turns, "PATIENCE", 0.01)
     monkeypatch.setattr(turns, "AGAIN", 0.01)
     said: list[int] = []
@@ -215,16 +215,16 @@ def test_who_waits_learns_the_place_in_the_queue(monkeypatch):
             known.set()
         return nullcontext()
 
-    hall = Hall(show_place)
-    with hall.turns:
-        answers = [hall.want(1), hall.want(2, "odd")]
+    users = Users(show_place)
+    with users.turns:
+        answers = [users.want(1), users.want(2, "odd")]
         assert known.wait(PATIENCE)
     assert [answer.result(PATIENCE) for answer in answers] == [2, 4]
-    # The first is before nobody but the one who has the turn.
+    # Only the request that has the turn is before the first one.
     assert set(said) <= {0, 1, 2}
 
 
-def test_who_leaves_while_waiting_holds_nobody_up(monkeypatch):
+def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
     monkeypatch.setattr(turns, "PATIENCE", 0.01)
     leaves = threading.Event()
 
@@ -234,47 +234,49 @@ def test_who_leaves_while_waiting_holds_nobody_up(monkeypatch):
             raise Left
         return nullcontext()
 
-    hall = Hall(show_place)
+    users = Users(show_place)
     monkeypatch.setattr(turns, "AGAIN", 0.01)
-    with hall.turns:
-        gone, stays = hall.want(1), hall.want(2)
+    with users.turns:
+        gone, stays = users.want(1), users.want(2)
         leaves.set()
         with pytest.raises(Left):
             gone.result(PATIENCE)
     assert stays.result(PATIENCE) == 4
-    assert hall.groups == [[2]] and not hall.waiting()
+    assert users.groups == [[2]] and not users.waiting()
 
 
 def script_run(runs: Turns, model: Turns, item: object, run) -> object:
-    """What a page does: it has the turn of its script, and asks the model on the way."""
+    """Run a page: take the turn of its script, and ask the model on the way."""
     with runs:
         return model.together("even", item, run)
 
 
-def test_who_waits_for_the_model_lets_others_come_up_to_it(hall):
+def test_page_waiting_for_the_model_lets_others_join_the_queue(users):
     runs = Turns(lambda ahead: nullcontext())
-    hall.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
+    users.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     with model:
-        answers = [hall.come(lambda number=number: script_run(runs, model, number, hall.run)) for number in range(5)]
+        answers = [
+            users.arrive(lambda number=number: script_run(runs, model, number, users.run)) for number in range(5)
+        ]
         assert not runs._queue, "or only one of them had come so far"
     assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(5)]
-    assert hall.groups == [list(range(5))] and not runs._queue
+    assert users.groups == [list(range(5))] and not runs._queue
 
 
-def test_nobody_draws_while_a_batch_is_computed(hall):
+def test_no_page_is_drawn_while_a_batch_is_computed(users):
     runs = Turns(lambda ahead: nullcontext())
-    hall.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
+    users.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     drawn: list[int] = []
 
     def draws(items, done) -> None:
         drawn.append(len(runs._queue))
-        hall.run(items, done)
+        users.run(items, done)
 
     assert script_run(runs, model, 1, draws) == 2 and drawn == [1]
 
 
-def test_pages_are_drawn_while_the_model_computes_for_one_alone():
-    """A heavy request makes nobody wait who does not need the model."""
+def test_pages_are_drawn_while_the_model_computes_for_one_user():
+    """A heavy request delays only users who need the model."""
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     computing, drawn = threading.Event(), threading.Event()
@@ -297,15 +299,15 @@ def test_pages_are_drawn_while_the_model_computes_for_one_alone():
 
 
 @pytest.mark.parametrize("error", [KeyError, Left])
-def test_a_turn_that_was_given_up_is_lost_to_nobody(hall, error):
-    """Whether the page catches what went wrong meanwhile, or ends by it."""
-    with pytest.raises(error), hall.turns:
-        with pytest.raises(error), hall.turns.given_up():
-            assert not hall.waiting()
+def test_yielded_turn_is_never_lost(users, error):
+    """The page may catch the error raised meanwhile, or end with it."""
+    with pytest.raises(error), users.turns:
+        with pytest.raises(error), users.turns.given_up():
+            assert not users.waiting()
             raise error
-        assert hall.waiting() == issubclass(error, Exception)
+        assert users.waiting() == issubclass(error, Exception)
         raise error
-    assert not hall.waiting()
-    with hall.turns.given_up():
-        assert not hall.waiting(), "there was none to give up"
-    assert not hall.waiting()
+    assert not users.waiting()
+    with users.turns.given_up():
+        assert not users.waiting(), "there was none to give up"
+    assert not users.waiting()

@@ -1,7 +1,6 @@
-"""A simulated device: torch's `meta`, where nothing has a value.
+"""Simulates a device with torch's `meta`, whose tensors have no values.
 
-An operation that mixes devices, or makes a tensor on another one, is seen there without a GPU. What is read back is
-made up.
+It detects operations that mix devices, or create a tensor on another one, without a GPU. Values read back are invented.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ SCALARS = {torch.bool: False, torch.int64: 1, torch.float32: 1.0}
 
 
 class OneDevice(TorchDispatchMode):
-    """Fails where a tensor is made on the CPU, or values go through it and back.
+    """Fails if a tensor is created on the CPU, or values travel to the CPU and back.
 
     Args:
-        results: whether results may leave the device, and be looked at on the CPU; what then comes back to the device
-            may only be choices: numbers of pieces and of rows.
-        given: whether numbers that no run has computed may come to the device: the heads' means, positions.
-        counting: whether what is read back counts from 0, so that the rows of a batch take different pieces.
+        results: whether results may leave the device and be read on the CPU. Only choices may then return to it:
+            numbers of tokens and of rows.
+        given: whether numbers that no run computed may be sent to the device, such as head means or positions.
+        counting: whether values read back count from 0, so that the rows of a batch take different tokens.
     """
 
     def __init__(self, *, results: bool = False, given: bool = False, counting: bool = False) -> None:
@@ -41,10 +40,10 @@ class OneDevice(TorchDispatchMode):
         on_cpu = [each for each in inputs if each.device == CPU]
         on_device = [each for each in inputs if each.device == META]
         if getattr(func, "overloadpacket", None) in ASKED and on_device:
-            # What Python asks of a number: whether all sentences have ended, how many pieces a batch has.
+            # Numbers that Python reads: whether all sentences have ended, and how many tokens a batch has.
             return SCALARS[on_device[0].dtype]
         if copies and on_device and CPU in given:
-            # Which rows of a batch go on decides in Python which interventions go with them.
+            # Python decides from the rows that continue which interventions go with them.
             assert self.results or not on_device[0].dtype.is_floating_point, f"{func}: values leave the device"
             read = torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
             return torch.arange(read.numel(), dtype=read.dtype).view_as(read) if self.counting else read

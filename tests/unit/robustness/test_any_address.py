@@ -1,4 +1,4 @@
-"""Any address, and anything that a browser sends: valid values, or the defaults."""
+"""Any address, and any browser message: valid values, or the defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pages.ui.params.fields import FORMER, Params
 from pages.ui.params.state import MAX_ADDRESS, TEXT, State
 from tests.properties import few, many
-from tests.ui.driver import HOSTILE, RUBBISH
+from tests.ui.driver import INVALID_VALUES, UNTRUSTED
 from transformer.text.normalisation import valid
 
 NAMES = sorted({
@@ -18,20 +18,20 @@ NAMES = sorted({
     for cls in Params.registered() for each in fields(cls)
     for name in (each.name, each.metadata[FORMER]) if name
 })
-# Spellings that are valid somewhere, so that everything else about them can be wrong.
+# Spellings that are valid somewhere, so that everything else about them can be invalid.
 KNOWN = sorted({value for cls in Params.registered() for value in cls().to_address().values()} | {
     str(each.default).lower() for cls in Params.registered() for each in fields(cls)
 })
 NUMBERS = st.integers(-10**7, 10**7)
 VALUES = st.one_of(
-    st.sampled_from([*KNOWN, *RUBBISH, *HOSTILE, "true", "false", "encoder", "cross", "decoder"]),
+    st.sampled_from([*KNOWN, *INVALID_VALUES, *UNTRUSTED, "true", "false", "encoder", "cross", "decoder"]),
     NUMBERS.map(str), NUMBERS.map(lambda number: f"{number / 1000:.3f}"), st.text(max_size=30),
-    # Up to three hundred numbers; hypothesis would take longer to draw each than all else here takes.
+    # Up to three hundred numbers; hypothesis would need longer to draw each than everything else here.
     st.tuples(st.lists(NUMBERS.map(str), max_size=6), st.integers(1, 50)).map(lambda each: ".".join(each[0] * each[1])),
     st.lists(st.integers(0, 30).map(str), max_size=6).map(".".join),
 )
 ADDRESSES = st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=12)), VALUES, max_size=25)
-# What JSON can hold.
+# Any JSON value.
 SENT = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | VALUES,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=8,
@@ -39,7 +39,7 @@ SENT = st.recursive(
 
 
 def is_valid(params: Params) -> None:
-    """Every value is within its limits, and its address reads as it was written."""
+    """Check that every value is within its limits, and its address reads as it was written."""
     for each in fields(params):
         value, (least, most) = getattr(params, each.name), params.limits(each.name)
         numbers = value if isinstance(value, tuple) else (value,)
@@ -71,7 +71,7 @@ def is_checked(sent: object, name: str, value: object) -> None:
 
 
 def keeps_what_is_typed(text: str, target: str, chosen: list[dict[str, str]]) -> None:
-    """Choices on any page change neither the sentence nor its translation, and an address holds both."""
+    """Check that choices on any page change neither the sentence nor its translation, and an address holds both."""
     text, target = valid(text), valid(target)
     state = State(text=text, target=target)
     for address in chosen:

@@ -1,4 +1,4 @@
-"""Any text at all: pieces, trace, what is sent to the browser, and the figures, or one clear message."""
+"""Any text: tokens, trace, the message to the browser, and the figures, or one clear error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pages.ui.charts.matrix import cells, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.text.markup import markdown
 from tests.properties import few, many
-from tests.ui.driver import HOSTILE, RESERVED, UNREADABLE
+from tests.ui.driver import RESERVED, UNREADABLE, UNTRUSTED
 from transformer.analysis.view import view_of
 from transformer.checkpoints.model_files import save_model
 from transformer.errors import TextError
@@ -32,7 +32,7 @@ from transformer.text.normalisation import normalise, normalise_with_spans, vali
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
 from transformer.values.trace import KINDS, Trace
 
-# Characters that become several, none, or join others; halves of pairs; what markup, scripts and tables read.
+# Characters that become several or none, or join others; halves of pairs; syntax of markup, scripts and tables.
 STRANGE = (
     "ﷺ½ﬃ㍿Ⅷ\u0301\u0323\u1160\u11ff\u200b\u200d\u2060\ufeff\u00ad\u202e\u2028\x00\x1b\x7f\ud800\udfff"
     "▁ \t\n\r\"'<>&$`*_[](){}|=+-@\\:;,🙂🇩🇪👩👧"
@@ -40,13 +40,13 @@ STRANGE = (
 CHARACTERS = st.one_of(st.sampled_from(STRANGE), st.characters(codec=None), st.sampled_from("abc XYZ.,?!äöüß"))
 TEXTS = st.one_of(
     st.text(CHARACTERS, max_size=40),
-    st.lists(st.sampled_from([*HOSTILE, *RESERVED, *UNREADABLE[:3], "dog", "the"]), max_size=6).map(" ".join),
+    st.lists(st.sampled_from([*UNTRUSTED, *RESERVED, *UNREADABLE[:3], "dog", "the"]), max_size=6).map(" ".join),
     st.text("dog .", max_size=300),
 )
 
 
 def is_normalised(typed: str) -> None:
-    """What is read of a text: in order, within it, and read as itself."""
+    """Check that normalised text is in order, within the typed text, and normalises to itself."""
     read, spans = normalise_with_spans(typed)
     assert len(read) == len(spans) and all(0 <= start < end <= len(typed) for start, end in spans)
     assert all(a[0] <= b[0] for a, b in pairwise(spans))
@@ -57,7 +57,7 @@ def is_normalised(typed: str) -> None:
 
 
 def follows_rules(tokenizer: Tokenizer, text: str) -> None:
-    """The pieces of a text: in order, within it, and spelling it."""
+    """Check that the tokens of a text are in order, within it, and spell it."""
     is_normalised(text)
     pieces = tokenizer.encode(text)
     ids = [piece.id for piece in pieces]
@@ -69,10 +69,10 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     lost = "".join(character for position, character in enumerate(text) if position not in covered)
     assert normalise(lost) == "", "only spaces and what normalisation removes is covered by no piece"
     assert ids == tokenizer.encode_ids(text)
-    # Typed markup never becomes a control piece.
+    # Typed markup never becomes a control token.
     assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)
     assert tokenizer.decode(ids) == normalise(text)
-    # What is written beside a map, and none of it raises.
+    # Texts beside a map; none of them raises.
     labels = [piece_label(piece, text) for piece in pieces]
     assert json.dumps(labels).encode("utf-8")
     valid(text).encode("utf-8")
@@ -80,12 +80,12 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
 
 
 def refuse(constant: str) -> None:
-    """What Python's JSON has and JSON has not; a text may well be "NaN"."""
+    """Reject a constant that Python's JSON accepts and standard JSON does not; a text may be "NaN"."""
     raise AssertionError(f"{constant} is no number of JSON")
 
 
 def is_shown(trace: Trace) -> None:
-    """What pages make of a trace, without their widgets."""
+    """Check everything that pages derive from a trace, without their widgets."""
     again = Trace.from_json(trace.to_json())
     assert again.equals(trace)
     for kind in KINDS:
@@ -98,13 +98,13 @@ def is_shown(trace: Trace) -> None:
             assert len(table) == view.weights[0, 0].size and table.to_csv().encode("utf-8")
         header, _ = unframe(payload(trace, kind, {}))
         assert json.dumps(header, allow_nan=False).encode("utf-8")
-    # The kind that has both texts beside it.
+    # The kind with both texts beside it.
     view = view_of(trace, "cross", words=False)
     chart = matrix(
         view.weights[0, 0], row_labels(view.axes), column_labels(view.axes), name="weight", scale=sequential(),
         titles=titles(True), mask=view.mask,
     )
-    # As Streamlit does, of any number of cells, but for its white space.
+    # Streamlit does this for any number of cells, except for its white space.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_json(indent=None)
     assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")
@@ -112,7 +112,7 @@ def is_shown(trace: Trace) -> None:
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory, tokenizer, small_config) -> Translator:
-    """Of one layer a side: it is the text that matters."""
+    """A translator with one layer per side; only the text matters."""
     folder = tmp_path_factory.mktemp("one") / "model"
     config = replace(small_config, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(11)
@@ -133,6 +133,6 @@ def is_read_or_refused(translator: Translator, text: str, target: str) -> None:
 GIVEN = {"text": TEXTS, "target": st.one_of(st.just(""), TEXTS)}
 test_any_text = few(25)(given(**GIVEN)(is_read_or_refused))
 test_five_hundred_texts = many(500)(given(**GIVEN)(is_read_or_refused))
-# Without a model, which a text passes only as numbers.
+# The model is left out, because a text passes it only as numbers.
 test_two_hundred_texts_are_cut = few(200)(given(text=TEXTS)(follows_rules))
 test_ten_thousand_texts_are_cut = many(10_000)(given(text=TEXTS)(follows_rules))

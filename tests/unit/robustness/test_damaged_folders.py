@@ -1,4 +1,4 @@
-"""Model folders that something happened to: each is refused with one clear message, or the model is the same."""
+"""Damaged model folders: each is rejected with one clear message, or the model is unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from transformer.values.kinds import KINDS
 
 OPTIONAL = ("README.md", "learning_curve.csv")
 FILES = ("config.json", "model.safetensors", "tokenizer.model", "languages.json", *OPTIONAL, FILE)
-# Values that a field of config.json may get: wrong, out of range, or far too large to be made.
+# Values for a field of config.json: wrong, out of range, or far too large to allocate.
 VALUES = st.sampled_from([
     None, True, "", "8", -1, 0, 1, 2, 3, 7, 64, 2**20, 2**31, 2**40, 10**30, 0.5, 1.0, 1e308,
     float("nan"), float("inf"), [], {}, "post", "learned", "none", "target", "all", "gelu", "sinusoidal_halves",
@@ -40,7 +40,7 @@ VALUES = st.sampled_from([
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer, small_config) -> tuple[Path, Translator]:
-    """A folder with every file, and its model, of one layer a side because it is made thousands of times."""
+    """A complete folder and its model, with one layer per side because it is made thousands of times."""
     folder = tmp_path_factory.mktemp("whole") / "model"
     config = replace(small_config, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(11)
@@ -56,7 +56,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer, small_config) -> 
 
 
 def same(one: Translator, other: Translator) -> bool:
-    """Whether they compute the same, bit for bit."""
+    """Return whether two models compute the same, bit for bit."""
     mine, theirs = one.weights().arrays, other.weights().arrays
     return (
         one.config == other.config and one.tokenizer.serialized == other.tokenizer.serialized
@@ -70,7 +70,7 @@ def same(one: Translator, other: Translator) -> bool:
 
 @pytest.fixture(scope="module")
 def untied(tmp_path_factory, tokenizer, small_config) -> Path:
-    """A model whose config.json names a source vocabulary that it does not have."""
+    """A model whose config.json claims a source vocabulary that does not exist."""
     folder = tmp_path_factory.mktemp("untied")
     config = replace(small_config, tied_embeddings="none", source_vocabulary=tokenizer.size + 7)
     save_model(folder, config, dict(build(config).named_parameters()), tokenizer)
@@ -79,7 +79,7 @@ def untied(tmp_path_factory, tokenizer, small_config) -> Path:
 
 @st.composite
 def damages(draw: st.DrawFn) -> tuple:
-    """What happens to a folder, as a tuple that a failure prints: the kind, and its numbers."""
+    """Draw the damage to a folder, as a tuple for failure messages: the kind, and its numbers."""
     kind = draw(st.sampled_from([
         *["file"] * 14, "field", "field", "field", "nested", "header", "header", "tensor", "metadata", "cell",
     ]))
@@ -102,7 +102,7 @@ def damages(draw: st.DrawFn) -> tuple:
 
 
 def damage(folder: Path, what: tuple) -> None:
-    """Do it to a folder."""
+    """Apply the damage to a folder."""
     kind, *rest = what
     if kind == "file":
         damage_file(folder, *rest)
@@ -141,7 +141,7 @@ test_two_thousand_damaged_folders = many(2000)(given(what=damages())(refused_or_
 
 @pytest.mark.parametrize("name", OPTIONAL)
 @pytest.mark.parametrize("content", [b"\xff\xfe broken", None], ids=["not UTF-8", "a folder"])
-def test_a_card_or_curve_that_cannot_be_read_is_named(whole, tmp_path, name, content):
+def test_unreadable_card_or_curve_is_named(whole, tmp_path, name, content):
     folder = shutil.copytree(whole[0], tmp_path / "model")
     (folder / name).unlink()
     if content is None:
@@ -153,7 +153,7 @@ def test_a_card_or_curve_that_cannot_be_read_is_named(whole, tmp_path, name, con
 
 
 @pytest.mark.parametrize("text", ["step,loss\n1,2\n", f"{','.join(FIELDS)}\n1,2\n", "\n", '"'], ids=repr)
-def test_a_learning_curve_that_is_none_is_refused_before_a_page_shows_it(whole, tmp_path, text):
+def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_path, text):
     folder = shutil.copytree(whole[0], tmp_path / "model")
     (folder / "learning_curve.csv").write_text(text)
     with pytest.raises(CheckpointError, match="learning curve .* is damaged"):
@@ -164,8 +164,8 @@ def test_a_learning_curve_that_is_none_is_refused_before_a_page_shows_it(whole, 
     {"encoder_layers": 10**9}, {"d_model": 2**40}, {"d_ff": 10**30}, {"max_positions": 10**12},
     {"target_vocabulary": 2**40, "source_vocabulary": 2**40},
 ], ids=str)
-def test_sizes_that_the_weights_do_not_have_are_never_made(whole, tmp_path, changes):
-    """The first of them hung the loading, the others ended it without memory."""
+def test_sizes_that_differ_from_the_weights_are_never_allocated(whole, tmp_path, changes):
+    """The first of them used to hang the loading, and the others ran out of memory."""
     folder = shutil.copytree(whole[0], tmp_path / "model")
     for field, value in changes.items():
         set_field(folder / "config.json", field, value)
@@ -173,20 +173,20 @@ def test_sizes_that_the_weights_do_not_have_are_never_made(whole, tmp_path, chan
         Translator.load(folder, "cpu")
 
 
-def test_a_deeply_nested_configuration_is_told(whole, tmp_path):
+def test_deeply_nested_configuration_is_reported(whole, tmp_path):
     folder = shutil.copytree(whole[0], tmp_path / "model")
     (folder / "config.json").write_text("[" * 100_000)
     with pytest.raises(CheckpointError, match="nested too deeply"):
         Translator.load(folder, "cpu")
 
 
-def test_a_source_vocabulary_that_the_text_is_not_cut_into_is_told(untied):
+def test_source_vocabulary_that_does_not_match_the_tokenizer_is_reported(untied):
     with pytest.raises(CheckpointError, match="is not the one that the weights beside it were trained with"):
         Translator.load(untied, "cpu")
 
 
 @pytest.mark.parametrize("value", [float("nan"), -float("inf")])
-def test_a_diverged_model_is_refused_though_its_seals_are_right(tmp_path, small_translator, small_config, value):
+def test_diverged_model_with_valid_seals_is_rejected(tmp_path, small_translator, small_config, value):
     weights = dict(small_translator._model.named_parameters())
     name = next(iter(weights))
     broken = weights[name].detach().clone()
@@ -196,7 +196,7 @@ def test_a_diverged_model_is_refused_though_its_seals_are_right(tmp_path, small_
         Translator.load(tmp_path, "cpu")
 
 
-def test_weights_that_are_whole_numbers_are_refused_though_their_seals_are_right(whole, tmp_path):
+def test_integer_weights_with_valid_seals_are_rejected(whole, tmp_path):
     folder = shutil.copytree(whole[0], tmp_path / "model")
     weights, seals = read_tensors(folder / "model.safetensors")
     name = next(iter(weights))
@@ -214,8 +214,8 @@ def modes(folder: Path) -> Iterator[tuple[str, int]]:
     return ((path.name, path.stat().st_mode & 0o777) for path in folder.iterdir())
 
 
-def test_whoever_may_read_other_files_may_read_a_model(tmp_path, small_translator, small_config):
-    """safetensors writes files for their owner alone: a model in a shared folder was nobody else's."""
+def test_model_files_have_the_usual_permissions(tmp_path, small_translator, small_config):
+    """safetensors writes files for their owner only, so other users could not read a model in a shared folder."""
     before = os.umask(0o022)
     try:
         weights = dict(small_translator._model.named_parameters())
@@ -229,7 +229,7 @@ def test_whoever_may_read_other_files_may_read_a_model(tmp_path, small_translato
     )
 
 
-def test_head_means_that_are_no_numbers_are_refused(whole, tmp_path):
+def test_non_finite_head_means_are_rejected(whole, tmp_path):
     folder, translator = whole
     means = HeadMeans.load(folder)
     assert means is not None
@@ -241,7 +241,7 @@ def test_head_means_that_are_no_numbers_are_refused(whole, tmp_path):
 
 
 @pytest.mark.parametrize("pairs", [(((1, 2), ()),), (((1, -2), (1,)),)], ids=["no piece", "no such piece"])
-def test_sentences_that_no_model_reads_are_refused(whole, tmp_path, pairs):
+def test_sentences_that_no_model_reads_are_rejected(whole, tmp_path, pairs):
     HeadMeans("any", "of one", HeadMeans.load(whole[0]).outputs, pairs).save(tmp_path)
     with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):
         HeadMeans.load(tmp_path)
@@ -255,8 +255,8 @@ def test_means_of_an_older_version_have_no_sentences(whole, tmp_path):
     assert HeadMeans.load(tmp_path).pairs == ()
 
 
-def test_nothing_is_computed_from_a_folder_that_was_refused(whole, tmp_path):
-    """No thread or file is left open: the folder can be mended in place."""
+def test_rejected_folder_causes_no_computation(whole, tmp_path):
+    """No thread or file stays open, so the folder can be fixed in place."""
     folder = shutil.copytree(whole[0], tmp_path / "model")
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[:-1])

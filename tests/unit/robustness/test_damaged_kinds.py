@@ -1,4 +1,4 @@
-"""Folders of every other kind of model that something happened to: as test_damaged_folders.py, and their lists."""
+"""Damaged folders of all other kinds of models, as in test_damaged_folders.py, and the list of models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILES = {
 
 
 class Whole(NamedTuple):
-    """Folders of both kinds with every file, and what they hold."""
+    """Complete folders of both kinds, and their content."""
 
     folders: dict[str, Path]
     models: dict[str, Translator | LanguageModel]
@@ -61,7 +61,7 @@ def whole(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Who
 
 
 def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> bool:
-    """Whether they compute the same, bit for bit."""
+    """Return whether two models compute the same, bit for bit."""
     mine, theirs = one.weights().arrays, other.weights().arrays
     vocabularies = one.tokenizer, other.tokenizer
     files = [each.files if isinstance(each, PairTokenizer) else each.fingerprint for each in vocabularies]
@@ -72,7 +72,7 @@ def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> 
 
 
 def listed(place: Path) -> list[ModelFolder]:
-    """What the choice of models says of the only folder at a place."""
+    """Return the entry of the only folder at a place in the list of models."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(place))
         found = [*model_folders().values(), *language_model_folders().values()]
@@ -81,7 +81,7 @@ def listed(place: Path) -> list[ModelFolder]:
 
 @st.composite
 def damages(draw: st.DrawFn, kind: str) -> tuple:
-    """What happens to a folder, as a tuple that a failure prints."""
+    """Draw the damage to a folder, as a tuple for failure messages."""
     what = draw(st.sampled_from([*["file"] * 5, "field", "header", "metadata"]))
     if what == "file":
         return what, *draw(file_damages(FILES[kind]))
@@ -94,7 +94,7 @@ def damages(draw: st.DrawFn, kind: str) -> tuple:
 
 
 def damage(folder: Path, what: str, *rest) -> None:
-    """Do it to a folder."""
+    """Apply the damage to a folder."""
     if what == "file":
         damage_file(folder, *rest)
     elif what == "field":

@@ -1,4 +1,4 @@
-"""Everything that a model computes stays on its device; and a device that fails is one message."""
+"""All computation of a model stays on its device, and a failing device is one message."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 
 
 def edits(config: TransformerConfig) -> list[Edits]:
-    """None, and two sets in one batch."""
+    """Return no edits, or two sets in one batch."""
     changes = [
         Interventions(
             gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5}, attention={("decoder", 1, 0, 2): {1: 0.25}},
@@ -55,7 +55,7 @@ def edits(config: TransformerConfig) -> list[Edits]:
     return [UNEDITED, edits_of(changes, config, device=META)]
 
 
-def test_a_run_stays_on_the_device(model):
+def test_run_stays_on_the_device(model):
     for edit in edits(model.config):
         for record in (None, Recorder(details=True)):
             with torch.inference_mode(), OneDevice() as mode:
@@ -98,7 +98,7 @@ def test_only_results_leave_the_device_while_decoding(model, method, capture):
         assert not capture or step.distribution.rows.cross.device == META
 
 
-def test_the_logit_lens_sends_its_results_only(model):
+def test_logit_lens_sends_only_its_results(model):
     record = Recorder(details=True)
     with torch.inference_mode(), OneDevice(results=True):
         model.decode(ids(1, 4), model.encode(ids(1, 5), None), None, record=record)
@@ -106,7 +106,7 @@ def test_the_logit_lens_sends_its_results_only(model):
     assert ranks.device == META and lens.taken.shape == (2, 4)
 
 
-def test_a_training_step_stays_on_the_device(model):
+def test_training_step_stays_on_the_device(model):
     model.train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=False, foreach=False, capturable=False)
     with OneDevice(results=True) as mode:
@@ -119,7 +119,7 @@ def test_a_training_step_stays_on_the_device(model):
 
 
 class Breaking(TorchDispatchMode):
-    """Raises at the first multiplication, as a device does."""
+    """Raises at the first multiplication, as a failing device does."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("said", "error"), [(said, error) for said in ERRORS for error in ERRORS[said]], ids=str)
-def test_a_device_that_fails_is_one_message_and_the_next_run_works(small_translator, said, error):
+def test_failing_device_is_one_message_and_the_next_run_works(small_translator, said, error):
     detailed = small_translator.trace("A dog.", details=True)
     runs: list[Callable[[], object]] = [
         lambda: small_translator.translate("A dog."), lambda: small_translator.trace("A dog.", "Ein Hund."),
@@ -159,9 +159,9 @@ def test_a_device_that_fails_is_one_message_and_the_next_run_works(small_transla
         run()
 
 
-# Which errors they are, the test above has.
+# The test above covers the types of errors.
 @pytest.mark.parametrize(("said", "error"), [(said, errors[0]) for said, errors in ERRORS.items()][:1], ids=str)
-def test_a_device_that_fails_under_a_language_model_is_one_message_too(said, error):
+def test_failing_device_under_a_language_model_is_one_message_too(said, error):
     loaded = load_language_model(device="cpu")
     runs: list[Callable[[], object]] = [
         lambda: head_scores(loaded.model), lambda: map_of_text(loaded.model, loaded.tokenizer, "A dog.", 10),
@@ -176,6 +176,6 @@ def test_a_device_that_fails_under_a_language_model_is_one_message_too(said, err
         assert re.match(f"The device cpu .*{said}", str(scores_of_model(loaded)))
 
 
-def test_another_error_of_the_device_is_no_message_to_a_reader(small_translator):
+def test_other_device_error_is_not_shown_to_a_user(small_translator):
     with Breaking(RuntimeError("shapes cannot be multiplied")), pytest.raises(RuntimeError, match="shapes cannot"):
         small_translator.translate("A dog.")

@@ -1,4 +1,4 @@
-"""What the app asks for stays on the device of the model, from the text to the arrays."""
+"""The app's runs stay on the device of the model, from the text to the arrays."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ RUNS: dict[str, Callable[[Translator], Any]] = {
 }
 
 
-# The others go the same ways.
+# The others take the same code paths.
 SLOW = ("translate", "sample", "trace decoding", "score by another sentence")
 
 
@@ -98,9 +98,9 @@ def test_only_the_scores_of_an_attribution_leave_the_device(translator, method):
     assert mode.operations > 100
 
 
-def test_a_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
+def test_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
     model = Transformer(config).to(META).eval()
-    # Row number n takes the piece n, so that the last one ends at once.
+    # Row number n takes the token n, so that the last one ends at once.
     rows = model.symbols.end + 1
     with torch.inference_mode(), OneDevice(results=True, counting=True):
         memory = model.encode(ids(rows, 5), None)

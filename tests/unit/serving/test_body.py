@@ -1,4 +1,4 @@
-"""A request may have 16 MB, and no more of it is read."""
+"""A request may have 16 MB, and the server reads no more of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.serving.protocol import MOST_BYTES
 
 
 class Sender:
-    """Sends a body in so many parts of so many bytes."""
+    """Sends a body in this many parts of this many bytes."""
 
     def __init__(self, parts: int, size: int) -> None:
         self.left, self._size = parts, size
@@ -27,17 +27,17 @@ class Sender:
 
 
 @pytest.mark.parametrize("announced", [0, MOST_BYTES])
-def test_the_largest_request_is_read(announced):
+def test_largest_request_is_read(announced):
     assert Sender(2, MOST_BYTES // 2).read(announced) == b"\x01" * (MOST_BYTES // 2) + b"\x00" * (MOST_BYTES // 2)
     assert Sender(0, 1).read(0) == b""
 
 
-def test_nothing_is_read_of_what_is_announced_to_be_larger():
+def test_body_announced_as_too_large_is_not_read():
     sender = Sender(1, 1)
     assert sender.read(MOST_BYTES + 1) is None and sender.left == 1
 
 
 @pytest.mark.parametrize("announced", [0, 5])
-def test_what_is_larger_than_it_says_is_read_up_to_there(announced):
+def test_body_larger_than_announced_is_read_up_to_the_limit(announced):
     sender = Sender(40, 2**20)
     assert sender.read(announced) is None and sender.left == 40 - 17

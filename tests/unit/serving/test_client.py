@@ -1,4 +1,4 @@
-"""A translator whose model runs elsewhere is the translator, and says in one line when nobody answers."""
+"""A translator with a remote model acts like a local one, and reports an unreachable server in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.model_server import Broken, model_server
-from tests.unit.serving.test_protocol import HOSTILE, OFF, same
+from tests.unit.serving.test_protocol import OFF, UNTRUSTED, same
 from transformer.ablation.continuation import RereadRun
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
@@ -30,7 +30,7 @@ BEAM = DecodingSettings("beam", beam_size=3)
 
 
 class Mortal(Service):
-    """A service whose replica dies as often as is said."""
+    """A service whose replica dies the given number of times."""
 
     deaths = 0
 
@@ -52,7 +52,7 @@ def remote(service, model_folder):
         yield RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_it_is_the_same_model(remote, small_translator):
+def test_remote_model_is_the_same(remote, small_translator):
     for name in ("config", "card", "languages", "curve", "device", "version", "folder", "parameters", "means"):
         assert getattr(remote, name) == getattr(small_translator, name), name
     assert remote.tokenizer.fingerprint == small_translator.tokenizer.fingerprint
@@ -60,7 +60,7 @@ def test_it_is_the_same_model(remote, small_translator):
 
 @pytest.mark.parametrize("run", [
     lambda model: model.trace("The dog."),
-    lambda model: model.trace(HOSTILE, HOSTILE, details=True, interventions=OFF),
+    lambda model: model.trace(UNTRUSTED, UNTRUSTED, details=True, interventions=OFF),
     lambda model: model.trace_decoding("The dog.", BEAM, prefix=[300], suppressed={4}),
     lambda model: model.translate_variants("The dog.", [OFF]),
     lambda model: model.score("The dog.", None, [OFF, Interventions()]),
@@ -81,12 +81,12 @@ def test_every_run_is_the_same(remote, small_translator, run):
     assert same(there, here)
 
 
-def test_a_translation_is_the_same_but_for_the_time_it_took(remote, small_translator):
+def test_translation_is_the_same_except_for_its_duration(remote, small_translator):
     there, here = (model.translate("The dog.", BEAM, interventions=OFF) for model in (remote, small_translator))
     assert (there.pieces, there.text, there.log_prob) == (here.pieces, here.text, here.log_prob)
 
 
-def test_what_needs_the_weights_is_computed_here_once_somebody_asks(service, remote, small_translator):
+def test_results_that_need_the_weights_are_computed_locally_on_demand(service, remote, small_translator):
     with model_server(service) as address:
         fresh = RemoteTranslator(address, remote.folder, "cpu")
     trace = small_translator.trace("The dog.", details=True)
@@ -97,27 +97,27 @@ def test_what_needs_the_weights_is_computed_here_once_somebody_asks(service, rem
     assert same(*(model.deletion_curves(trace, found[0], [0, 1]) for model in (fresh, small_translator)))
 
 
-def test_many_ask_at_once_and_each_gets_an_own_answer(remote, small_translator):
+def test_many_concurrent_requests_each_get_their_own_answer(remote, small_translator):
     texts = [f"{'The old man reads ' * (number % 5)}{number}." for number in range(8)]
     with ThreadPoolExecutor(8) as people:
         found = list(people.map(remote.trace, texts))
     assert all(same(trace, small_translator.trace(text)) for trace, text in zip(found, texts, strict=True))
 
 
-def test_texts_are_answered_together_whatever_one_of_them_is(remote, small_translator):
+def test_texts_are_answered_together_even_if_one_is_invalid(remote, small_translator):
     found = {}
     remote.trace_together(["A dog.", " ", "The old man."], found.__setitem__)
     assert same(found[0], small_translator.trace("A dog.")) and same(found[2], small_translator.trace("The old man."))
     assert isinstance(found[1], TextError)
 
 
-def test_a_batch_is_what_one_at_a_time_is(service):
+def test_batch_equals_single_requests(service):
     runs = [TraceRun(text) for text in ("A dog.", " ", "The old man reads a book.")]
     assert all(run.plain for run in runs)
     assert service.answer_together(runs) == [service.answer(run) for run in runs]
 
 
-def test_what_is_wrong_with_a_text_is_said_as_ever(remote, small_translator):
+def test_invalid_text_gives_the_usual_message(remote, small_translator):
     for model in (remote, small_translator):
         with pytest.raises(TextError, match="Type a sentence"):
             model.trace(" ")
@@ -127,20 +127,20 @@ def test_what_is_wrong_with_a_text_is_said_as_ever(remote, small_translator):
             model.translate("A dog.", DecodingSettings("beam", beam_size=99))
 
 
-def test_a_replica_that_dies_costs_no_answer(service, remote):
+def test_replica_that_dies_costs_no_answer(service, remote):
     service.deaths = 2
     assert remote.trace("A dog.").source_text == "A dog."
     assert service.deaths == 0
 
 
-def test_a_server_that_only_fails_is_said_to_be_gone(service, remote):
+def test_server_that_only_fails_is_reported_as_unreachable(service, remote):
     service.deaths = 99
     with pytest.raises(ServerError, match=GONE):
         remote.trace("A dog.")
     service.deaths = 0
 
 
-def test_a_server_that_is_gone_is_one_line_and_can_come_back(service, model_folder):
+def test_unreachable_server_is_one_line_and_can_return(service, model_folder):
     with model_server(service) as address:
         remote = RemoteTranslator(address, model_folder, "cpu")
         before = remote.trace("A dog.")
@@ -153,7 +153,7 @@ def test_a_server_that_is_gone_is_one_line_and_can_come_back(service, model_fold
         assert same(remote.trace("A dog."), before)
 
 
-def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder):
+def test_cancelled_caller_does_not_wait_for_the_answer(small_translator, model_folder):
     asked, go_on = threading.Event(), threading.Event()
 
     class Slow(Service):
@@ -185,7 +185,7 @@ def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder)
 
 
 @pytest.mark.parametrize("kind", [TranslationRun, DecodingRun])
-def test_what_nobody_waits_for_ends(service, kind):
+def test_abandoned_run_ends(service, kind):
     run = kind("The dog.", BEAM, interventions=OFF)
     steps = []
     assert service.answer(run, lambda: steps.append(1)).status == 200 and steps
@@ -198,7 +198,7 @@ def test_what_nobody_waits_for_ends(service, kind):
 
 
 @pytest.mark.parametrize("words", [{}, {"device": ""}, {"device": None}, {"device": ["cpu"]}], ids=str)
-def test_a_server_that_does_not_say_its_device_is_none(small_translator, model_folder, words):
+def test_server_without_a_device_is_rejected(small_translator, model_folder, words):
     class Speechless(Service):
         def parse(self, method: str, path: str, body: bytes) -> Reply:
             return said(small_translator.version, **words)
@@ -210,7 +210,7 @@ def test_a_server_that_does_not_say_its_device_is_none(small_translator, model_f
         RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_a_server_of_another_model_is_refused(small_translator, copying_translator, model_folder):
+def test_server_of_another_model_is_rejected(small_translator, copying_translator, model_folder):
     with model_server(Service(copying_translator)) as address, pytest.raises(ServerError, match="has the model"):
         RemoteTranslator(address, model_folder, "cpu")
     with model_server(Service(small_translator)) as address:
@@ -227,12 +227,12 @@ def test_a_server_of_another_model_is_refused(small_translator, copying_translat
     "", "127.0.0.1:8600", "ftp://127.0.0.1", "http://", "http://host:port", "http://model..lan:8600",
     f"http://{'m' * 64}.lan:8600", "http://127.0.0.1:8600/modèle",
 ])
-def test_what_is_no_address_is_said(model_folder, address):
+def test_invalid_address_is_reported(model_folder, address):
     with pytest.raises(ServerError, match="is not an address of a model's server: write it as"):
         RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_the_service_answers_strangers(service):
+def test_service_answers_unknown_clients(service):
     for method, path, body, status in (
         ("GET", "/", b"", 404), ("POST", "/identity", b"", 404), ("DELETE", "/run", b"", 404),
         ("POST", "/run", b"{}", 409), ("POST", "/run", b'{"protocol": 0}', 409), ("POST", "/run", b"?", 422),

@@ -1,4 +1,4 @@
-"""Lines to servers that answer otherwise than ours do."""
+"""Connections to servers that answer differently from ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10
 
 @contextmanager
 def dripping_server(at_once: bytes) -> Iterator[str]:
-    """A server that sends so much of an answer at once, and the rest a byte at a time."""
+    """Run a server that sends the first bytes of an answer at once, and the rest one byte at a time."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -39,7 +39,7 @@ def dripping_server(at_once: bytes) -> Iterator[str]:
 
 @contextmanager
 def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """A server that answers the same to everybody, and what it was asked."""
+    """Run a server that gives every client the same answer; return the requests it received."""
     asked: list[bytes] = []
 
     class Handler(socketserver.BaseRequestHandler):
@@ -55,18 +55,18 @@ def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.mark.parametrize("at_once", [b"", HEAD[:20], HEAD], ids=["nothing", "a status", "all but the body"])
-def test_an_answer_that_comes_in_drips_is_not_waited_for_without_end(at_once):
+def test_answer_that_drips_in_has_a_timeout(at_once):
     with dripping_server(at_once) as address, pytest.raises(ServerError, match="it took too long"):
         Connection(address).ask("/", b"{}", seconds=0.5)
 
 
-def test_an_answer_that_comes_in_time_is_there_however_it_comes():
+def test_answer_that_arrives_in_time_is_complete():
     with dripping_server(HEAD) as address:
         assert Connection(address).ask("/").body == b"1" * 100
 
 
 @pytest.mark.parametrize("length", [10**14, 2**29 + 1])
-def test_an_answer_longer_than_any_of_ours_is_not_read(length):
+def test_answer_longer_than_any_of_ours_is_not_read(length):
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\n\r\n"
     with server(head.encode()) as (address, asked), pytest.raises(ServerError, match="its answer is too long"):
         Connection(address).ask("/")
@@ -74,7 +74,7 @@ def test_an_answer_longer_than_any_of_ours_is_not_read(length):
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/html"])
-def test_what_a_gateway_says_of_itself_is_asked_again(monkeypatch, kind):
+def test_request_answered_by_a_gateway_is_retried(monkeypatch, kind):
     monkeypatch.setattr(connection, "TRIES", (0.0, 0.0, 0.0))
     answer = f"HTTP/1.1 503 Unavailable\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\r\n{{}}"
     with server(answer.encode()) as (address, asked), pytest.raises(ServerError, match="HTTP status 503"):

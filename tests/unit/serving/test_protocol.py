@@ -1,4 +1,4 @@
-"""What travels comes back as it was, whatever it holds; and what is no request or no answer is refused."""
+"""Requests and results survive the wire format, and invalid ones are rejected."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ RUNS = st.one_of(
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two results are of the same kind with the same contents, bit for bit."""
+    """Return whether two results are of the same kind with the same contents, bit for bit."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
     if is_dataclass(one):
@@ -77,7 +77,7 @@ def same(one: object, other: object) -> bool:
 
 @few(100)
 @given(RUNS)
-def test_a_run_arrives_as_it_was_sent(run):
+def test_run_arrives_as_it_was_sent(run):
     assert read_run(request(run, "a model")) == run
 
 
@@ -110,35 +110,36 @@ def without(name: str) -> bytes:
     changed(interventions={"gates": [1]}), changed(interventions={"positions": []}),
     changed(interventions={"decoder_mask": "false"}),
 ], ids=lambda body: body[:40].decode("latin-1"))
-def test_what_is_no_request_is_refused(body):
+def test_invalid_request_is_rejected(body):
     with pytest.raises(RequestError):
         read_run(body)
 
 
-def test_interventions_that_contradict_themselves_are_said():
+def test_contradictory_interventions_are_reported():
     with pytest.raises(InterventionError, match="gate"):
         read_run(changed(interventions={"gates": [[["cross", 0, 0], 7]]}))
 
 
 OFF = Interventions(gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5})
-HOSTILE = "<b>&amp;ﷺ \ud800 ▁\x00\u202eמה </s> 🙂"
+UNTRUSTED = "<b>&amp;ﷺ \ud800 ▁\x00\u202eמה </s> 🙂"
 BEAM = DecodingSettings("beam", beam_size=3)
 SENT_RUNS = (
     TranslationRun("The old man reads.", BEAM, (300, 301), frozenset({5, 3})),
-    VariantsRun(HOSTILE, (OFF, Interventions())), TraceRun(HOSTILE, "Ein \ud800 Hund 🙂", True, OFF), TraceRun(HOSTILE),
-    DecodingRun(HOSTILE, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
-    ScoresRun(HOSTILE, None, (OFF, Interventions())), ComparisonRun(HOSTILE, None, (OFF, Interventions()), True),
+    VariantsRun(UNTRUSTED, (OFF, Interventions())), TraceRun(UNTRUSTED, "Ein \ud800 Hund 🙂", True, OFF),
+    TraceRun(UNTRUSTED),
+    DecodingRun(UNTRUSTED, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
+    ScoresRun(UNTRUSTED, None, (OFF, Interventions())), ComparisonRun(UNTRUSTED, None, (OFF, Interventions()), True),
     GateGradientsRun("A dog.", "Ein Hund."),
 )
 
 
 @pytest.mark.parametrize("run", SENT_RUNS, ids=lambda run: type(run).__name__)
-def test_a_result_arrives_as_it_was_sent(small_translator, run):
+def test_result_arrives_as_it_was_sent(small_translator, run):
     sent = small_translator.get(run)
     assert same(result_of(archived("a model", run, sent), ADDRESS, "a model", run), sent)
 
 
-def test_every_kind_of_run_is_tried_here():
+def test_every_kind_of_run_is_covered():
     assert {type(run) for run in SENT_RUNS} == set(TranslatorRun.KINDS.values())
 
 
@@ -160,14 +161,14 @@ SCORES = ScoresRun("A dog.", None, ())
     Reply(200, JSON, b"<html>"), Reply(200, JSON, b"[]"), Reply(200, JSON, b"{}"), said("m"),
     said("m", error=["TextError"]),
 ], ids=lambda reply: repr(reply.body[:20]))
-def test_what_is_no_answer_is_said_in_one_line(reply):
+def test_invalid_answer_is_reported_in_one_line(reply):
     with pytest.raises(ServerError, match=f"^The answer from {ADDRESS} is not from a model's server .*$"):
         result_of(reply, ADDRESS, "m", SCORES)
 
 
 @few(150)
 @given(st.data())
-def test_a_damaged_answer_is_an_answer_or_refused(data):
+def test_damaged_answer_is_parsed_or_rejected(data):
     numbers = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
     body = bytearray(archived("m", SCORES, Scores(numbers[0], numbers, numbers, numbers, numbers)).body)
     for at in data.draw(st.lists(st.integers(0, len(body) - 1), max_size=4)):
@@ -177,7 +178,7 @@ def test_a_damaged_answer_is_an_answer_or_refused(data):
         assert isinstance(result_of(Reply(200, ARCHIVE, cut), ADDRESS, "m", SCORES), Scores)
 
 
-def test_errors_are_raised_as_what_they_were():
+def test_errors_are_raised_with_their_original_type():
     for error in (TextError("too long"), InterventionError("no head"), ValueError("beam")):
         with pytest.raises(type(error), match=str(error)) as raised:
             result_of(said("m", 422, error=type(error).__name__, message=str(error)), ADDRESS, "m", TraceRun("A dog."))
@@ -186,7 +187,7 @@ def test_errors_are_raised_as_what_they_were():
         result_of(said("m", 500, error="KeyError", message="it failed"), ADDRESS, "m", TraceRun("A dog."))
 
 
-def test_another_protocol_and_another_model_are_said_in_one_line():
+def test_other_protocol_and_other_model_are_reported_in_one_line():
     newer = json.dumps({"protocol": PROTOCOL + 1, "model": "m", "what": "nobody knows yet"}).encode()
     versions = f"speaks version {PROTOCOL + 1} of the protocol, and this app version {PROTOCOL}"
     with pytest.raises(ServerError, match=f"^The model's server at .* {versions}: .*$"):
@@ -195,7 +196,7 @@ def test_another_protocol_and_another_model_are_said_in_one_line():
         result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# What version 3 sends: whoever changes a field of these, or what it means, counts PROTOCOL up.
+# The messages of version 3: bump PROTOCOL whenever one of these fields or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",
@@ -221,5 +222,5 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_what_travels_is_what_this_version_of_the_protocol_says(kind):
+def test_wire_format_matches_the_protocol_version(kind):
     assert PROTOCOL == 3 and [each.name for each in fields(kind)] == FIELDS[kind].split()

@@ -14,12 +14,12 @@ def test_more_copies_than_any_cluster_runs_are_one_line(run_main, option):
 
 
 @pytest.mark.parametrize("port", [-1, 0, 85_010])
-def test_a_port_that_is_none_is_one_line(run_main, port):
+def test_invalid_port_is_one_line(run_main, port):
     done = run_main(main, "--port", port)
     assert (done.returncode, done.stderr) == (1, f"error: --port must be at least 1 and at most 65535, not {port}\n")
 
 
-def test_a_host_may_be_an_ipv6_address(run_main):
+def test_host_may_be_an_ipv6_address(run_main):
     try:
         taken = socket.create_server(("::1", 0), family=socket.AF_INET6)
     except OSError:
@@ -32,9 +32,9 @@ def test_a_host_may_be_an_ipv6_address(run_main):
     assert done.stderr.startswith("error: The file none/config.json is missing"), "somebody can listen there"
 
 
-# The first is kept for documentation, and no machine's.
+# The first address is reserved for documentation, and belongs to no machine.
 @pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
-def test_a_host_that_is_not_this_machine_is_one_line(run_main, host):
+def test_host_of_another_machine_is_one_line(run_main, host):
     done = run_main(main, "--host", host)
     assert done.returncode == 1 and done.stderr.startswith("error: nobody can listen at ")
     assert done.stderr.endswith("): give another --host or --port\n") and done.stderr.count("\n") == 1

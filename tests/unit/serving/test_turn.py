@@ -1,4 +1,5 @@
-"""Turns at the model of a replica: in order, given up between steps, and free when nobody waits for the result."""
+"""Turns at the model of a replica: in order, yielded between steps, and released when no client waits for the result.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ import pytest
 from transformer.serving import turn
 from transformer.serving.turn import LeftError, Turn
 
-# More than anything here takes.
+# Longer than anything here takes.
 PATIENCE = 60
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [
     (PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"]),
 ])
-def test_a_long_run_lets_others_go_first_between_its_steps(monkeypatch, seconds, expected):
+def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
     monkeypatch.setattr(turn, "SLICE", seconds)
     order: list[str] = []
     begun, waits = threading.Event(), threading.Event()
@@ -36,7 +37,7 @@ def test_a_long_run_lets_others_go_first_between_its_steps(monkeypatch, seconds,
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other") or "other"))
-        # Until it stands in the queue.
+        # Wait until it is in the queue.
         await asyncio.sleep(0)
         waits.set()
         return await asyncio.wait_for(asyncio.gather(first, second), PATIENCE)
@@ -45,7 +46,7 @@ def test_a_long_run_lets_others_go_first_between_its_steps(monkeypatch, seconds,
     assert order == expected
 
 
-def test_the_turn_is_the_next_ones_when_the_thread_of_who_left_has_ended():
+def test_next_request_gets_the_turn_when_the_cancelled_thread_has_ended():
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -65,7 +66,7 @@ def test_the_turn_is_the_next_ones_when_the_thread_of_who_left_has_ended():
         second = asyncio.create_task(turns.run(lambda _: order.append("other")))
         await asyncio.sleep(0)
         first.cancel()
-        # The thread has not come to its next step, and the model is still its own.
+        # The thread has not reached its next step, and still owns the model.
         await asyncio.sleep(0)
         assert not order
         go_on.set()
@@ -77,7 +78,7 @@ def test_the_turn_is_the_next_ones_when_the_thread_of_who_left_has_ended():
     assert order == ["left", "other"]
 
 
-def test_what_is_wrong_with_a_run_is_told_and_the_turn_is_free():
+def test_error_of_a_run_is_reported_and_releases_the_turn():
     def wrong(between_steps: Callable[[], None]) -> None:
         raise KeyError
 
@@ -90,7 +91,7 @@ def test_what_is_wrong_with_a_run_is_told_and_the_turn_is_free():
     assert asyncio.run(both()) == "other"
 
 
-def test_more_long_runs_than_threads_all_come_to_their_end(monkeypatch):
+def test_more_long_runs_than_threads_all_finish(monkeypatch):
     monkeypatch.setattr(turn, "SLICE", 0.0)
     inside: list[int] = []
 
@@ -109,7 +110,7 @@ def test_more_long_runs_than_threads_all_come_to_their_end(monkeypatch):
     assert asyncio.run(all_at_once()) == [5] * 50
 
 
-def test_who_hangs_up_twice_still_keeps_the_turn_until_the_thread_has_ended(monkeypatch):
+def test_client_that_hangs_up_twice_keeps_the_turn_until_the_thread_ends(monkeypatch):
     monkeypatch.setattr(turn, "SLICE", 0.0)
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()

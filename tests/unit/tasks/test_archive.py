@@ -1,4 +1,4 @@
-"""Runs in files: written, read, and refused in one line when something is wrong with them."""
+"""Runs in files: written, read, and rejected in one line if damaged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stored(small_run, tmp_path_factory):
     return path
 
 
-def test_is_read_as_it_was_written(small_run, stored):
+def test_run_is_read_as_it_was_written(small_run, stored):
     found = load_run(stored)
     assert (found.config, found.item, found.seconds) == (small_run.config, small_run.item, small_run.seconds)
     np.testing.assert_array_equal(found.losses, small_run.losses)
@@ -36,7 +36,7 @@ def test_is_read_as_it_was_written(small_run, stored):
     assert stored.stat().st_size < 2_000_000
 
 
-def test_an_unfinished_run_is_kept_too(small_config, tmp_path):
+def test_unfinished_run_is_kept_too(small_config, tmp_path):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     save_run(trainer.run(), tmp_path / "half.npz")
@@ -44,7 +44,7 @@ def test_an_unfinished_run_is_kept_too(small_config, tmp_path):
     assert found.step == 4 and [snapshot.step for snapshot in found.snapshots] == [0, 3] and not found.finished
 
 
-def test_a_file_may_keep_the_weights_of_a_few_moments(small_run, tmp_path):
+def test_file_may_keep_the_weights_of_a_few_moments(small_run, tmp_path):
     path = tmp_path / "few.npz"
     save_run(small_run, path, models=3)
     found = load_run(path)
@@ -68,12 +68,12 @@ def refused(path):
 
 
 @pytest.mark.parametrize("config", [b"{}", b'{"of": "later"}', b"["])
-def test_a_run_of_another_version_is_refused(tmp_path, config):
+def test_run_of_another_version_is_rejected(tmp_path, config):
     np.savez(tmp_path / "x.npz", config=np.frombuffer(config, dtype=np.uint8), losses=np.zeros(1), weights=np.zeros(1))
     assert "of another version of Attention Atlas" in refused(tmp_path / "x.npz")
 
 
-def test_the_spectra_of_a_modular_task_are_kept(tmp_path):
+def test_spectra_of_a_modular_task_are_kept(tmp_path):
     config = TaskConfig(task="modular", d_model=8, items=8, steps=2, snapshots=2)
     trainer = TaskTrainer(config)
     trainer.advance()
@@ -83,14 +83,14 @@ def test_the_spectra_of_a_modular_task_are_kept(tmp_path):
         np.testing.assert_array_equal(one.spectrum, other.spectrum)
 
 
-def test_a_file_that_was_cut_off_is_refused(stored, tmp_path):
+def test_truncated_file_is_rejected(stored, tmp_path):
     data, path = stored.read_bytes(), tmp_path / "x.npz"
     for share in (0, 0.01, 0.3, 0.9, 0.999):
         path.write_bytes(data[: int(share * len(data))])
         refused(path)
 
 
-def test_the_command_trains_shows_and_asks(run_main, tmp_path):
+def test_command_trains_shows_and_asks(run_main, tmp_path):
     path = tmp_path / "run.npz"
     done = run_main(main, "train", "reverse", "--steps", 6, "--d-model", 16, "--items", 8, "--snapshots", 2,
                     "--watch", "abcd", "--output", path)
@@ -99,7 +99,7 @@ def test_the_command_trains_shows_and_asks(run_main, tmp_path):
     assert done.returncode == 0 and "abc -> " in done.stdout
 
 
-def test_the_command_says_what_is_wrong_in_one_line(run_main, tmp_path):
+def test_invalid_input_of_the_command_is_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
     for arguments in (
         ("train", "fly"), ("train", "copy", "--steps", 0), ("train", "copy", "--models", -1, "--steps", 10**400),

@@ -1,4 +1,4 @@
-"""What heads do, and what happened, on numbers whose answer is known."""
+"""Head scores and events, on numbers with known answers."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from transformer.tasks.scores import head_scores
 
 
 def one_hot(rows, width):
-    """Attention [1, 1, 1, rows, width] with all weight of each row on one column."""
+    """Return attention [1, 1, 1, rows, width] with all weight of each row on one column."""
     return np.eye(width)[np.array(rows)][None, None, None]
 
 
 def measured(encoder, decoder, cross):
-    """Of the item "abcab" (ids 4 5 6 4 5), copied; the sixth row and column are the end's or the start's."""
+    """Return the scores of the copied item "abcab" (ids 4 5 6 4 5); the sixth row and column are the end or the start.
+    """
     source, target = np.array([[4, 5, 6, 4, 5, 3]]), np.array([[2, 4, 5, 6, 4, 5]])
     attention = {"encoder": one_hot(encoder, 6), "decoder": one_hot(decoder, 6), "cross": one_hot(cross, 6)}
     return {name: {kind: float(value[0, 0]) for kind, value in kinds.items()}
             for name, kinds in head_scores(attention, source, target, [(5, 5)]).items()}
 
 
-def test_a_diagonal_is_one():
+def test_diagonal_scores_one():
     found = measured([0, 1, 2, 3, 4, 0], [0, 1, 2, 3, 4, 0], [0, 1, 2, 3, 4, 0])
     assert found["diagonal"] == {"encoder": 1, "decoder": 1, "cross": 1}
     assert found["mirror"]["cross"] == pytest.approx(1 / 5), "the middle is its own mirror"
     assert found["entropy"] == {"encoder": 0, "decoder": 0, "cross": 0}
 
 
-def test_a_mirror_is_one():
+def test_mirror_scores_one():
     found = measured([4, 3, 2, 1, 0, 5], [0] * 6, [4, 3, 2, 1, 0, 5])
     assert found["mirror"]["encoder"] == found["mirror"]["cross"] == 1
     assert np.isnan(found["mirror"]["decoder"]), "masked attention cannot look at what is not written"
 
 
-def test_a_prefix_match_is_one():
-    # The decoder reads <s> a b c a b: its fifth piece, a, was at index 1 and followed by that at 2.
-    # In the encoder a matches the other a, and b the other b, after which only the first has a letter.
+def test_prefix_match_scores_one():
+    # The decoder reads <s> a b c a b: its fifth token, a, was at index 1 and followed by the one at 2. In the encoder a
+    # matches the other a, and b the other b; only the first b is followed by a letter.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
-    # Cross rows read <s> a b c a: what follows a is at 1 and 4, b at 2, c at 3, a at 1 and 4.
+    # Cross rows read <s> a b c a: the token after a is at 1 and 4, b at 2, c at 3, a at 1 and 4.
     assert found["prefix_match"]["cross"] == 1
 
 
@@ -54,14 +55,14 @@ def test_even_attention_has_the_entropy_of_its_width():
     assert found["entropy"]["cross"].shape == (1, 2)
 
 
-def test_an_event_is_where_it_begins_to_last():
+def test_event_is_where_it_begins_to_last():
     assert first_over([0.1, 0.8, 0.2, 0.7, 0.9], 0.7) == 3
     assert first_over([0.1, 0.2], 0.7) is None and first_over([], 0.7) is None
     assert first_over([0.1, np.nan, 0.9, np.nan], 0.7) is None
 
 
 def test_events_are_named_from_the_numbers(small_run):
-    """A run of our making: the mirror of the second head comes at the third snapshot and stays."""
+    """In this invented run, the mirror of the second head appears at the third snapshot and stays."""
     def changed(number, snapshot):
         scores = {name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()}
         scores["mirror"]["cross"] = np.array([[0.9, 0.9 if number >= 2 else 0.1]])

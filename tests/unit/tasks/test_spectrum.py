@@ -1,4 +1,4 @@
-"""The Fourier spectrum of embeddings, on waves whose frequencies are known."""
+"""The Fourier spectrum of embeddings, on waves of known frequencies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from transformer.tasks.trainer import TaskTrainer
 
 
 @pytest.mark.parametrize("modulus", [5, 53, 113])
-def test_waves_are_found_at_their_frequency_and_nowhere_else(modulus):
+def test_waves_are_found_only_at_their_frequency(modulus):
     numbers = np.arange(modulus)
     wave = 2 * np.pi * numbers / modulus
-    # Cosine and sine in one column or in two, and a mean, which is no wave.
+    # The columns hold cosine and sine in one column or in two, and a mean, which is not a wave.
     embedding = np.stack([3 * np.cos(2 * wave), 4 * np.sin(2 * wave), np.full(modulus, 7.0), np.sin(wave + 1)], axis=1)
     found = fourier_spectrum(embedding)
     assert found.shape == (modulus // 2,)
@@ -26,28 +26,28 @@ def test_waves_are_found_at_their_frequency_and_nowhere_else(modulus):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_is_that_of_the_whole_transform():
-    """Against all frequencies of numpy's transform, positive and negative, each column by itself."""
+def test_spectrum_equals_the_whole_transform():
+    """The reference is numpy's transform at all frequencies, positive and negative, each column separately."""
     embedding = np.random.default_rng(0).normal(size=(53, 8))
     both = np.abs(np.fft.fft(embedding, axis=0)) ** 2 / 53
     expected = [np.sqrt((both[k] + both[53 - k]).sum()) for k in range(1, 27)]
     found = fourier_spectrum(embedding)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    # Parseval: the squares add up, whatever the numbers are.
+    # Parseval: the squares add up for any numbers.
     np.testing.assert_allclose((found**2).sum(), ((embedding - embedding.mean(axis=0)) ** 2).sum(), rtol=1e-12)
 
 
-def test_does_not_depend_on_where_the_waves_begin():
+def test_spectrum_does_not_depend_on_the_phase():
     embedding = np.random.default_rng(1).normal(size=(53, 8)).astype(np.float32)
     np.testing.assert_allclose(fourier_spectrum(np.roll(embedding, 5, axis=0)), fourier_spectrum(embedding), rtol=1e-6)
 
 
-def test_the_largest_frequencies_and_their_share():
+def test_largest_frequencies_have_their_share():
     spectrum = np.array([1, 3, 0, 2, 1, 0.5, 2, 0])
     assert largest(spectrum) == ([1, 2, 4, 5, 7], pytest.approx(19 / 19.25))
 
 
-def test_a_snapshot_has_that_of_the_rows_of_the_numbers():
+def test_snapshot_has_the_spectrum_of_the_number_rows():
     config = TaskConfig(task="modular", d_model=8, items=8, steps=1, snapshots=1)
     trainer = TaskTrainer(config)
     with torch.no_grad():

@@ -16,13 +16,13 @@ from transformer.text.vocabulary import OWN
     ("pattern", "dac", "dacdacdac"), ("addition", "047+385", "0432"), ("addition-reversed", "047+385", "2340"),
     ("addition", "999+999", "1998"), ("modular", "17 + 42", "0"), ("modular", "58+58", "57"), ("modular", "0+0", "0"),
 ])
-def test_answers(name, text, expected):
+def test_answers_are_correct(name, text, expected):
     task = task_named(name)
     assert task.write(task.parse(text).target) == expected
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_draws_what_it_accepts(task):
+def test_drawn_items_are_valid(task):
     rng = np.random.default_rng(1)
     for _ in range(200):
         source = task.draw(rng)
@@ -35,24 +35,24 @@ def test_draws_what_it_accepts(task):
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 @pytest.mark.parametrize("text", ["", "  ", "x" * 5_000, "Ünïcödé", "abcdefghijklmnop", "a", "1+", "+", "1+2+3", "a!"])
-def test_says_in_one_sentence_what_is_wrong(task, text):
+def test_invalid_item_is_reported_in_one_sentence(task, text):
     with pytest.raises(TaskError) as caught:
         task.parse(text)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 
-def test_a_pattern_has_no_letter_twice():
+def test_pattern_has_no_letter_twice():
     with pytest.raises(TaskError, match="must not repeat a letter"):
         task_named("pattern").parse("abca")
 
 
-def test_an_unknown_task_is_answered_with_the_list():
+def test_unknown_task_is_answered_with_the_list():
     with pytest.raises(TaskError, match="copy, reverse, sort"):
         task_named("translate")
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_training_never_sees_what_is_held_out(task):
+def test_training_never_sees_held_out_items(task):
     items = Items(task, seed=3)
     held_out = {item.source for item in items.held_out}
     assert len(held_out) == task.held_out
@@ -73,14 +73,14 @@ def test_modular_addition_lists_all_its_items():
 
 @pytest.mark.parametrize("name", ["addition", "addition-reversed"])
 def test_addition_is_exact(name):
-    """Where every carry happens, and where none does; against whole numbers."""
+    """Covers items where every carry happens and where none does, against Python integers."""
     task, rng = task_named(name), np.random.default_rng(0)
     for first, second in [(0, 0), (999, 1), (555, 445), (123, 456), *rng.integers(1_000, size=(200, 2)).tolist()]:
         digits = task.write(task.parse(f"{first:03}+{second:03}").target)
         assert int(digits[::-1] if task.reversed_digits else digits) == first + second and len(digits) == 4
 
 
-def test_a_step_that_asks_for_all_items_gets_each_once():
+def test_step_that_asks_for_all_items_gets_each_once():
     task = task_named("modular")
     items = Items(task, seed=3)
     assert len(items.trained) + len(items.held_out) == task.modulus**2
@@ -92,13 +92,13 @@ def test_a_step_that_asks_for_all_items_gets_each_once():
     assert Items(task_named("copy"), seed=3).trained is None
 
 
-def test_a_seed_fixes_everything():
+def test_seed_fixes_everything():
     first, second, other = (Items(task_named("sort"), seed) for seed in (3, 3, 4))
     assert first.held_out == second.held_out != other.held_out
     assert first.training(7, 8) == second.training(7, 8) != first.training(8, 8)
 
 
-def test_a_batch_is_what_the_model_reads():
+def test_batch_matches_the_models_input():
     task = task_named("reverse")
     items = Items(task, seed=1)
     batch = items.batch([task.parse("abc"), task.parse("abcdefghij")])

@@ -1,4 +1,4 @@
-"""A training in slices, and what its snapshots say."""
+"""A training in slices, and the content of its snapshots."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_slices_lead_to_the_same_run(small_config, small_run):
     assert trainer.advance(steps=1) == 1
     assert trainer.advance(seconds=0) == 1, "a slice without time takes one step"
     assert trainer.advance(steps=3) == 3 and not trainer.finished
-    torch.rand(10)  # what others draw in between changes nothing
+    torch.rand(10)  # draws of others in between change nothing
     early = trainer.run()
     assert trainer.advance() == small_config.steps - 5 and trainer.finished
     assert trainer.advance() == 0
@@ -40,7 +40,7 @@ def test_slices_lead_to_the_same_run(small_config, small_run):
     assert early.step == 5 and len(early.snapshots) == 2, "a result does not change with the next slice"
 
 
-def test_begins_again(small_config, small_run):
+def test_training_restarts(small_config, small_run):
     trainer = TaskTrainer(small_config, "dacbh")
     trainer.advance(steps=4)
     trainer.reset()
@@ -49,7 +49,7 @@ def test_begins_again(small_config, small_run):
     same(trainer.run(), small_run)
 
 
-def test_leaves_the_generator_of_others_as_it_was(small_config):
+def test_global_generator_is_left_unchanged(small_config):
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
@@ -57,7 +57,7 @@ def test_leaves_the_generator_of_others_as_it_was(small_config):
     torch.testing.assert_close(torch.rand(3), expected)
 
 
-def test_a_snapshot_has_what_a_picture_needs(small_config, small_run):
+def test_snapshot_has_the_content_of_a_picture(small_config, small_run):
     assert [snapshot.step for snapshot in small_run.snapshots] == [0, 3, 6, 9, 12]
     assert small_run.losses[-1] < small_run.losses[0] and small_run.finished
     for snapshot in small_run.snapshots:
@@ -71,14 +71,14 @@ def test_a_snapshot_has_what_a_picture_needs(small_config, small_run):
 
 
 @pytest.mark.parametrize("sizes", [{}, {"layers": 2, "d_model": 24, "heads": 4}, {"task": "modular"}])
-def test_the_number_of_parameters_is_that_of_the_model(small_config, sizes):
+def test_number_of_parameters_is_that_of_the_model(small_config, sizes):
     config = replace(small_config, **sizes)
     assert config.parameters == sum(each.numel() for each in seeded_model(config).parameters())
 
 
 @pytest.mark.thorough
-def test_learns_to_copy_and_exact_match_is_that_of_decoding_piece_by_piece():
-    """The latter on the way, where the model is right about half of the time."""
+def test_model_learns_to_copy_and_exact_match_equals_stepwise_decoding():
+    """Decoding is compared halfway, where the model is right about half of the time."""
     trainer = TaskTrainer(TaskConfig(task="copy", d_model=32, steps=200, snapshots=1, learning_rate=1e-2))
     trainer.advance(steps=85)
     items, model = trainer.items, trainer.model.eval()
@@ -103,14 +103,14 @@ def test_every_optimizer_learns(small_config, optimizer):
     assert np.mean(trainer.losses[-3:]) < 0.9 * trainer.losses[0]
 
 
-def test_adam_by_hand_is_torchs(small_config):
+def test_adam_by_hand_equals_torchs(small_config):
     by_hand, torchs = (TaskTrainer(replace(small_config, optimizer=name)) for name in ("adam-by-hand", "adam"))
     by_hand.advance(steps=6)
     torchs.advance(steps=6)
     np.testing.assert_allclose(by_hand.losses, torchs.losses, rtol=1e-4)
 
 
-def test_divergence_is_said_and_keeps_the_run(small_config):
+def test_divergence_is_reported_and_keeps_the_run(small_config):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     with torch.no_grad():
@@ -120,7 +120,7 @@ def test_divergence_is_said_and_keeps_the_run(small_config):
     assert trainer.run().step == 4
 
 
-def test_answers_at_any_moment(small_config, small_run):
+def test_any_moment_can_answer(small_config, small_run):
     first, last = (answer(small_config, small_run.snapshots[index], "abc") for index in (0, -1))
     for found in (first, last):
         rows = len(found.reads)
@@ -133,8 +133,8 @@ def test_answers_at_any_moment(small_config, small_run):
         answer(small_config, small_run.snapshots[0], "aßc")
 
 
-def test_the_attention_of_a_right_answer_is_that_of_the_snapshot(small_config, small_run):
-    """Both are made from the same weights but for float16, while the decoder reads the same."""
+def test_attention_of_a_right_answer_equals_that_of_the_snapshot(small_config, small_run):
+    """Both come from the same weights except for float16, as long as the decoder reads the same."""
     snapshot = small_run.snapshots[-1]
     items = Items(task_named("copy"), small_config.seed)
     found = attention(model_at(small_config, snapshot), items, [small_run.item])
@@ -150,13 +150,13 @@ def test_the_attention_of_a_right_answer_is_that_of_the_snapshot(small_config, s
     ({"optimizer": "adam-by-hand", "weight_decay": 0.1}, "--weight-decay 0"), 
     ({"d_model": 128, "layers": 2, "snapshots": 200}, "--snapshots must be at most"),
 ])
-def test_a_config_out_of_range_is_refused(values, message):
+def test_config_out_of_range_is_rejected(values, message):
     with pytest.raises(TaskError, match=message) as caught:
         TaskConfig(**{"task": "copy", **values})
     assert "\n" not in str(caught.value)
 
 
-def test_a_config_is_what_its_json_says(small_config):
+def test_config_survives_json(small_config):
     assert TaskConfig.from_json(small_config.to_json()) == small_config
     for text in ("", "[]", "{}", "[" * 100_000, small_config.to_json().replace('"copy"', "7")):
         with pytest.raises(TaskError):

@@ -1,4 +1,4 @@
-"""What an interrupted training owes whoever continues it."""
+"""The guarantee for resuming an interrupted training."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from transformer.training.trainer import Trainer
 
 
 def assert_continues_exactly(trainer: Callable[[], Trainer]) -> None:
-    """Six steps are the same, bit for bit, with an interruption after the third.
+    """Check that six steps are the same, bit for bit, with an interruption after the third.
 
     Args:
-        trainer: of one run, each time anew.
+        trainer: returns a new trainer of the same run at each call.
     """
     whole = trainer()
     losses = [whole.take_step()[0] for _ in range(6)]

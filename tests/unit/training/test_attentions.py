@@ -1,4 +1,4 @@
-"""Language models that differ in their attention alone are trained alike, and what they lose is measured."""
+"""Language models that differ only in their attention are trained alike, and their loss of quality is measured."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(tmp_path, tokenizer):
     return folder.path
 
 
-def test_a_model_of_each_attention_is_trained_with_each_seed(run, tmp_path):
+def test_model_of_each_attention_is_trained_with_each_seed(run, tmp_path):
     output, models = tmp_path / "losses.json", tmp_path / "models"
     found = compare_attentions(run, output, steps=3, seeds=2, models=models)
     assert [(each.seed, each.attention) for each in found.losses] == [
@@ -54,7 +54,7 @@ def test_a_model_of_each_attention_is_trained_with_each_seed(run, tmp_path):
         assert np.isfinite(score_text(loaded.model, loaded.tokenizer, "The dog sleeps.").log_prob)
 
 
-def test_the_same_seed_is_the_same_model(run, tmp_path):
+def test_same_seed_gives_the_same_model(run, tmp_path):
     one, same = (
         [each.held_out for each in compare_attentions(run, tmp_path / "x.json", steps=2, seeds=1).losses]
         for _ in range(2)
@@ -62,7 +62,7 @@ def test_the_same_seed_is_the_same_model(run, tmp_path):
     assert one == same
 
 
-def test_the_loss_is_that_of_the_probabilities(tokenizer):
+def test_loss_matches_the_probabilities(tokenizer):
     torch.manual_seed(2)
     model = build(decoder_only(
         vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=16, max_positions=WIDTH, dropout=0.0
@@ -77,7 +77,7 @@ def test_the_loss_is_that_of_the_probabilities(tokenizer):
     assert mean_loss(model, ContextBatches(data, pieces=2 * WIDTH, seed=0)) == pytest.approx(expected, abs=1e-5)
 
 
-def test_even_predictions_lose_the_logarithm_of_the_vocabulary(tokenizer):
+def test_even_predictions_have_the_logarithm_of_the_vocabulary_as_loss(tokenizer):
     model = build(decoder_only(
         vocabulary=tokenizer.size, d_model=8, heads=1, layers=1, d_ff=8, max_positions=WIDTH, dropout=0.0
     )).eval()
@@ -87,13 +87,13 @@ def test_even_predictions_lose_the_logarithm_of_the_vocabulary(tokenizer):
     assert mean_loss(model, batches) == pytest.approx(math.log(tokenizer.size), abs=1e-5)
 
 
-def test_no_seed_is_refused(run, tmp_path):
+def test_empty_list_of_seeds_is_rejected(run, tmp_path):
     for seeds in 0, 101:
         with pytest.raises(ValueError, match=f"--seeds must be at least 1 and at most 100, not {seeds}"):
             compare_attentions(run, tmp_path / "x.json", seeds=seeds)
 
 
-def test_a_model_that_cannot_be_kept_is_told_before_any_is_trained(run, tmp_path):
+def test_model_that_cannot_be_saved_is_reported_before_any_training(run, tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "models" / "local" / "config.json").mkdir(parents=True)
     for models, said in ("file", "file could not be written"), ("models", "config.json is a folder"):
@@ -101,7 +101,7 @@ def test_a_model_that_cannot_be_kept_is_told_before_any_is_trained(run, tmp_path
             compare_attentions(run, tmp_path / "x.json", steps=1_000_000, models=tmp_path / models)
 
 
-def test_mean_and_spread():
+def test_mean_and_spread_are_computed():
     assert mean_and_spread([1.0, 2.0, 6.0]) == pytest.approx((3.0, 3.0))
     losses = tuple(AttentionLoss("local", seed, 5, 1.0, 2.0) for seed in (1, 2))
     assert RecordedLosses(losses, 256, 16, 3, 9, "", "", "", "").of("full") == ()

@@ -15,7 +15,7 @@ from transformer.training.averaging import average_models
 
 @pytest.fixture
 def folders(tmp_path, small_config, tokenizer):
-    """Three models that differ in their weights alone."""
+    """Three models that differ only in their weights."""
     made = []
     for seed in range(3):
         torch.manual_seed(seed)
@@ -39,7 +39,7 @@ def test_every_weight_is_the_mean(folders, tmp_path, run_main):
     assert any(not torch.equal(weight, parts[0][name]) for name, weight in found.items())
 
 
-def test_a_model_averaged_with_itself_is_itself(folders, tmp_path):
+def test_model_averaged_with_itself_is_unchanged(folders, tmp_path):
     french = Languages(given_language("en"), given_language("fr"))
     write_languages(folders[0], french)
     average_models([folders[0], folders[0]], tmp_path / "mean")
@@ -48,13 +48,13 @@ def test_a_model_averaged_with_itself_is_itself(folders, tmp_path):
     assert load_checkpoint(tmp_path / "mean").languages == french
 
 
-def test_models_of_another_shape_are_refused(folders, tmp_path):
+def test_models_of_another_shape_are_rejected(folders, tmp_path):
     with pytest.raises(CheckpointError, match="differ in shape or vocabulary"):
         average_models([folders[0], MODEL], tmp_path / "mean")
     assert not (tmp_path / "mean").exists()
 
 
-def test_what_cannot_be_averaged_is_said(folders, tiny_language_model, tmp_path, run_main):
+def test_impossible_average_is_reported(folders, tiny_language_model, tmp_path, run_main):
     for models, output, said in (
         (folders[:1], tmp_path / "mean", "averaging needs at least two models"),
         ([folders[0], tiny_language_model], tmp_path / "mean", "is a language model"),

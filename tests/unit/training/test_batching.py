@@ -15,13 +15,13 @@ def data():
     return PieceData(Side.of(sides[0]), Side.of(sides[1]))
 
 
-def test_an_epoch_has_every_pair_once(data):
+def test_epoch_has_every_pair_once(data):
     for epoch in (0, 5):
         members = np.concatenate(Batches(data, pieces=64, seed=1).epoch(epoch))
         assert sorted(members.tolist()) == list(range(200))
 
 
-def test_order_follows_from_seed_and_epoch_alone(data):
+def test_order_follows_only_from_seed_and_epoch(data):
     def order(seed, epoch):
         return [batch.tolist() for batch in Batches(data, pieces=64, seed=seed).epoch(epoch)]
 
@@ -30,7 +30,7 @@ def test_order_follows_from_seed_and_epoch_alone(data):
     assert len(order(1, 3)) == len(order(1, 4)), "resuming counts on epochs of one length"
 
 
-def test_batches_have_few_shapes_and_hold_no_more_pieces_than_asked(data):
+def test_batches_have_few_shapes_and_at_most_the_requested_tokens(data):
     batches = Batches(data, pieces=128, seed=1)
     for members in batches.epoch(0):
         batch = batches.load(members)
@@ -40,7 +40,7 @@ def test_batches_have_few_shapes_and_hold_no_more_pieces_than_asked(data):
         assert batch.target.numel() <= 128
 
 
-def test_most_of_a_batch_is_no_padding():
+def test_batches_are_mostly_not_padding():
     rng = np.random.default_rng(4)
     lengths = np.clip(rng.lognormal(2.4, 0.4, size=3000), 3, 60).astype(int)
     sides = [[[5] * length for length in np.maximum(1, lengths + rng.integers(-2, 3, 3000))] for _ in range(2)]
@@ -53,7 +53,7 @@ def test_most_of_a_batch_is_no_padding():
         assert real > 0.85 * sum(side_ids.numel() for side_ids in ids), side
 
 
-def test_the_decoder_reads_what_was_predicted_one_step_before(data):
+def test_decoder_reads_the_prediction_of_the_previous_step(data):
     batches = Batches(data, pieces=128, seed=1)
     for members in batches.epoch(0):
         batch = batches.load(members)
@@ -66,7 +66,7 @@ def test_the_decoder_reads_what_was_predicted_one_step_before(data):
         assert batch.pieces == sum(len(data.target[index]) for index in members)
 
 
-def test_what_cannot_be_batched_is_said():
+def test_impossible_batch_is_reported():
     with pytest.raises(ValueError, match="no sentence pairs"):
         Batches(PieceData(Side.of([]), Side.of([])), pieces=64, seed=1)
     long = Side.of([list(range(4, 304))])

@@ -7,7 +7,7 @@ import pytest
 from transformer.training.config import TrainConfig
 
 
-def test_default_is_the_shape_that_ships():
+def test_default_is_the_shipped_shape():
     config = TrainConfig().model(8000)
     assert (config.d_model, config.heads, config.d_ff) == (256, 8, 1024)
     assert (config.encoder_layers, config.decoder_layers) == (6, 6)
@@ -34,6 +34,6 @@ def test_default_is_the_shape_that_ships():
         ({"steps": 100, "warmup": 100_000}, "--warmup must be at most --steps, which is 100"),
     ],
 )
-def test_says_what_is_out_of_range(change, message):
+def test_values_out_of_range_are_reported(change, message):
     with pytest.raises(ValueError, match=message):
         TrainConfig(**change)

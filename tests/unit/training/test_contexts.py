@@ -1,4 +1,4 @@
-"""Texts stand whole in their contexts, and what is predicted follows what is read."""
+"""Texts are complete within their contexts, and the target is the input shifted by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def contexts(tokenizer, texts=TEXTS, *, width=48, seed=1, **shares):
 
 
 def texts_in(data, tokenizer):
-    """The texts of each context, in order."""
+    """Return the texts of each context, in order."""
     for row in data.pieces.tolist():
         filled = row[: row.index(PAD)] if PAD in row else row
         assert filled[-1] == END and PAD not in filled, "padding is at the end alone"
@@ -25,13 +25,13 @@ def texts_in(data, tokenizer):
         yield [tokenizer.decode(part.tolist()) for part in parts]
 
 
-def test_every_text_is_there_once_and_whole(tokenizer):
+def test_every_text_occurs_once_and_whole(tokenizer):
     found = list(texts_in(contexts(tokenizer), tokenizer))
     assert sorted(text for texts in found for text in texts) == sorted(TEXTS)
     assert max(map(len, found)) > 1, "several texts share a context"
 
 
-def test_a_text_comes_again_in_its_own_context(tokenizer):
+def test_text_is_repeated_in_its_own_context(tokenizer):
     once, again = contexts(tokenizer), contexts(tokenizer, repeated=0.5)
     found = list(texts_in(again, tokenizer))
     assert {text for texts in found for text in texts} == set(TEXTS)
@@ -40,8 +40,8 @@ def test_a_text_comes_again_in_its_own_context(tokenizer):
     assert any(len(set(texts)) < len(texts) for texts in found) and len(again) > len(once)
 
 
-def test_patterns_come_over_and_over(tokenizer):
-    """Added to what is there without them: of pieces of the texts, in no order of theirs."""
+def test_patterns_repeat(tokenizer):
+    """They are added to the content without them, from tokens of the texts in random order."""
     without, data = contexts(tokenizer, width=100), contexts(tokenizer, width=100, patterns=1.0)
     assert np.array_equal(data.pieces[: len(without)], without.pieces) and len(data) == 2 * len(without)
     known = {piece for text in TEXTS for piece in tokenizer.encode_ids(text, end=False)}
@@ -53,12 +53,12 @@ def test_patterns_come_over_and_over(tokenizer):
     assert len(lengths) > 1, "one length could be told by position"
 
 
-def test_the_same_seed_gives_the_same_contexts(tokenizer):
+def test_same_seed_gives_the_same_contexts(tokenizer):
     one, same, other = (contexts(tokenizer, repeated=0.3, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(one.pieces, same.pieces) and not np.array_equal(one.pieces[:3], other.pieces[:3])
 
 
-def test_a_text_longer_than_a_context_is_left_out(tokenizer):
+def test_text_longer_than_a_context_is_left_out(tokenizer):
     data = contexts(tokenizer, ["one", "long " * 50, "two"], width=12)
     assert sorted(text for texts in texts_in(data, tokenizer) for text in texts) == ["one", "two"]
     assert len(contexts(tokenizer, ["long " * 50], width=12)) == 0
@@ -66,7 +66,7 @@ def test_a_text_longer_than_a_context_is_left_out(tokenizer):
         ContextBatches(contexts(tokenizer, ["long " * 50], width=12), pieces=64, seed=1)
 
 
-def test_what_is_read_is_what_is_predicted_one_place_on(tokenizer):
+def test_target_is_the_input_shifted_by_one(tokenizer):
     data = contexts(tokenizer)
     batches = ContextBatches(data, pieces=200, seed=1)
     assert batches.rows == 4
@@ -82,7 +82,7 @@ def test_what_is_read_is_what_is_predicted_one_place_on(tokenizer):
     assert [m.tolist() for m in batches.epoch(3)] != [m.tolist() for m in batches.epoch(4)]
 
 
-def test_a_file_is_known_from_one_of_pairs(tokenizer, tmp_path):
+def test_file_of_texts_is_told_apart_from_one_of_pairs(tokenizer, tmp_path):
     data = contexts(tokenizer)
     data.save(tmp_path / "data.safetensors", "abc")
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")
@@ -90,5 +90,5 @@ def test_a_file_is_known_from_one_of_pairs(tokenizer, tmp_path):
     assert np.array_equal(loaded.pieces, data.pieces)
 
 
-def test_a_source_text_counts_once():
+def test_source_text_counts_once():
     assert texts_of([("a", "x"), ("b", "y"), ("a", "z")]) == ["a", "b"]

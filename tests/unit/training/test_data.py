@@ -21,7 +21,7 @@ from transformer.training.run_folder import read_data
 PAIRS = [("The dog.", "Der Hund."), ("I have a dream.", "Ich habe einen Traum."), ("Yes!", "Ja!")]
 
 
-def test_reads_tab_separated_files_plain_and_compressed(tmp_path):
+def test_tab_separated_files_are_read_plain_and_compressed(tmp_path):
     text = "The “dog”.\tDer Hund.\ttatoeba\r\n\tleer\nYes\u2028no\tJa\n"
     (tmp_path / "a.tsv").write_bytes(text.encode())
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(text.encode()))
@@ -29,7 +29,7 @@ def test_reads_tab_separated_files_plain_and_compressed(tmp_path):
     assert read_pairs(tmp_path / "a.tsv") == read_pairs(tmp_path / "b.tsv.gz") == expected
 
 
-def test_what_has_an_empty_side_is_counted(tmp_path, caplog):
+def test_rows_with_an_empty_side_are_counted(tmp_path, caplog):
     file = tmp_path / "a.tsv"
     file.write_text("one\teins\n\tzwei\nthree\t \n", encoding="utf-8")
     assert read_pairs(file) == [("one", "eins")]
@@ -41,13 +41,13 @@ def test_what_has_an_empty_side_is_counted(tmp_path, caplog):
     ]
 
 
-def test_a_row_without_a_tab_is_named(tmp_path):
+def test_row_without_a_tab_is_named(tmp_path):
     (tmp_path / "a.tsv").write_text("one\teins\ntwo\n")
     with pytest.raises(ValueError, match="line 2: expected source, tab, target"):
         read_pairs(tmp_path / "a.tsv")
 
 
-def test_a_file_that_has_no_pairs_is_named(tmp_path):
+def test_file_without_pairs_is_named(tmp_path):
     compressed = gzip.compress(b"one\teins\n" * 99)
     for name, content in (
         ("a.tsv", b""), ("b.tsv", b"\t\n \teins\n"), ("c.tsv.gz", compressed[:-20]), ("d.tsv.gz", b"one\teins\n"),
@@ -58,13 +58,13 @@ def test_a_file_that_has_no_pairs_is_named(tmp_path):
             read_pairs(tmp_path / name)
 
 
-def test_a_line_that_is_no_utf8_is_named(tmp_path):
+def test_line_that_is_not_utf8_is_named(tmp_path):
     (tmp_path / "a.tsv").write_bytes("one\teins\nfive\tfünf\n".encode("latin-1"))
     with pytest.raises(ValueError, match="a.tsv, line 2: this is not UTF-8 text"):
         read_pairs(tmp_path / "a.tsv")
 
 
-def test_what_is_held_out_is_left_out_on_both_sides():
+def test_held_out_sentences_are_excluded_on_both_sides():
     pairs = [*PAIRS, ("Yes indeed.", "JA"), ("A dog!", "Ein Hund!")]
     held_out = [("yes", "ja."), ("i have a dream", "?")]
     assert overlap(pairs, held_out) == ["yes", "i have a dream", "ja."]
@@ -72,7 +72,7 @@ def test_what_is_held_out_is_left_out_on_both_sides():
     assert kept == [PAIRS[0], pairs[-1]] and not overlap(kept, held_out)
 
 
-def test_careless_typing():
+def test_careless_typing_is_imitated():
     assert typed_carelessly(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
     assert typed_carelessly(("...", "...")) == ("...", "...")
 
@@ -87,7 +87,7 @@ def test_variations_are_added_in_their_shares():
         assert source.count(".") + source.count("!") == target.count(".") + target.count("!") >= 2
 
 
-def test_pieces_come_back_as_they_were_put_in(tokenizer, tmp_path):
+def test_tokens_survive_storage(tokenizer, tmp_path):
     data = PieceData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_pieces=40)
     assert len(data) == 3, "the long pair is left out"
     data.save(tmp_path / "data.safetensors", tokenizer.fingerprint)
@@ -99,7 +99,7 @@ def test_pieces_come_back_as_they_were_put_in(tokenizer, tmp_path):
     assert loaded.target.lengths.tolist() == [len(tokenizer.encode_ids(target)) for _, target in PAIRS]
 
 
-def test_every_pair_can_come_again_in_other_pieces(tokenizer):
+def test_every_pair_can_be_repeated_with_other_tokens(tokenizer):
     pairs = [("The old man is reading a newspaper in the garden.", "Der alte Mann liest eine Zeitung im Garten.")] * 50
     data = PieceData.of(pairs, tokenizer, max_pieces=200, sampled=2)
     best = tokenizer.encode_ids(pairs[0][0])
@@ -111,6 +111,6 @@ def test_every_pair_can_come_again_in_other_pieces(tokenizer):
         assert source[-1] == target[-1] == END
 
 
-def test_overlap_looks_past_case_and_punctuation():
+def test_overlap_ignores_case_and_punctuation():
     training = [("Tom's here!", "x"), ("A  dog.", "y")]
     assert overlap(training, [("toms HERE", "z"), ("A cat.", "z"), ("a dog", "z")]) == ["toms HERE", "a dog"]

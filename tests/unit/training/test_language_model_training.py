@@ -1,4 +1,4 @@
-"""The trainer's one loop makes a language model, too."""
+"""The trainer's single loop trains a language model, too."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = ["red", "blue", "cat", "dog", "one", "two"]
 
 
 def written(folder, name, count, seed):
-    """A file of texts in which each word decides the next one."""
+    """A file of texts in which each word determines the next one."""
     rng = random.Random(seed)
     lines = []
     for number in range(count):
@@ -58,7 +58,7 @@ def trainer(run, start=None, **changes):
     return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
 
 
-def test_learns_which_word_follows(run):
+def test_model_learns_the_next_word(run):
     trainer(run, steps=100, learning_rate=0.01, dropout=0.0, micro_batches=1, warmup=10).train()
     loaded = load_language_model(run / "model", "cpu")
     written_on = continue_text(loaded.model, loaded.tokenizer, "one two red", DecodingSettings(), limit=20)
@@ -70,12 +70,12 @@ def test_learns_which_word_follows(run):
     assert float(last["validation_loss"]) < 2 and last["validation_chrf"] == ""
 
 
-def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run):
+def test_interrupted_run_computes_the_same_as_an_uninterrupted_one(run):
     assert_continues_exactly(lambda: trainer(run))
 
 
-def test_the_loss_is_that_of_the_pieces_that_there_are(run):
-    """Padding after the last text of a context counts for nothing, and neither does what stands in it."""
+def test_loss_covers_only_real_tokens(run):
+    """Padding after the last text of a context does not count, whatever it contains."""
     training = trainer(run, dropout=0.0)
     training.model.eval()
     batch = training.batches.load(training._members(0))
@@ -89,7 +89,7 @@ def test_the_loss_is_that_of_the_pieces_that_there_are(run):
         torch.testing.assert_close(training.loss(dataclasses.replace(batch, target=filled)), expected)
 
 
-def test_learned_positions_are_no_matrix_of_muons(run):
+def test_learned_positions_are_not_trained_by_muon(run):
     training = trainer(run)
     muon, adam = training.optimizer.parts
     table = training.model.target_positions.table
@@ -97,7 +97,7 @@ def test_learned_positions_are_no_matrix_of_muons(run):
     assert len(muon.param_groups[0]["params"]) == 4 * TINY["layers"]
 
 
-def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
+def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = tmp_path_factory.mktemp("other")
     for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
@@ -110,7 +110,7 @@ def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
         trainer(other, start=run / "model", d_ff=32)
 
 
-def test_a_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
+def test_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
     trainer(run, steps=4, average=1).train()
     given = load_language_model(run / "model", "cpu")
     other = tmp_path / "other"
@@ -126,7 +126,7 @@ def test_a_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_p
     torch.testing.assert_close(made[piece], rows[spelt].mean(dim=0))
 
 
-def test_data_for_two_kinds_of_models_is_refused(run, prepared, tmp_path):
+def test_data_for_two_kinds_of_models_is_rejected(run, prepared, tmp_path):
     pairs = tmp_path / "pairs"
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(pairs, **files, start=prepared)
@@ -142,15 +142,15 @@ def test_data_for_two_kinds_of_models_is_refused(run, prepared, tmp_path):
     ({"repeated": float("nan")}, "--repeated must be at least 0"), ({"patterns": 1.1}, "--patterns must be at least 0"),
     ({"context": 1}, "no text of the train data fits into --context 1: give a larger one"),
 ])
-def test_what_cannot_be_prepared_is_said(prepared, tmp_path, changes, message):
+def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, message):
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     with pytest.raises(ValueError, match=message):
         prepare_language_model(tmp_path, **files, start=prepared, **changes)
         trainer(tmp_path)
 
 
-def test_what_is_held_out_is_not_learned_from(prepared, tmp_path):
-    """A text is held out however it is written, and one that comes with several translations counts once."""
+def test_held_out_texts_are_not_trained_on(prepared, tmp_path):
+    """A text is held out in any spelling, and one with several translations counts once."""
     data = tmp_path / "data.tsv"
     data.write_text("the Dog!\ta\nred cat\tb\nred cat\tc\nblue\td\n", encoding="utf-8")
     validation = tmp_path / "held-out.tsv"

@@ -10,7 +10,7 @@ from transformer.checkpoints.learning_curve import FIELDS, Curve, Validation, ch
 
 @pytest.fixture
 def curve(tmp_path):
-    """Three rows, of the steps 25, 50 and 75."""
+    """Return a curve of three rows, at the steps 25, 50 and 75."""
     curve = Curve(tmp_path / "model" / "learning_curve.csv")
     for step in (25, 50, 75):
         row = dict.fromkeys(FIELDS, "1.5") | {"step": str(step), "validation_loss": "", "validation_chrf": ""}
@@ -22,7 +22,7 @@ def steps(curve):
     return [row["step"] for row in csv.DictReader(curve.path.read_text(encoding="utf-8").splitlines())]
 
 
-def test_what_came_after_a_step_is_forgotten(curve):
+def test_rows_after_a_step_are_dropped(curve):
     before = curve.path.read_bytes()
     curve.truncate(75)
     assert curve.path.read_bytes() == before
@@ -35,7 +35,7 @@ def test_what_came_after_a_step_is_forgotten(curve):
 
 
 @pytest.mark.parametrize("cut", [1, 2, 20])
-def test_a_row_that_has_no_end_is_forgotten(curve, cut):
+def test_row_without_an_end_is_dropped(curve, cut):
     curve.path.write_bytes(curve.path.read_bytes()[:-cut])
     curve.truncate(75)
     assert steps(curve) == ["25", "50"]
@@ -46,7 +46,7 @@ def test_a_row_that_has_no_end_is_forgotten(curve, cut):
     (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 is not"),
     (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 is not"), (b'"\n', "no CSV"), (None, "cannot be read"),
 ], ids=repr)
-def test_what_cannot_be_continued_is_told_before_the_steps(curve, content, why):
+def test_unusable_curve_is_reported_before_the_steps(curve, content, why):
     curve.path.unlink()
     if content is None:
         curve.path.mkdir()
@@ -57,7 +57,7 @@ def test_what_cannot_be_continued_is_told_before_the_steps(curve, content, why):
     assert content is None or curve.path.read_bytes() == content
 
 
-def test_a_curve_stays_whole_if_there_is_no_room_for_a_shorter_one(curve):
+def test_curve_stays_complete_if_there_is_no_room_for_a_shorter_one(curve):
     before = curve.path.read_bytes()
     with full_disk(100), pytest.raises(OSError, match="learning_curve.csv could not be written"):
         curve.truncate(50)

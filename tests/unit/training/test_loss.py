@@ -10,14 +10,14 @@ from transformer.training.batching import Batch
 from transformer.training.loss import PORTION, SummedLoss, positions_to_predict
 
 
-def test_every_real_piece_is_predicted_once():
+def test_every_real_token_is_predicted_once():
     predicted = torch.tensor([[5, 6, PAD, PAD], [7, PAD, PAD, PAD]])
     positions, labels = positions_to_predict(predicted)
     real = labels != PAD
     assert positions[real].tolist() == [0, 1, 4] and labels[real].tolist() == [5, 6, 7]
 
 
-def test_counts_come_in_portions():
+def test_counts_are_summed_in_chunks():
     predicted = torch.full((20, 40), PAD)
     predicted[:, :17] = 5
     positions, labels = positions_to_predict(predicted)

@@ -5,7 +5,7 @@ import pytest
 from transformer.training.schedule import trapezoid
 
 
-def test_up_along_and_down():
+def test_rate_rises_stays_and_falls():
     factors = [trapezoid(step, steps=100, warmup=10, cooldown=0.2) for step in range(100)]
     assert factors[0] == pytest.approx(0.1) and factors[9] == 1.0
     assert set(factors[9:81]) == {1.0}
@@ -13,5 +13,5 @@ def test_up_along_and_down():
     assert trapezoid(100, steps=100, warmup=10, cooldown=0.2) == 0
 
 
-def test_no_warmup_and_no_cooldown():
+def test_warmup_and_cooldown_are_optional():
     assert all(trapezoid(step, steps=5, warmup=0, cooldown=0.0) == 1 for step in range(5))

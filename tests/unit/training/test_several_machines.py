@@ -1,4 +1,4 @@
-"""A training on two machines, each with a folder of its own, in which only the first one's process saves."""
+"""A training on two machines, each with its own folder; only the first machine's process saves."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from transformer.training.trainer import Trainer
 
 @pytest.fixture
 def folders(tokenizer, tmp_path):
-    """One that holds the folders of the machines: "first", three steps far, "second" as it was prepared, and "other"
-    with other data."""
+    """A folder with the folders of the machines: "first" after three steps, "second" as prepared, and "other" with
+    other data.
+    """
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "tokenizer.model").write_bytes(tokenizer.serialized)
     for name, seed in (("second", 1), ("other", 3)):
@@ -39,7 +40,7 @@ def folders(tokenizer, tmp_path):
 
 
 def train_on(folder: Path, process: Process) -> None:
-    """Take three more steps; leaves in the folder what the process then knows."""
+    """Take three more steps; save the process's state in the folder."""
     training = Trainer(folder, TrainConfig(**TINY), process)
     assert training.step == 3
     training.train()
@@ -58,7 +59,7 @@ train_on(Path(sys.argv[1]) / "second", process)
 
 
 @pytest.mark.thorough
-def test_the_others_go_on_with_what_the_first_has_saved(folders):
+def test_others_resume_from_the_first_ones_save(folders):
     with two_processes(SECOND, folders) as process:
         train_on(folders / "first", process)
     first, second = (load_file(folders / name / "known.safetensors") for name in ("first", "second"))
@@ -79,7 +80,7 @@ refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "was a
 
 
 @pytest.mark.thorough
-def test_all_refuse_to_begin_with_other_options_or_data_or_a_damaged_folder(folders):
+def test_all_reject_other_options_other_data_and_a_damaged_folder(folders):
     with two_processes(REFUSED, folders) as process:
         for _ in ("options", "data"):
             refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "and another one has not")

@@ -55,7 +55,7 @@ def prepared(tmp_path_factory, tokenizer):
 
 @pytest.fixture
 def run(prepared, tmp_path):
-    """A folder that is prepared."""
+    """A prepared folder."""
     for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
     return tmp_path
@@ -79,7 +79,7 @@ def trained(three_steps, tmp_path):
     return shutil.copytree(three_steps, tmp_path / "run")
 
 
-def test_learns_a_dictionary(run, prepared):
+def test_model_learns_a_dictionary(run, prepared):
     trainer(run, steps=160, micro_batches=1, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
     scores = evaluate(run / "model", prepared / "dev.tsv", device="cpu")
     assert scores.sentences == 20 and scores.chrf > 60
@@ -87,11 +87,11 @@ def test_learns_a_dictionary(run, prepared):
     assert 0.8 < scores.length_ratio < 1.2
 
 
-def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run):
+def test_interrupted_run_computes_the_same_as_an_uninterrupted_one(run):
     assert_continues_exactly(lambda: trainer(run))
 
 
-def test_a_run_is_not_resumed_with_another_config(run):
+def test_run_is_not_resumed_with_another_config(run):
     training = trainer(run)
     training.take_step()
     training._save()
@@ -100,7 +100,7 @@ def test_a_run_is_not_resumed_with_another_config(run):
         trainer(run, learning_rate=0.5)
 
 
-def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
+def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = tmp_path_factory.mktemp("other")
     for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
@@ -115,8 +115,8 @@ def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
 
 
 
-def test_a_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
-    """A piece of both vocabularies keeps its row, a new one gets the mean of those that spelt it."""
+def test_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
+    """A token of both vocabularies keeps its row; a new one gets the mean of the rows that spelt it."""
     trainer(run, steps=4, average=1).train()
     given = load_checkpoint(run / "model")
     other = tmp_path / "other"
@@ -139,13 +139,13 @@ def test_a_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_p
 
 
 @pytest.mark.parametrize("changes", [{"learning_rate": 1e30}, {"learning_rate": 1e12, "warmup": 0}])
-def test_a_run_that_diverges_stops_and_keeps_its_last_checkpoint(run, changes):
+def test_diverging_run_stops_and_keeps_its_last_checkpoint(run, changes):
     with pytest.raises(DivergedError, match="diverged: .* it has no checkpoint yet.* lower --learning-rate"):
         trainer(run, steps=40, **changes).train()
     assert not (run / STATE).exists() and not (run / "model").exists()
 
 
-def test_a_loss_that_is_not_finite_changes_nothing(run):
+def test_non_finite_loss_changes_nothing(run):
     training = trainer(run, steps=40)
     training.take_step()
     training._save()
@@ -161,7 +161,7 @@ def test_a_loss_that_is_not_finite_changes_nothing(run):
     assert trainer(run, steps=40).step == 1
 
 
-def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
+def test_finished_model_is_the_average_with_the_lowest_validation_loss(run):
     training = trainer(run, steps=30, micro_batches=1, average=3, learning_rate=0.01, save_minutes=0.0)
     while training.step < 30:
         training.take_step()
@@ -184,18 +184,18 @@ def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
 @pytest.mark.parametrize("sizes", [
     {"layers": 1000, "d_ff": 10**8}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1},
 ], ids=str)
-def test_a_model_that_no_machine_can_hold_is_refused_before_it_is_made(run, sizes):
+def test_model_that_no_machine_can_hold_is_rejected_before_allocation(run, sizes):
     with pytest.raises(ValueError, match="parameters needs at least .* of memory for training"):
         trainer(run, **sizes)
 
 
-def test_a_large_seed_is_one(run):
+def test_large_seed_is_valid(run):
     training = trainer(run, seed=2**31 - 1)
     training.step = 3
     assert math.isfinite(training.take_step()[0])
 
 
-def test_a_step_of_more_than_all_data_is_refused(run):
+def test_step_larger_than_all_data_is_rejected(run):
     with pytest.raises(ValueError, match="--micro-batches must be at most"):
         trainer(run, micro_batches=1000)
 
@@ -211,7 +211,7 @@ def damage(path, how):
 @pytest.mark.parametrize(("name", "how"), [
     ("train.safetensors", "altered"), ("validation.safetensors", "truncated"), (STATE, "empty"), (STATE, "altered"),
 ])
-def test_a_damaged_file_of_a_run_is_named(trained, name, how):
+def test_damaged_file_of_a_run_is_named(trained, name, how):
     assert trainer(trained, steps=4).step == 3
     damage(trained / name, how)
     with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
@@ -219,7 +219,7 @@ def test_a_damaged_file_of_a_run_is_named(trained, name, how):
 
 
 @pytest.mark.parametrize("name", ["train.safetensors", STATE, "weights-0000003.safetensors"])
-def test_a_file_under_another_ones_name_is_told(trained, name):
+def test_file_under_the_name_of_another_is_reported(trained, name):
     other = STATE if name == "train.safetensors" else "train.safetensors"
     shutil.copy(trained / other, trained / name)
     with pytest.raises(ValueError, match=f"{name} has other content than its name says"):
@@ -227,8 +227,8 @@ def test_a_file_under_another_ones_name_is_told(trained, name):
 
 
 @pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors"])
-def test_no_flipped_bit_of_prepared_data_goes_unnoticed(run, tokenizer, name):
-    """Some of them made the arrays shorter than their checksums were computed for, others ended in a traceback."""
+def test_every_flipped_bit_of_prepared_data_is_detected(run, tokenizer, name):
+    """Some of them used to make the arrays shorter than their checksums covered, others ended in a traceback."""
     path, folder = run / name, RunFolder(run)
     content = path.read_bytes()
     header = 8 + int.from_bytes(content[:8], "little")
@@ -242,8 +242,8 @@ def test_no_flipped_bit_of_prepared_data_goes_unnoticed(run, tokenizer, name):
             folder.data(name.removesuffix(".safetensors"), tokenizer)
 
 
-def test_prepared_again_a_run_goes_on_only_with_the_same_data(trained, prepared):
-    """With as many pieces it went on, and left nonsense under a seal."""
+def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepared):
+    """With the same number of tokens it used to continue, and saved a useless model with a valid seal."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3
@@ -260,8 +260,8 @@ def test_prepared_again_a_run_goes_on_only_with_the_same_data(trained, prepared)
 
 
 @pytest.mark.parametrize("target", [STATE, "nowhere"])
-def test_a_state_that_is_a_link_to_nowhere_is_no_new_run(trained, target):
-    """The run began again, and deleted its weights."""
+def test_dangling_link_as_state_does_not_start_a_new_run(trained, target):
+    """The run used to restart, and deleted its weights."""
     (trained / STATE).unlink()
     (trained / STATE).symlink_to(trained / target)
     with pytest.raises(ValueError, match=f"{STATE} is damaged"):
@@ -269,7 +269,7 @@ def test_a_state_that_is_a_link_to_nowhere_is_no_new_run(trained, target):
     assert (trained / "weights-0000003.safetensors").exists()
 
 
-def test_a_damaged_vocabulary_is_told_with_its_file(run):
+def test_damaged_vocabulary_is_reported_with_its_file(run):
     path = run / "tokenizer.model"
     content = path.read_bytes()
     for damaged in (b"", content[:100], bytes([content[0] ^ 1]) + content[1:]):
@@ -282,27 +282,27 @@ def test_a_damaged_vocabulary_is_told_with_its_file(run):
         trainer(run)
 
 
-def test_a_state_without_metadata_is_damaged(trained):
+def test_state_without_metadata_is_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
     with pytest.raises(ValueError, match="is damaged, or of another version .*: delete it to start again"):
         trainer(trained, steps=4)
 
 
 @pytest.mark.parametrize("how", ["truncated", "altered"])
-def test_damaged_weights_are_told_before_they_are_averaged(trained, how):
-    """They went into the finished model, and under its seal."""
+def test_damaged_weights_are_reported_before_averaging(trained, how):
+    """They used to enter the finished model, under its seal."""
     damage(trained / "weights-0000003.safetensors", how)
     with pytest.raises(ValueError, match=r"weights-0000003.safetensors (is|was altered or) damaged: delete it, and"):
         trainer(trained, steps=3)
 
 
-def test_weights_under_the_name_of_another_step_are_told(trained):
+def test_weights_under_the_name_of_another_step_are_reported(trained):
     shutil.copy(trained / "weights-0000003.safetensors", trained / "weights-0000002.safetensors")
     with pytest.raises(ValueError, match="weights-0000002.safetensors does not contain the weights of step 2"):
         trainer(trained, steps=3)
 
 
-def test_weights_that_were_deleted_are_those_of_the_state(trained):
+def test_deleted_weights_are_taken_from_the_state(trained):
     before = read_tensors(trained / "model" / "model.safetensors")[0]
     (trained / "weights-0000003.safetensors").unlink()
     (trained / "weights-old.safetensors").write_text("somebody's own")
@@ -313,20 +313,20 @@ def test_weights_that_were_deleted_are_those_of_the_state(trained):
 
 
 def test_weights_are_in_the_order_of_their_steps(tmp_path):
-    """Of ten million steps, too: their files' names are not."""
+    """This includes steps beyond ten million, whose file names sort differently."""
     folder = RunFolder(tmp_path)
     for step in (9_999_999, 10_000_000, 10_000_025):
         folder.save_weights(step, {"weight": torch.tensor([float(step)])}, keep=2)
     assert [float(weights["weight"]) for weights in folder.last_weights()] == [10_000_000, 10_000_025]
 
 
-def test_data_of_another_vocabulary_is_refused(run):
+def test_data_of_another_vocabulary_is_rejected(run):
     (run / "tokenizer.model").write_bytes((ROOT / "assets/models/en-de/tokenizer.model").read_bytes())
     with pytest.raises(ValueError, match="train.safetensors was prepared with another vocabulary"):
         trainer(run)
 
 
-def test_a_folder_that_was_not_prepared_is_named(tmp_path):
+def test_unprepared_folder_is_named(tmp_path):
     with pytest.raises(ValueError, match="no prepared run in .*: call `prepare"):
         trainer(tmp_path / "nowhere")
 
@@ -334,7 +334,7 @@ def test_a_folder_that_was_not_prepared_is_named(tmp_path):
 @pytest.mark.parametrize(("room", "file"), [
     (100, "learning_curve.csv"), (60_000, "weights-0000004"), (150_000, STATE),
 ])
-def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained, room, file):
+def test_full_disk_is_reported_and_the_last_checkpoint_stays(trained, room, file):
     training = trainer(trained, steps=4)
     before = (trained / STATE).read_bytes()
     with full_disk(room), pytest.raises(OSError, match=f"{file}.* could not be written .* its last checkpoint"):
@@ -345,7 +345,7 @@ def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained, room, file):
     assert trainer(trained, steps=4).step == 4 and load_checkpoint(trained / "model").curve.count("\n") == 3
 
 
-def test_a_finished_run_leaves_model_log_and_state(run):
+def test_finished_run_leaves_model_log_and_state(run):
     trainer(run, steps=4).train()
     assert load_checkpoint(run / "model").model.config.d_model == 32
     curve = load_checkpoint(run / "model").curve
@@ -357,8 +357,8 @@ def test_a_finished_run_leaves_model_log_and_state(run):
     assert load_checkpoint(run / "model").curve == curve, "nothing is left to do"
 
 
-def test_what_came_after_the_step_a_run_continues_from_is_forgotten(run):
-    """Else steps would be noted twice, and a model would be averaged from another run's weights."""
+def test_records_after_the_resumed_step_are_dropped(run):
+    """Otherwise steps would be logged twice, and a model would average another run's weights."""
     trainer(run, steps=25, micro_batches=1).train()
     checkpoint = (run / STATE).read_bytes()
     trainer(run, steps=35, micro_batches=1).train()
@@ -371,18 +371,18 @@ def test_what_came_after_the_step_a_run_continues_from_is_forgotten(run):
     assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
 
 
-def test_a_run_that_went_further_is_not_cut_short(trained):
+def test_run_that_went_further_is_not_truncated(trained):
     with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
 
 
-def test_checkpoints_stand_beside_the_mean_loss_of_equally_many_steps(run):
+def test_checkpoints_are_beside_the_mean_loss_of_equally_many_steps(run):
     trainer(run, steps=50, micro_batches=1, save_minutes=0.0).train()
     rows = list(csv.DictReader(load_checkpoint(run / "model").curve.splitlines()))
     assert [row["step"] for row in rows] == ["25", "50"] and all(row["validation_loss"] for row in rows)
 
 
-def test_the_model_is_the_average_of_the_last_checkpoints(run):
+def test_model_is_the_average_of_the_last_checkpoints(run):
     training = trainer(run, steps=20, average=2)
     saved = []
     for _ in range(3):
@@ -396,7 +396,7 @@ def test_the_model_is_the_average_of_the_last_checkpoints(run):
 
 
 def test_micro_batches_add_up_to_one_step(run):
-    """The gradient is the mean over all pieces of the step, however they are shared out."""
+    """The gradient is the mean over all tokens of the step, in any partition."""
     split = trainer(run, dropout=0.0)
     members = [split._members(0), split._members(1)]
     total = sum(split.loss(split.batches.load(m)) for m in members)
@@ -418,7 +418,7 @@ def gradients_of_a_step(training):
 
 
 def unsplit_gradients(run, process):
-    """The gradients of a step without dropout and in full precision, and what its loss was summed over."""
+    """Return the gradients of a step without dropout in full precision, and the number of tokens in its loss."""
     training = Trainer(run, TrainConfig(**{**TINY, "micro_batches": 4, "dropout": 0.0}), process)
     training._autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=False)
     gradients = {}
@@ -448,6 +448,6 @@ def test_two_processes_give_the_gradients_of_one(run):
         torch.testing.assert_close(two[name], grad, atol=1e-5, rtol=1e-4)
 
 
-def test_processes_that_cannot_share_the_batches_are_told(run):
+def test_processes_that_cannot_share_the_batches_are_reported(run):
     with pytest.raises(ValueError, match="2 micro-batches cannot be divided evenly among 3 processes"):
         Trainer(run, TrainConfig(**TINY), Process(0, 3, torch.device("cpu")))

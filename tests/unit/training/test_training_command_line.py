@@ -18,7 +18,7 @@ from transformer.training.synthesis import plausible
 
 
 def command(*arguments):
-    """In a process of its own, which takes seconds to import torch."""
+    """Run the command in its own process, which takes seconds to import torch."""
     return subprocess.run(
         [sys.executable, "-m", "transformer.training", *map(str, arguments)], capture_output=True, text=True,
         encoding="utf-8",
@@ -37,7 +37,7 @@ def test_help(run_main, name):
     assert done.returncode == 0 and "--" in done.stdout
 
 
-def test_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
+def test_commands_lead_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"the dog number {i}\tder Hund Nummer {i}\n" for i in range(40)), encoding="utf-8")
     held_out = tmp_path / "held_out.tsv"
@@ -50,7 +50,7 @@ def test_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     assert done.returncode == 0, done.stderr
     assert "39 pairs, 1 left out" in caplog.text
     sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--batch-pieces", 256)
-    # Training changes how its process keeps memory.
+    # Training changes the memory settings of its process.
     done = command("train", "--run", run, "--device", "cpu", *sizes, "--steps", 2, "--warmup", 1)
     assert done.returncode == 0 and "step 2 of 2" in done.stderr, done.stderr
     done = run_main(
@@ -60,8 +60,8 @@ def test_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "sentences"} <= json.loads(done.stdout).keys()
 
 
-def test_a_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main):
-    """Of either column, in either direction."""
+def test_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main):
+    """The sentences come from either column, in either direction."""
     data = tmp_path / "pairs.tsv"
     data.write_text("Yes.\tx\nYes.\n\nNo.\tz\n", encoding="utf-8")
     english = tmp_path / "english.tsv"
@@ -77,13 +77,13 @@ def test_a_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main)
     assert done.returncode == 1 and done.stderr == f"error: {data}, line 2: there is no column 2\n"
 
 
-def test_what_is_no_translation_is_left_out():
-    """A model that is lost writes nothing, or does not end."""
+def test_failed_translations_are_left_out():
+    """A confused model writes nothing, or does not end."""
     assert plausible(("I have a dream.", "Ich habe einen Traum."))
     assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
 
 
-def test_the_other_direction_is_prepared(tmp_path, tokenizer, run_main):
+def test_other_direction_is_prepared(tmp_path, tokenizer, run_main):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tder {name}\n", encoding="utf-8")
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
@@ -94,14 +94,14 @@ def test_the_other_direction_is_prepared(tmp_path, tokenizer, run_main):
         assert data.source[0].tolist() == tokenizer.encode_ids(text)
 
 
-def test_every_option_says_what_it_is():
-    """No line of the help that holds an option alone, without a word about it."""
+def test_every_option_has_a_description():
+    """No line of the help has an option without a description."""
     for name in COMMANDS:
         command = next(action for action in parser("x")._actions if action.dest == "command").choices[name]
         assert all(len(action.help.split()) > 1 for action in command._actions), name
 
 
-def test_coverage_of_a_vocabulary_and_overlap(tmp_path, run_main):
+def test_coverage_of_a_vocabulary_and_overlap_are_printed(tmp_path, run_main):
     data = tmp_path / "pairs.tsv"
     data.write_text("because the dog\tweil der Hund\n", encoding="utf-8")
     done = run_main(main, "vocabulary", "--model", MODEL, "--data", data)
@@ -113,7 +113,7 @@ def test_coverage_of_a_vocabulary_and_overlap(tmp_path, run_main):
     ]
 
 
-def test_chosen_sentences_are_printed_as_a_card_lists_them(tmp_path, run_main):
+def test_chosen_sentences_are_printed_in_the_format_of_a_card(tmp_path, run_main):
     file = tmp_path / "sentences.txt"
     file.write_text("I have a dream.\n\nThere are 365 days.\t365\nIt is two.\tzwölf / dreizehn\n", encoding="utf-8")
     done = run_main(main, "samples", "--model", MODEL, "--sentences", file, "--device", "cpu")
@@ -134,7 +134,7 @@ def test_chosen_sentences_are_printed_as_a_card_lists_them(tmp_path, run_main):
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
 )
-def test_what_prepare_cannot_do_is_one_line(tmp_path, run_main, given, message):
+def test_impossible_preparation_is_one_line(tmp_path, run_main, given, message):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tdas {name}\n", encoding="utf-8")
     files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev")
@@ -143,7 +143,7 @@ def test_what_prepare_cannot_do_is_one_line(tmp_path, run_main, given, message):
     assert "Traceback" not in done.stderr
 
 
-def test_pairs_of_which_none_is_short_enough_are_refused(tmp_path, run_main):
+def test_pairs_that_are_all_too_long_are_rejected(tmp_path, run_main):
     (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
     (tmp_path / "dev").write_text(f"a little cat\t{'eine kleine Katze ' * 90}\n", encoding="utf-8")
     done = run_main(
@@ -156,7 +156,7 @@ def test_pairs_of_which_none_is_short_enough_are_refused(tmp_path, run_main):
 
 
 @pytest.mark.parametrize("context", [1, 2])
-def test_contexts_in_which_no_text_finds_room_are_refused(tmp_path, run_main, context):
+def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, context):
     (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
     (tmp_path / "dev").write_text("a little cat\teine kleine Katze\n", encoding="utf-8")
     done = run_main(
@@ -168,7 +168,7 @@ def test_contexts_in_which_no_text_finds_room_are_refused(tmp_path, run_main, co
     )
 
 
-def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main, model_folder):
+def test_line_that_is_not_text_is_named_with_its_file(tmp_path, run_main, model_folder):
     latin, folder = tmp_path / "latin.txt", tmp_path / "folder"
     latin.write_bytes("A dog\tx\nGrün\ty\n".encode("latin-1"))
     (folder / "tokenizer.model").mkdir(parents=True)
@@ -196,7 +196,7 @@ def test_errors_are_one_line(tmp_path, run_main):
 
 @no_pipes
 @pytest.mark.parametrize("command", ["prepare", "prepare-language-model"])
-def test_what_training_is_watched_by_may_come_from_a_pipe(tmp_path, run_main, command):
+def test_validation_data_may_come_from_a_pipe(tmp_path, run_main, command):
     data = tmp_path / "data"
     data.write_text("".join(f"The dog {n} sleeps.\tDer Hund {n} schläft.\n" for n in range(200)), encoding="utf-8")
     with piped("A dog reads.\tEin Hund liest.\n" * 3) as pipe:

@@ -13,7 +13,7 @@ def vocabulary():
     return train_tokenizer([TEXT] * 50 + ["s o m e"], size=390)
 
 
-def test_words_that_are_one_piece_are_counted_as_often_as_they_occur(vocabulary):
+def test_single_token_words_are_counted_as_often_as_they_occur(vocabulary):
     counted = coverage(vocabulary, ["The “dog”, because", "the dog did not 12 dogs"])
     assert counted.words == 8
     assert counted.whole == 6, "not 'The' and 'dogs'"
@@ -26,6 +26,6 @@ def test_frequent_words_that_lose_a_letter_are_named(vocabulary):
     assert str(coverage(vocabulary, [TEXT])).endswith("none")
 
 
-def test_a_text_without_words_is_refused(vocabulary):
+def test_text_without_words_is_rejected(vocabulary):
     with pytest.raises(ValueError, match="no word"):
         coverage(vocabulary, ["1984!", ""])

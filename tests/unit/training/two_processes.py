@@ -29,15 +29,15 @@ assert not [name for thread in Path("/proc/self/task").glob("*/comm") if "gloo" 
 
 @contextmanager
 def two_processes(code: str, folder: Path) -> Iterator[Process]:
-    """The first of two processes; sees at the end that the second one was content.
+    """Run the first of two processes; check at the end that the second one succeeded.
 
     Args:
-        code: of the second one, which finds itself as `process`, with `sys` and `Path`.
+        code: the second process's code, in which its `Process` is `process`, with `sys` and `Path`.
         folder: its `sys.argv[1]`.
     """
     lines = SECOND.format(code=indent(code.strip(), "    "))
-    # As torchrun would, but without looking up names: on a machine without a network that can fail. The port is
-    # outside the range from which the system gives ports to whoever asks.
+    # Sets torchrun's variables, but without name lookups, which can fail on a machine without a network. The port is
+    # outside the range from which the system assigns ports.
     loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {

@@ -5,8 +5,8 @@ import numpy as np
 from transformer.analysis.heads.clustering import average_linkage, leaf_order
 
 
-def test_the_example_of_scipys_documentation():
-    """Twelve points in four corners; the heights are those that `scipy.cluster.hierarchy.average` documents."""
+def test_matches_the_example_of_scipys_documentation():
+    """Twelve points in four corners, with the heights documented for `scipy.cluster.hierarchy.average`."""
     points = np.array(
         [[0, 0], [0, 1], [1, 0], [0, 4], [0, 3], [1, 4], [4, 0], [3, 0], [4, 1], [4, 4], [3, 4], [4, 3]], float
     )
@@ -17,7 +17,7 @@ def test_the_example_of_scipys_documentation():
     assert (linkage[:, 0] < linkage[:, 1]).all()
 
 
-def test_merges_the_nearest_first():
+def test_nearest_clusters_merge_first():
     places = np.array([0.0, 10.0, 1.0, 13.0, 30.0])
     linkage = average_linkage(np.abs(places[:, None] - places))
     np.testing.assert_allclose(
@@ -32,12 +32,12 @@ def test_branches_do_not_cross():
     assert abs(order.index(0) - order.index(2)) == 1 and abs(order.index(1) - order.index(3)) == 1
 
 
-def test_the_distances_given_stay_as_they_are():
+def test_distance_matrix_is_not_modified():
     distances = np.array([[0.0, 1.0], [1.0, 0.0]])
     assert average_linkage(distances).tolist() == [[0, 1, 1.0, 2]]
     assert distances.tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
-def test_one_thing_merges_with_nothing():
+def test_single_item_has_no_merge():
     linkage = average_linkage(np.zeros((1, 1)))
     assert linkage.shape == (0, 4) and leaf_order(linkage) == [0]

@@ -1,4 +1,4 @@
-"""Where the name of a head says that it looks, and where it differs."""
+"""Expected targets of a named head, and the rows that differ from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ SCORES = [0.0] * 20
 
 @pytest.fixture
 def crossed(made_up_trace):
-    """A view and metrics of cross-attention with heads that look at these columns, row by row; 4 is the end symbol."""
+    """Return a view and metrics of cross-attention whose heads look at these columns row by row; 4 is the end symbol.
+    """
 
     def make(*heads, words=WORDS):
         maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in heads]])
@@ -25,7 +26,7 @@ def crossed(made_up_trace):
     return make
 
 
-def test_alignment_heads_are_expected_where_they_look_together(crossed):
+def test_alignment_heads_are_expected_to_agree(crossed):
     view, metrics = crossed("01234", "01234", "02234", "44444")
     heads, read = aligning(metrics)
     assert heads.tolist() == [[True, True, True, False]] and not read
@@ -36,7 +37,7 @@ def test_alignment_heads_are_expected_where_they_look_together(crossed):
     assert expected.support(view.weights)[0] == pytest.approx([11 / 12, 11 / 12, 10 / 12, 0])
 
 
-def test_a_head_is_odd_where_the_others_look_elsewhere(crossed):
+def test_head_is_odd_where_the_others_look_elsewhere(crossed):
     view, metrics = crossed("01234", "01234", "02134")
     expected = alignment_expectation(view, metrics)
     odd = expected.odd(view.weights[0, 2])
@@ -44,22 +45,22 @@ def test_a_head_is_odd_where_the_others_look_elsewhere(crossed):
     assert expected.odd(view.weights[0, 0]) is None
 
 
-def test_punctuation_is_no_word_to_align(crossed):
+def test_punctuation_is_not_aligned(crossed):
     view, metrics = crossed("01234", "01234", "01224", words=["a", "b", "c", "."])
     expected = alignment_expectation(view, metrics)
     assert expected.counted.tolist() == [True, True, True, False, False]
     assert expected.odd(view.weights[0, 2]) is None
 
 
-def test_without_an_alignment_head_nothing_is_expected(crossed):
+def test_nothing_is_expected_without_an_alignment_head(crossed):
     view, metrics = crossed("44444", "44444")
     assert alignment_expectation(view, metrics) is None
 
 
-def test_a_positional_head_is_expected_at_its_offset(made_up_trace):
+def test_positional_head_is_expected_at_its_offset(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
     expected = position_expectation(view, "previous piece")
-    # The piece before the second one is the first, where heads rest; the end symbol is no word.
+    # The token before the second one is the first, where heads park; the end symbol is not a word.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
     odd = expected.odd(straying)
@@ -67,7 +68,7 @@ def test_a_positional_head_is_expected_at_its_offset(made_up_trace):
     assert position_expectation(view, "rare word") is None
 
 
-def test_words_of_several_pieces_are_no_exception(small_translator):
+def test_words_of_several_tokens_are_no_exception(small_translator):
     trace = small_translator.trace("Antidisestablishmentarianism is a word.")
     view = view_of(trace, "encoder", words=True)
     several = np.array([len(group) > 1 for group in view.axes.rows])

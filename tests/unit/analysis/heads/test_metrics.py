@@ -17,12 +17,12 @@ from transformer.values.trace import KINDS
 
 SOURCE = ["The", "animal", "was", "very", "tired", "."]
 TARGET = ["Das", "Tier", "war", "müde", "."]
-# Ids count up from 10; "very" is the rarest source piece, "Tier" has the id of "animal" and "müde" that of "very".
+# Ids count up from 10; "very" is the rarest source token, "Tier" has the id of "animal" and "müde" that of "very".
 SCORES = [0.0] * 10 + [-3.0, -9.0, -5.0, -12.0, -10.0, -2.0]
 
 
 def looking(*columns, of):
-    """A map of which each row looks at one column only."""
+    """Return a map whose rows each look at one column only."""
     return np.eye(of)[list(columns)]
 
 
@@ -30,7 +30,7 @@ def measured(trace, kind):
     return {name: float(values[0, 0]) for name, values in head_metrics(trace, kind, SCORES).values.items()}
 
 
-def test_entropy_and_span_of_the_reference(made_up_trace):
+def test_entropy_and_span_match_the_reference(made_up_trace):
     trace = made_up_trace(["a", "b"], ["x"], encoder=np.tile([0.7, 0.2, 0.1], (3, 1)))
     found = measured(trace, "encoder")
     assert found["entropy"] == pytest.approx(0.801819, abs=1e-6)
@@ -39,7 +39,7 @@ def test_entropy_and_span_of_the_reference(made_up_trace):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_even_attention_is_at_the_limit_of_entropy(made_up_trace, kind):
+def test_even_attention_has_the_maximum_entropy(made_up_trace, kind):
     trace = made_up_trace(SOURCE, TARGET)
     visible = trace.mask(kind).sum(axis=1)
     found = measured(trace, kind)
@@ -61,7 +61,7 @@ def test_every_metric_is_in_its_range(small_translator, kind):
     assert (metrics.values["entropy"] <= np.log(trace.mask(kind).sum(axis=1)).mean() + 1e-6).all()
 
 
-def test_the_catalogue_has_each_metric_once_and_says_what_it_is():
+def test_catalogue_has_and_describes_each_metric_once():
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.title for metric in METRICS}) == len(METRICS), "a title is the name of a column of the table"
     for metric in METRICS:
@@ -69,17 +69,17 @@ def test_the_catalogue_has_each_metric_once_and_says_what_it_is():
         assert metric.low >= 0, f"{metric.name}: the colours of the maps and the bars below heads begin at 0"
 
 
-def test_the_catalogue_lists_what_is_computed(made_up_trace):
+def test_catalogue_lists_every_computed_metric(made_up_trace):
     computed = {name for kind in KINDS for name, _ in _each_query(made_up_trace(SOURCE, TARGET), kind, SCORES)}
     assert computed == {metric.name for metric in METRICS}, "METRICS lists what _each_query yields, by the same name"
 
 
-def test_confidence_leaves_out_the_end_symbol(made_up_trace):
+def test_confidence_excludes_the_end_symbol(made_up_trace):
     encoder = np.array([[0.1, 0.3, 0.6], [0.5, 0.4, 0.1], [0.0, 0.2, 0.8]])
     assert measured(made_up_trace(["a", "b"], ["x"], encoder=encoder), "encoder")["confidence"] == pytest.approx(1 / 3)
 
 
-def test_confidence_does_not_ask_the_step_that_sees_the_start_symbol_only(made_up_trace):
+def test_confidence_excludes_the_step_that_sees_only_the_start_symbol(made_up_trace):
     found = head_metrics(made_up_trace(SOURCE, TARGET, decoder=np.eye(6)), "decoder", SCORES)
     assert found.values["confidence"][0, 0] == 1.0 and found.queries["confidence"] == 5
 
@@ -88,7 +88,7 @@ def test_confidence_does_not_ask_the_step_that_sees_the_start_symbol_only(made_u
     ("name", "columns", "queries"),
     [("previous", (6, 0, 1, 2, 3, 4, 5), 5), ("same", range(7), 5), ("next", (1, 2, 3, 4, 5, 6, 0), 5)],
 )
-def test_a_permutation_looks_at_one_offset(made_up_trace, name, columns, queries):
+def test_permutation_looks_at_one_offset(made_up_trace, name, columns, queries):
     trace = made_up_trace(SOURCE, TARGET, encoder=looking(*columns, of=7))
     metrics = head_metrics(trace, "encoder", SCORES)
     found = measured(trace, "encoder")
@@ -99,19 +99,19 @@ def test_a_permutation_looks_at_one_offset(made_up_trace, name, columns, queries
     assert found["entropy"] == 0 and found["span"] == 1
 
 
-def test_the_decoder_has_nothing_ahead_and_no_end_symbol(made_up_trace):
+def test_decoder_has_nothing_ahead_and_no_end_symbol(made_up_trace):
     found = measured(made_up_trace(SOURCE, TARGET), "decoder")
     assert not {"next", "strongest_next", "end", "alignment_read"} & found.keys()
 
 
-def test_a_lower_triangle_that_looks_back(made_up_trace):
+def test_lower_triangle_looks_back(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, decoder=looking(0, 0, 1, 2, 3, 4, of=6))
     found = measured(trace, "decoder")
     assert found["previous"] == found["strongest_previous"] == 1.0
     assert found["first"] == pytest.approx(2 / 6) and found["distance"] == pytest.approx(5 / 6)
 
 
-def test_shares_of_attention(made_up_trace):
+def test_shares_of_attention_match_the_map(made_up_trace):
     row = [0.3, 0.0, 0.05, 0.05, 0.0, 0.2, 0.4]
     found = measured(made_up_trace(SOURCE, TARGET, encoder=np.tile(row, (7, 1))), "encoder")
     assert found["first"] == pytest.approx(0.3) and found["end"] == pytest.approx(0.4)
@@ -122,23 +122,23 @@ def test_shares_of_attention(made_up_trace):
     assert found["distance"] == pytest.approx((distances @ row).mean())
 
 
-def test_the_rarest_piece(made_up_trace):
+def test_rarest_token_has_its_share(made_up_trace):
     found = measured(made_up_trace(SOURCE, TARGET, encoder=looking(3, 3, 3, 3, 3, 0, 6, of=7)), "encoder")
     assert found["strongest_rarest"] == pytest.approx(5 / 7)
 
 
-def test_a_sentence_whose_first_piece_is_the_rarest_says_nothing_of_rarity(made_up_trace):
+def test_sentence_that_begins_with_its_rarest_token_has_no_rarity(made_up_trace):
     trace = made_up_trace(["Zebras", "run"], ["Zebras"], encoder=looking(0, 0, 0, of=3))
     metrics = head_metrics(trace, "encoder", [0.0] * 10 + [-12.0, -3.0])
     assert metrics.queries["strongest_rarest"] == 0 and np.isnan(metrics.values["strongest_rarest"]).all()
 
 
-def test_a_sentence_without_punctuation_says_nothing_of_it(made_up_trace):
+def test_sentence_without_punctuation_has_no_punctuation_share(made_up_trace):
     metrics = head_metrics(made_up_trace(["a", "b"], ["x"]), "encoder", SCORES)
     assert metrics.queries["punctuation"] == 0 and np.isnan(metrics.values["punctuation"]).all()
 
 
-def test_a_translation_that_ended_at_once_has_no_alignment(made_up_trace):
+def test_translation_that_ends_at_once_has_no_alignment(made_up_trace):
     trace = made_up_trace(SOURCE, [])
     for kind in KINDS:
         metrics = head_metrics(trace, kind, SCORES)
@@ -155,8 +155,8 @@ def test_alignment_is_agreement_with_all_heads_at_either_step(made_up_trace):
     assert found.queries["alignment_read"] == 4, "the link to the first piece is not counted"
 
 
-def test_the_copying_model(copying_translator):
-    """Its encoder looks at the next piece, its decoder at the previous one, its cross-attention along the diagonal."""
+def test_copying_model_has_known_metrics(copying_translator):
+    """Its encoder looks at the next token, its decoder at the previous one, its cross-attention along the diagonal."""
     trace = copying_translator.trace("the old dog reads")
     scores = copying_translator.tokenizer.scores
     encoder, decoder, cross = (
@@ -167,7 +167,7 @@ def test_the_copying_model(copying_translator):
     assert encoder["strongest_previous"] == decoder["strongest_same"] == cross["alignment_read"] == 0.0
 
 
-def test_an_average_is_the_mean_over_all_queries(made_up_trace):
+def test_average_is_the_mean_over_all_queries(made_up_trace):
     looks_back = made_up_trace(SOURCE, TARGET, encoder=looking(6, 0, 1, 2, 3, 4, 5, of=7))
     even = made_up_trace(["a", "b"], ["x"])
     one, other = (head_metrics(trace, "encoder", SCORES) for trace in (looks_back, even))
@@ -180,7 +180,7 @@ def test_an_average_is_the_mean_over_all_queries(made_up_trace):
     assert np.isnan(average([other]).values["punctuation"]).all()
 
 
-def test_an_average_needs_one_kind(made_up_trace):
+def test_average_needs_a_single_kind(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET)
     mixed = [head_metrics(trace, kind, SCORES) for kind in KINDS]
     with pytest.raises(ValueError, match="one kind"):
@@ -194,11 +194,11 @@ def test_an_average_needs_one_kind(made_up_trace):
     [(".", (0, 1), True), ("„", (0, 1), True), ("?!", (0, 2), True), ("a.", (0, 2), False), ("$", (0, 1), False),
      ("a", (0, 0), False), ("a", None, False)],
 )
-def test_punctuation_is_what_the_text_has_there(text, span, punctuation):
+def test_punctuation_is_determined_by_the_text(text, span, punctuation):
     assert is_punctuation(Piece(9, "▁x", span), text) == punctuation
 
 
-def test_metrics_cannot_be_changed(made_up_trace):
+def test_metrics_are_immutable(made_up_trace):
     metrics = head_metrics(made_up_trace(SOURCE, TARGET), "encoder", SCORES)
     assert isinstance(metrics, HeadMetrics)
     with pytest.raises(ValueError):

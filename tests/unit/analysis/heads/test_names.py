@@ -18,9 +18,9 @@ def names(trace, kind):
 
 
 def positional(offset, hits, strength):
-    """A map whose first `hits` queries that are asked look at one offset with `strength`; the rest looks around."""
+    """Return a map whose first `hits` counted queries look at one offset with `strength`; the others look around."""
     weights = np.zeros((QUERIES, QUERIES))
-    # Places with a word to look at: neither the first piece nor the end symbol.
+    # Places with a word to look at: neither the first token nor the end symbol.
     asked = [row for row in range(QUERIES) if 0 < row + offset < QUERIES - 1]
     for row in range(QUERIES):
         share = strength if row in asked[:hits] else 0.0
@@ -30,14 +30,14 @@ def positional(offset, hits, strength):
 
 
 @pytest.mark.parametrize(("offset", "name"), [(-1, "previous piece"), (0, "same piece"), (1, "next piece")])
-def test_a_positional_head_has_its_name(made_up_trace, offset, name):
+def test_positional_head_has_its_name(made_up_trace, offset, name):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(offset, 18, 0.9))
     assert names(trace, "encoder") == (name,)
     rules = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
     assert "Voita" in rules[0].threshold and len(rules) == (1 if offset == 0 else 2)
 
 
-def test_a_decoder_head_that_looks_back(made_up_trace):
+def test_decoder_head_can_look_back(made_up_trace):
     decoder = np.eye(QUERIES, k=-1)
     decoder[0, 0] = 1.0
     assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous piece",)
@@ -52,21 +52,21 @@ def test_near_misses_have_no_name(made_up_trace, offset, hits, strength):
     assert names(made_up_trace(SOURCE, TARGET, encoder=positional(offset, hits, strength)), "encoder") == ()
 
 
-def test_a_neighbour_with_little_more_than_half_is_named_by_clark_alone(made_up_trace):
+def test_neighbour_with_little_more_than_half_is_named_only_by_clark(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
     (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
     assert rule.name == "previous piece" and "Clark" in rule.threshold
 
 
 def passes(kind="encoder", **values):
-    """Names of a head with these metrics, all others 0."""
+    """Return the names of a head with these metrics, all others 0."""
     full = {metric.name: np.full((1, 1), values.get(metric.name, 0.0)) for metric in metrics_of(kind)}
     assert values.keys() <= full.keys()
     return head_names(HeadMetrics(kind, full, dict.fromkeys(full, 10)))[0][0]
 
 
 @pytest.mark.parametrize("metric", ["previous", "same", "next"])
-def test_thresholds_of_positional_heads(metric):
+def test_thresholds_of_positional_heads_hold(metric):
     name = (f"{metric} piece",)
     strongest = f"strongest_{metric}"
     assert passes(**{strongest: 0.9, "confidence": 0.81}) == name
@@ -75,14 +75,14 @@ def test_thresholds_of_positional_heads(metric):
 
 
 @pytest.mark.parametrize("metric", ["previous", "next"])
-def test_thresholds_of_neighbours(metric):
+def test_thresholds_of_neighbours_hold(metric):
     name = (f"{metric} piece",)
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.6}) == name
     assert passes(**{metric: 0.50, f"strongest_{metric}": 0.6}) == ()
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.5}) == ()
 
 
-def test_clark_has_no_threshold_for_the_same_piece():
+def test_clark_has_no_threshold_for_the_same_token():
     assert passes(same=0.7, strongest_same=0.7, confidence=0.7) == ()
 
 
@@ -92,13 +92,13 @@ def test_clark_has_no_threshold_for_the_same_piece():
      ("strongest_rarest", "rare word", "encoder"), ("alignment_predicted", "alignment", "cross"),
      ("alignment_read", "alignment", "cross")],
 )
-def test_more_than_half(metric, name, kind):
+def test_share_above_one_half_gives_a_name(metric, name, kind):
     assert passes(kind, **{metric: 0.51}) == (name,)
     assert passes(kind, **{metric: 0.50}) == ()
     assert passes(kind, **{metric: np.nan}) == ()
 
 
-def test_a_rare_word_head(made_up_trace):
+def test_rare_word_head_is_named(made_up_trace):
     encoder = np.tile(np.eye(QUERIES)[RARE], (QUERIES, 1))
     assert names(made_up_trace(SOURCE, TARGET, encoder=encoder), "encoder") == ("rare word",)
     encoder[1::2] = np.eye(QUERIES)[3]
@@ -106,7 +106,7 @@ def test_a_rare_word_head(made_up_trace):
 
 
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_a_punctuation_head(made_up_trace, kind):
+def test_punctuation_head_is_named(made_up_trace, kind):
     weights = np.tile(np.eye(QUERIES)[QUERIES - 2], (QUERIES, 1))
     found = names(made_up_trace(SOURCE, TARGET, **{kind: weights}), kind)
     assert "punctuation" in found and "end symbol" not in found
@@ -114,7 +114,7 @@ def test_a_punctuation_head(made_up_trace, kind):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_a_head_that_rests_on_the_first_piece_has_no_name(made_up_trace, kind, count):
+def test_head_that_parks_on_the_first_token_has_no_name(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[0], (count + 1, 1))
     trace = made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights})
     assert names(trace, kind) == ()
@@ -122,12 +122,12 @@ def test_a_head_that_rests_on_the_first_piece_has_no_name(made_up_trace, kind, c
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_a_head_that_rests_on_the_end_symbol_has_that_name_only(made_up_trace, kind, count):
+def test_head_that_parks_on_the_end_symbol_has_only_that_name(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[-1], (count + 1, 1))
     assert names(made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights}), kind) == ("end symbol",)
 
 
-def test_an_opening_quotation_mark_is_a_sink_too(made_up_trace):
+def test_opening_quotation_mark_is_a_sink_too(made_up_trace):
     trace = made_up_trace(['"', "Go", "on", "he", "said"], TARGET[:5], encoder=np.tile(np.eye(6)[0], (6, 1)))
     assert names(trace, "encoder") == ()
 
@@ -137,6 +137,6 @@ def test_even_attention_has_no_name(made_up_trace, kind):
     assert names(made_up_trace(SOURCE, TARGET), kind) == ()
 
 
-def test_every_rule_says_its_threshold():
+def test_every_rule_states_its_threshold():
     for rule in RULES:
         assert rule.threshold.endswith(".") and ("et al." in rule.threshold or "this atlas" in rule.threshold)

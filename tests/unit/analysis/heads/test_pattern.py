@@ -27,7 +27,7 @@ def test_positional_heads_are_recognised(offset, field):
     assert found.entropy == 0 and found.limit == pytest.approx(np.log(5))
 
 
-def test_masked_positions_are_left_out_of_the_mean():
+def test_masked_positions_are_excluded_from_the_mean():
     mask = np.tri(3, dtype=bool)
     assert offset_share(np.eye(3), mask, 1) == 0.0
     assert offset_share(np.eye(3, k=-1), mask, -1) == 1.0
@@ -42,7 +42,7 @@ def test_share_on_the_end_symbol():
     assert (found.column, found.column_share) == (0, pytest.approx(0.5))
 
 
-def test_strongest_link_leaves_out_special_pieces_and_oneself():
+def test_strongest_link_excludes_special_tokens_and_the_token_itself():
     weights = np.array([[0.9, 0.1, 0.0], [0.3, 0.1, 0.6], [0.0, 1.0, 0.0]])
     found = pattern(weights, np.ones((3, 3), bool), groups(3), groups(3), same_text=True)
     assert found.strongest == Entry(1, 0, 0.3)
@@ -53,6 +53,6 @@ def test_strongest_link_leaves_out_special_pieces_and_oneself():
     assert found.strongest == Entry(0, 0, 0.9), "the step that reads the start symbol writes the first word"
 
 
-def test_no_link_where_there_is_only_the_end():
+def test_end_symbol_alone_has_no_link():
     found = pattern(np.ones((1, 1)), np.ones((1, 1), bool), groups(1), groups(1), same_text=True)
     assert found.strongest is None and found.column is None

@@ -6,7 +6,7 @@ import pytest
 from transformer.analysis.heads.similarity import head_distances, jensen_shannon
 
 
-def test_divergence_of_the_reference():
+def test_divergence_matches_the_reference():
     first, second = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
     assert jensen_shannon(first, second) == pytest.approx(0.253102, abs=1e-6)
     assert jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == pytest.approx(0.693147, abs=1e-6)
@@ -32,6 +32,6 @@ def test_equal_heads_have_no_distance_and_disjoint_ones_the_largest():
     assert distances[0, 1] == 0.0 and distances[0, 2] == pytest.approx(np.log(2))
 
 
-def test_masked_cells_and_a_single_head():
+def test_single_masked_head_has_distance_zero():
     weights = np.tri(4) / np.tri(4).sum(axis=1, keepdims=True)
     assert head_distances(weights[None, None]).tolist() == [[0.0]]

@@ -1,4 +1,4 @@
-"""Where to look first."""
+"""The most telling head and row, which a page opens with."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ SIZE = 10
 
 
 def telling(made_up_trace, *maps):
-    """The telling head of an encoder layer with these heads."""
+    """Return the most telling head of an encoder layer with these heads."""
     trace = made_up_trace(WORDS, WORDS, encoder=np.array([maps]))
     return telling_head(trace, head_metrics(trace, "encoder", SCORES))
 
 
 def mixed(weights, share):
-    """A map of which a share is as given and the rest even."""
+    """Return a map that is the given one to a share and even otherwise."""
     return share * weights + (1 - share) / SIZE
 
 
 PREVIOUS, SAME, NEXT = (np.eye(SIZE)[np.clip(np.arange(SIZE) + offset, 0, SIZE - 1)] for offset in (-1, 0, 1))
 EVEN = np.full((SIZE, SIZE), 1 / SIZE)
 END, FIRST = (np.eye(SIZE)[[column] * SIZE] for column in (-1, 0))
-# The same few words for all, which has no name.
+# All queries look at the same few words, a pattern that has no name.
 THIRD = np.eye(SIZE)[[3] * SIZE]
 
 
-def test_a_name_counts_more_than_confidence(made_up_trace):
+def test_name_counts_more_than_confidence(made_up_trace):
     found = telling(made_up_trace, THIRD, mixed(PREVIOUS, 0.7))
     assert (found.layer, found.head, found.name) == (0, 1, "previous piece")
     assert found.confidence < 0.8
 
 
-def test_the_plainer_name_comes_first_and_then_the_clearest_head(made_up_trace):
+def test_plainer_name_comes_first_and_then_the_clearest_head(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous piece")
-    # Certain of other words, too: with that name it would surprise whoever looks at it.
+    # It is certain of other words, too, so the name would surprise a user who looks at it.
     straying = np.where(np.arange(SIZE)[:, None] < 4, THIRD, PREVIOUS)
     found = telling(made_up_trace, straying, mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (1, "previous piece") and found.confidence < 0.9
 
 
-def test_without_names_it_is_the_most_certain_head_that_does_not_rest(made_up_trace):
+def test_most_certain_head_that_does_not_park_is_chosen_without_names(made_up_trace):
     unnamed = 0.5 * THIRD + 0.5 * EVEN
     assert telling(made_up_trace, EVEN, 0.3 * THIRD + 0.7 * EVEN, unnamed).head == 2
     resting = 0.55 * END + 0.45 * THIRD
@@ -57,34 +57,34 @@ def test_without_names_it_is_the_most_certain_head_that_does_not_rest(made_up_tr
     assert (found.head, found.name) == (1, "")
 
 
-def test_where_all_heads_rest_the_most_certain_one_is_shown(made_up_trace):
+def test_most_certain_head_is_chosen_if_all_park(made_up_trace):
     found = telling(made_up_trace, END, 0.8 * END + 0.2 * THIRD)
     assert (found.head, found.name, found.rests) == (1, "", True)
     assert not telling(made_up_trace, END, THIRD).rests
 
 
-def test_a_sentence_without_words_is_shown_at_the_first_head(made_up_trace):
+def test_sentence_without_words_opens_at_the_first_head(made_up_trace):
     trace = made_up_trace([], [])
     found = telling_head(trace, head_metrics(trace, "decoder", SCORES))
     assert (found.layer, found.head, found.name) == (0, 0, "") and np.isnan(found.confidence)
 
 
 def crossing(made_up_trace, *maps):
-    """The telling head of a cross-attention layer of four words and the end symbol with these heads; rows are steps."""
+    """Return the most telling head of a cross-attention layer of four words and the end symbol; rows are steps."""
     maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in maps]], dtype=float)
     trace = made_up_trace(WORDS[:4], WORDS[:4], cross=maps)
     return telling_head(trace, head_metrics(trace, "cross", SCORES))
 
 
-def test_cross_attention_opens_at_the_alignment_head_that_the_others_agree_with(made_up_trace):
-    # The first is the surest of all, but for the word that most heads align otherwise.
+def test_cross_attention_opens_at_the_alignment_head_that_agrees_with_the_others(made_up_trace):
+    # The first head is the most certain, except for the word that most heads align differently.
     found = crossing(made_up_trace, "02230", "01234", "01234", "01134")
     assert (found.head, found.name) == (1, ALIGNMENT)
 
 
-def test_a_head_that_aligns_the_word_just_read_is_opened_only_where_no_other_aligns(made_up_trace):
+def test_head_that_aligns_the_word_just_read_opens_only_if_no_other_aligns(made_up_trace):
     assert crossing(made_up_trace, "00123", "01234", "01134", "01224", "01233").head != 0
-    # All heads together decide what is aligned with what; that of the steps is taken from the even heads.
+    # All heads together decide the alignment; the even heads decide that of the steps.
     even = np.full((1, 8, 5, 5), 0.05) + 0.75 * np.eye(5)
     resting = np.eye(5)[[4] * 5] * 0.5 + even / 2
     late = np.eye(5)[[0, 0, 1, 2, 3]][None, None]
@@ -94,14 +94,14 @@ def test_a_head_that_aligns_the_word_just_read_is_opened_only_where_no_other_ali
     assert telling_head(trace, metrics).head == 0
 
 
-def test_the_telling_head_is_found_once(made_up_trace):
+def test_most_telling_head_is_computed_once(made_up_trace):
     trace = made_up_trace(WORDS, WORDS)
     metrics = head_metrics(trace, "cross", SCORES)
     assert telling_head(trace, metrics) is telling_head(trace, metrics)
 
 
-def test_the_verb_of_the_first_example_is_looked_at(shipped):
-    """Erasing "cross" costs "überquerte" most; layer 4, head 4, the surest head, never looks at it."""
+def test_verb_of_the_first_example_is_looked_at(shipped):
+    """Erasing "cross" lowers "überquerte" most; layer 4, head 4, the most certain head, never looks at it."""
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     found = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
     words = [piece.text for piece in trace.source_pieces]
@@ -113,7 +113,7 @@ def test_the_verb_of_the_first_example_is_looked_at(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_shipped_model_has_something_to_show(shipped, kind):
+def test_shipped_model_has_a_telling_head(shipped, kind):
     for text in ("I have a dream.", "The animal didn't cross the street because it was too tired."):
         trace = shipped.trace(text)
         metrics = head_metrics(trace, kind, shipped.tokenizer.scores)
@@ -124,6 +124,6 @@ def test_the_shipped_model_has_something_to_show(shipped, kind):
         assert found.confidence == metrics.values["confidence"][found.layer, found.head] > 0.3
 
 
-def test_every_kind_has_what_the_rule_asks_for():
+def test_every_kind_supports_the_rule():
     for kind in KINDS:
         assert {"confidence", "first"} <= {metric.name for metric in metrics_of(kind)}

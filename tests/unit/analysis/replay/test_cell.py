@@ -33,7 +33,7 @@ def test_every_sum_recomputes_to_the_trace(shaped_translator, shaped_trace, kind
         np.testing.assert_allclose(found.weighted_values.sum(axis=0), found.output, atol=1e-5)
 
 
-def test_terms_are_the_layers_contributions(shaped_translator, shaped_trace):
+def test_terms_equal_the_contributions_of_the_layer(shaped_translator, shaped_trace):
     weights = shaped_translator.weights()
     whole = contributions(shaped_trace, weights, "cross", 0)
     found = [cell(shaped_trace, weights, "cross", 0, head, 2, 3) for head in range(3)]
@@ -43,7 +43,7 @@ def test_terms_are_the_layers_contributions(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_a_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace):
+def test_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace):
     found = cell(shaped_trace, shaped_translator.weights(), "decoder", 0, 1, 1, 3)
     assert not found.allowed and np.isfinite(found.score) and found.masked_scores[3] == -np.inf
     assert found.weight == found.exponentials[3] == 0 and not found.term.any()
@@ -51,7 +51,7 @@ def test_a_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace
 
 
 @ONE_SHAPE
-def test_the_same_cell_leaks_without_the_mask(shaped_translator, shaped_trace):
+def test_masked_cell_leaks_without_the_mask(shaped_translator, shaped_trace):
     trace = shaped_translator.trace(
         shaped_trace.source_text, shaped_trace.target_text, details=True,
         interventions=Interventions(decoder_mask=False),

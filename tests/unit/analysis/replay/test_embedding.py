@@ -10,7 +10,7 @@ from transformer.values.interventions import Interventions
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_is_what_the_model_reads(shaped_translator, shaped_trace, stack):
+def test_embedding_equals_the_models_input(shaped_translator, shaped_trace, stack):
     found = embedded_text(shaped_trace, shaped_translator.weights(), stack)
     model, config = shaped_translator._model, shaped_translator.config
     pieces = shaped_trace.source_pieces if stack == "encoder" else shaped_trace.target_pieces
@@ -24,7 +24,7 @@ def test_is_what_the_model_reads(shaped_translator, shaped_trace, stack):
     assert np.array_equal(found.total, shaped_trace.residual_stream(stack)[0])
 
 
-def test_a_run_without_positions_has_none_to_show(shaped_translator):
+def test_run_without_positions_has_none_to_show(shaped_translator):
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=Interventions(positions=False))
     for stack in ("encoder", "decoder"):
         found = embedded_text(trace, shaped_translator.weights(), stack)

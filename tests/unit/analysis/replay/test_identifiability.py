@@ -30,7 +30,7 @@ def test_effective_attention_gives_the_same_output(shaped_translator, shaped_tra
 
 
 @pytest.mark.parametrize(("columns", "warning"), [(4, False), (64, False), (65, True), (100, True)])
-def test_the_warning_is_about_length_and_width_only(columns, warning):
+def test_warning_is_about_length_and_width_only(columns, warning):
     rng = np.random.default_rng(columns)
     attention = rng.dirichlet(np.ones(columns), size=7)
     transformed = rng.standard_normal((columns, 64)) @ rng.standard_normal((64, 512))
@@ -51,8 +51,8 @@ def test_equal_values_share_their_weight():
     assert found.sum_keeping == 1, "what one loses the other gains"
 
 
-def test_a_row_has_the_null_space_of_what_it_may_look_at():
-    # The third column is the sum of the others; only the row that sees all three has a choice.
+def test_null_space_of_a_row_covers_its_visible_columns():
+    # The third column is the sum of the others; only the row that sees all three has more than one solution.
     transformed = np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]])
     attention = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.3, 0.2]])
     found = identifiability(attention, transformed, np.tri(3, dtype=bool), width=3)
@@ -62,6 +62,6 @@ def test_a_row_has_the_null_space_of_what_it_may_look_at():
     np.testing.assert_allclose(found.effective @ transformed, attention @ transformed, atol=1e-12)
 
 
-def test_values_of_nothing_have_no_effective_attention():
+def test_zero_values_have_no_effective_attention():
     found = identifiability(np.array([[0.5, 0.5]]), np.zeros((2, 4)), ALL[:, :2], width=4)
     assert found.rank == 0 and not found.effective.any() and not found.warning

@@ -21,7 +21,7 @@ def found(shaped_translator, shaped_trace):
 
 
 def run_again(translator, trace):
-    """The model's own forward pass: what it records, both outputs, and the logits."""
+    """Run the model's own forward pass; return its records, both outputs, and the logits."""
     model, record = translator._model, Recorder(details=True)
     source, target = (
         torch.tensor([[piece.id for piece in pieces]]) for pieces in (trace.source_pieces, trace.target_pieces)
@@ -32,7 +32,7 @@ def run_again(translator, trace):
     return record.tensors, memory, hidden, model.generator(hidden)
 
 
-def test_every_shape_is_its_letters(shaped_translator, shaped_trace, found):
+def test_every_shape_matches_its_letters(shaped_translator, shaped_trace, found):
     config = shaped_translator.config
     sizes = {
         "B": 1, "S": len(shaped_trace.source_pieces), "T": len(shaped_trace.target_pieces), "D": config.d_model,
@@ -45,7 +45,7 @@ def test_every_shape_is_its_letters(shaped_translator, shaped_trace, found):
         assert stage.name and (stage.layer is None or stage.layer == LAYER)
 
 
-def test_attention_stages_are_the_models_own(shaped_translator, shaped_trace, found):
+def test_attention_stages_equal_the_models(shaped_translator, shaped_trace, found):
     tensors, *_ = run_again(shaped_translator, shaped_trace)
     for kind, prefix in (
         ("encoder", "encoder.self_attention"), ("decoder", "decoder.self_attention"),
@@ -68,7 +68,7 @@ def test_attention_stages_are_the_models_own(shaped_translator, shaped_trace, fo
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_sublayer_stages_are_the_models_own(shaped_translator, shaped_trace, found, stack):
+def test_sublayer_stages_equal_the_models(shaped_translator, shaped_trace, found, stack):
     tensors, *_ = run_again(shaped_translator, shaped_trace)
     model = shaped_translator._model
     layer = (model.encoder_layers if stack == "encoder" else model.decoder_layers)[LAYER]
@@ -96,7 +96,7 @@ def test_sublayer_stages_are_the_models_own(shaped_translator, shaped_trace, fou
         np.testing.assert_allclose(handed_on, after.numpy(), atol=1e-5)
 
 
-def test_the_way_in_and_the_way_out_are_the_models_own(shaped_translator, shaped_trace, found):
+def test_input_and_output_stages_equal_the_models(shaped_translator, shaped_trace, found):
     tensors, memory, hidden, logits = run_again(shaped_translator, shaped_trace)
     np.testing.assert_allclose(found["encoder.output"].array, memory.numpy(), atol=1e-5)
     np.testing.assert_allclose(found["decoder.output"].array, hidden.numpy(), atol=1e-5)
@@ -114,7 +114,7 @@ def test_the_way_in_and_the_way_out_are_the_models_own(shaped_translator, shaped
         np.testing.assert_allclose(way_in, tensors[f"{stack}.residual"][0].numpy(), atol=1e-5)
 
 
-def test_stages_come_in_the_order_in_which_people_learn_them(found):
+def test_stages_are_in_teaching_order(found):
     order = list(found)
     assert order[0] == "encoder.pieces" and order[-1] == "generator.words"
     for first, then in (
@@ -134,7 +134,7 @@ def test_stages_come_in_the_order_in_which_people_learn_them(found):
 
 
 @ONE_SHAPE
-def test_a_run_that_left_something_out_says_so(shaped_translator):
+def test_run_that_left_something_out_says_so(shaped_translator):
     interventions = Interventions(decoder_mask=False, positions=False)
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=interventions)
     found = {stage.key: stage for stage in stages(trace, shaped_translator.weights())}

@@ -7,7 +7,7 @@ from transformer.model.fast.dropout import dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
-def test_the_share_asked_for_is_dropped_and_the_rest_makes_up_for_it(rate):
+def test_requested_share_is_dropped_and_the_rest_is_scaled_up(rate):
     torch.manual_seed(1)
     dropped = dropout(torch.ones(400, 1001), rate)
     assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - rate)])
@@ -33,7 +33,7 @@ def test_gradients_pass_where_the_numbers_did(dtype):
     torch.testing.assert_close(y.detach(), x.detach() * x.grad)
 
 
-def test_the_seed_repeats_it_and_outside_training_nothing_is_dropped():
+def test_seed_repeats_dropout_and_inference_drops_nothing():
     x = torch.randn(50)
     draws = []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What the C library hands back to the system."""
+"""Memory that the C library returns to the system."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import pytest
 
 from transformer.model.fast.malloc import HUGE_PAGE, return_holes, use_huge_pages
 
-# Below the size from which glibc maps a block by itself, so that it lies in the heap.
+# Smaller than the blocks that glibc maps separately, so that it lies in the heap.
 BLOCK, BLOCKS = 60_000, 2_000
 
 
 def resident() -> float:
-    """MB of this process in memory."""
+    """Return the MB of this process in memory."""
     return megabytes("Rss")
 
 
 def megabytes(kind: str) -> float:
-    """What the system says about all memory of this process."""
+    """Return the system's figures for the memory of this process."""
     lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")) / 1024
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is another one")
-def test_holes_between_blocks_in_use_are_handed_back():
+def test_holes_between_blocks_in_use_are_returned():
     blocks: list[bytearray | None] = [bytearray(b"x") * BLOCK for _ in range(BLOCKS)]
     for number in range(BLOCKS):
         if number % 10:
@@ -37,16 +37,16 @@ def test_holes_between_blocks_in_use_are_handed_back():
 
 
 def linux() -> tuple[int, ...]:
-    """Major and minor number of the kernel, (0,) for another system's."""
+    """Return major and minor number of the kernel; (0,) for other systems."""
     return tuple(map(int, platform.release().split(".")[:2])) if platform.system() == "Linux" else (0,)
 
 
 @pytest.mark.skipif(linux() < (6, 1), reason="the system cannot move memory into huge pages")
-def test_what_is_in_use_moves_into_huge_pages_and_what_is_not_takes_no_memory():
-    use_huge_pages()  # what there is already
+def test_used_memory_moves_into_huge_pages_and_unused_memory_costs_nothing():
+    use_huge_pages()  # huge pages from before
     count = 16
     used, sparse = (mmap.mmap(-1, count * HUGE_PAGE, flags=mmap.MAP_PRIVATE) for _ in range(2))
-    used.madvise(mmap.MADV_NOHUGEPAGE)  # Where the system makes all pages huge, too, these are small at first.
+    used.madvise(mmap.MADV_NOHUGEPAGE)  # Starts with small pages even where the system makes all pages huge.
     used.write(b"x" * (count * HUGE_PAGE))
     used.madvise(mmap.MADV_HUGEPAGE)
     sparse[::HUGE_PAGE] = b"x" * count

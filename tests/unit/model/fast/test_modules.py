@@ -1,4 +1,4 @@
-"""A model that was made fast computes what it did before."""
+"""A model that was made fast computes the same as before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.model.transformer import build
 
 @pytest.fixture(params=[True, False], ids=["halves", "whole numbers of float32"])
 def pair(request):
-    """A model and the same one made fast; numbers of half precision are packed, where the CPU can."""
+    """A model and its fast copy; half-precision weights are packed if the CPU supports it."""
     torch.manual_seed(2)
     plain = build(TransformerConfig(
         source_vocabulary=40, target_vocabulary=40, d_model=16, heads=4, encoder_layers=2, decoder_layers=2, d_ff=32,
@@ -35,14 +35,14 @@ def texts():
     return torch.randint(4, 40, (2, 2, 7))
 
 
-def test_it_says_the_same_under_the_same_names(pair, texts):
+def test_output_and_parameter_names_are_unchanged(pair, texts):
     plain, fast = pair
     assert list(fast.state_dict()) == list(plain.state_dict())
     assert all(isinstance(module, Lean) for module in fast.modules())
     torch.testing.assert_close(fast(*texts), plain(*texts), atol=1e-5, rtol=1e-5)
 
 
-def test_step_by_step_it_says_the_same(pair, texts):
+def test_stepwise_output_is_unchanged(pair, texts):
     hidden = []
     for model in pair:
         cache, rows = model.start_cache(model.encode(texts[0], None)), []
@@ -53,7 +53,7 @@ def test_step_by_step_it_says_the_same(pair, texts):
     torch.testing.assert_close(*hidden, atol=1e-5, rtol=1e-5)
 
 
-def test_its_gradients_are_those_of_the_weights_themselves(pair, texts):
+def test_gradients_equal_those_of_the_original_weights(pair, texts):
     found = []
     for model in pair:
         memory = model.encode(texts[0], None).requires_grad_()
@@ -62,7 +62,7 @@ def test_its_gradients_are_those_of_the_weights_themselves(pair, texts):
     torch.testing.assert_close(*found, atol=1e-5, rtol=1e-4)
 
 
-def test_making_it_fast_again_and_copying_it_change_nothing(pair, texts):
+def test_making_it_fast_again_and_copying_change_nothing(pair, texts):
     fast = pair[1]
     before = fast(*texts)
     speed_up(fast)

@@ -20,7 +20,7 @@ def seed():
 
 
 def of_halves(module):
-    """The module with numbers of half precision, and packed."""
+    """Return a module with half-precision weights, and its packed copy."""
     with torch.no_grad():
         for parameter in module.requires_grad_(False).parameters():
             parameter.copy_(parameter.half())
@@ -30,7 +30,7 @@ def of_halves(module):
 
 @pytest.mark.parametrize("rows", [0, 1, 20, 100])
 def test_products_on_one_core_and_on_all_are_the_same_map(rows):
-    """With 40 numbers in and 7,000 out, one row is a product for one core and twenty are one for all."""
+    """With 40 inputs and 7,000 outputs, one row is a product for one core and twenty are one for all."""
     assert 40 * 7_000 < WORTH_ALL_CORES < 20 * 40 * 7_000
     linear = of_halves(nn.Linear(40, 7_000))
     x = torch.randn(40, rows).T
@@ -47,7 +47,7 @@ def test_packed_weights_are_used(bias):
 
 
 @pytest.mark.parametrize("positions", [1, 4, 33])
-def test_the_parts_of_cross_attention_are_those_of_the_whole(positions):
+def test_parts_of_cross_attention_equal_the_whole(positions):
     attention = of_halves(MultiHeadAttention(24, 3, dropout=0.0, kind="cross"))
     x = torch.randn(2, positions, 24)
     query, memory = attention.project(x)
