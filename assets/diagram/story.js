@@ -33,7 +33,7 @@ const MEASURED = "Attention weights of this run, not causes. Of each two words, 
   + "words with most cross-attention, as the mean of all heads.";
 
 /** @param {number} weight */
-export const percent = (weight) => `${Math.round(100 * weight)}%`;
+const percent = (weight) => `${Math.round(100 * weight)}%`;
 
 /**
  * A link as it is said: the other word, how much, and where.

@@ -177,10 +177,10 @@ def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same:
     total = (weights * on_word).sum(axis=-2, keepdims=True) - weights * on_word
     habit = total / np.maximum(on_word.sum(axis=0) - on_word, 1)
     if same:
-        step = distance - distance.min()
-        steps = np.eye(step.max() + 1)[step] * mask[..., None]
-        count = steps.sum(axis=(0, 1))[step]
-        others = np.tensordot(seen, steps, axes=2)[..., step] - seen
+        step = (distance - distance.min()).ravel()
+        count = np.bincount(step, weights=mask.ravel())[step].reshape(mask.shape)
+        sums = [np.bincount(step, weights=each)[step] for each in seen.reshape(-1, mask.size)]
+        others = np.reshape(sums, weights.shape) - seen
         habit = np.maximum(habit, others / np.maximum(count - 1, 1))
     return habit
 

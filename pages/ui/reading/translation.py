@@ -31,17 +31,14 @@ def show_translation(
 
     Args:
         reading: of which the model's own translation is shown, and the given one if there is one.
-        large: where the words stand in the page's figure: with what it took, and without the words.
-        label: what the model's own is called where it is no headline; empty for its language.
+        large: with what it took.
+        label: what the model's own is called; empty for its language.
         beside: draws another button of the page.
     """
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
-            if large:
-                st.caption(" ".join([_effort(reading), *_unapplied(reading)]))
-            if not large or not reading.own.target_text or reading.given:
-                st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or NOTHING}")
+            st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or NOTHING}")
         if beside is not None:
             beside()
         another = st.popover(
@@ -59,7 +56,7 @@ def show_translation(
     with st.container():
         if reading.given:
             _show_given(reading)
-        if said := _remarks(reading):
+        if said := [*([_effort(reading), *_unapplied(reading)] if large else []), *_remarks(reading)]:
             st.caption(" ".join(said))
 
 
