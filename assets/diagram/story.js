@@ -28,9 +28,9 @@ const KINDS = {
 };
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
-const MEASURED = "Attention weights of this run, not causes. Of each two words, the head where their link stands out most; without "
-  + "start and end symbols, punctuation, the word itself, its neighbours, and heads named after a position. The drawing joins the "
-  + "words with most cross-attention, as the mean of all heads.";
+const MEASURED = "Attention weights of this run, not causes. Shown are the links that stand out most from what their head does "
+  + "elsewhere, one head for each two words; heavier ones may be missing. Left out: start and end symbols, punctuation, the word "
+  + "itself, its neighbours, heads named after a position. The drawing joins the words with most cross-attention, as the mean of all heads.";
 
 /** @param {number} weight */
 const percent = (weight) => `${Math.round(100 * weight)}%`;
