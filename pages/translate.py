@@ -13,7 +13,7 @@ from pages.ui.components.diagram import drawing
 from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
-from pages.ui.reading.overview import attention_box
+from pages.ui.reading.overview import attention_box, story
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.shell.router import open_page
@@ -23,15 +23,14 @@ from pages.ui.text.markup import markdown
 reading = read_sentence(introduced=True)
 show_translation(reading, large=True)
 config = reading.translator.config
-with main_figure(
-    f"**{markdown(reading.trace.source_text)}**", f"→ **{markdown(reading.trace.target_text)}**", rows=2
-):
-    chosen = drawing(
+with main_figure():
+    chosen, address = drawing(
         reading.trace.source_text, reading.trace.target_text, reading.languages,
         {kind: attention_box(reading, kind) for kind in PAGES},
         {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, norm=config.norm,
+        story=story(reading),
     )
-open_page(chosen)
+open_page(chosen, address)
 st.subheader("All heads at a glance", anchor=False)
 for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), strict=True):
     with column:

@@ -5,6 +5,7 @@ import { element } from "../shared/element.js";
 import { followInput } from "../shared/input.js";
 import { keysDialog } from "../shared/keys.js";
 import { mount, PaintedComponent } from "../shared/mount.js";
+import { page } from "../shared/page.js";
 import { CanvasSurface } from "../shared/surface.js";
 import { SyncedState } from "../shared/synced_state.js";
 import { unpack } from "../shared/wire.js";
@@ -22,7 +23,7 @@ import { pinnedCell, pinnedIn, withPin } from "./pins.js";
 import { followPointer } from "./pointer.js";
 import { READING, READING_LINES } from "./readout.js";
 import { attentionToolbar } from "./toolbar.js";
-import { lightGrid, wordLinks } from "./word_links.js";
+import { lightGrid, linksOfWord, wordLinks } from "./word_links.js";
 /** @import { Picture } from "../figures/svg_file.js" */
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { InputKind } from "../shared/input.js" */
@@ -82,9 +83,14 @@ export class AttentionBrowser extends PaintedComponent {
     this.root.append(this.lecture.head, this.stage, this.description.spoken, this.keys);
     this.input = followInput(this.root);
     this.listen();
+    document.addEventListener("attentionword", this.follow);
   }
 
+  // The word that is pointed at elsewhere on the page lights up the small maps.
+  follow = () => { if (this.data?.header.glance) this.draw(); };
+
   close() {
+    document.removeEventListener("attentionword", this.follow);
     this.synced.leave();
     this.lecture.close();
     super.close();
@@ -223,7 +229,8 @@ export class AttentionBrowser extends PaintedComponent {
     this.shades = shadesOf(this.data.difference ? "difference" : choice.palette);
     this.lecture.reflect();
     this.metric = header.metrics.find(({ key }) => key === choice.metric) ?? null;
-    this.links = header.glance || header.quiet ? null : wordLinks(this.data, choice, this.word());
+    this.links = header.glance ? linksOfWord(this.data, choice, page.attentionWord?.[header.kind] ?? null)
+      : header.quiet ? null : wordLinks(this.data, choice, this.word());
     if (!this.lecture.shown) this.drawOverview();
     if (!header.glance) {
       this.toolbar.reflect(choice, header);

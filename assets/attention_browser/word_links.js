@@ -2,11 +2,11 @@
 // everywhere.
 
 import { quote } from "../shared/direction.js";
-import { arrange, named, shownWeight } from "./arrangement.js";
+import { arrange, arrangementName, named, shownWeight } from "./arrangement.js";
 import { GRID_GAP } from "./grid.js";
 /** @import { Theme } from "../shared/colours.js" */
 /** @import { CanvasSurface } from "../shared/surface.js" */
-/** @import { Arranged, Choice, KindData, Place } from "./arrangement.js" */
+/** @import { Arranged, Choice, KindData, Label, Place } from "./arrangement.js" */
 /** @import { GridGeometry, Head } from "./grid.js" */
 
 // Heads that look at a place, whatever is there.
@@ -59,6 +59,26 @@ export function wordLinks(data, choice, word) {
     }
   }
   return { strongest: [...best.values()].sort((a, b) => b.beyond - a.beyond), lit };
+}
+
+/**
+ * How much stands out in each head of what a word looks at and of what looks at it, by the positions of its rows and columns;
+ * null without a word.
+ * @param {KindData} data
+ * @param {Choice} choice
+ * @param {{ rows: number[], columns: number[] } | null} word
+ * @returns {WordLinks | null}
+ */
+export function linksOfWord(data, choice, word) {
+  if (!word) return null;
+  const { rows, columns } = data.header.arrangements[arrangementName(choice)];
+  /** @type {(side: Label[], positions: number[]) => number} */
+  const at = (side, positions) => side.findIndex((one) => one.positions.some((position) => positions.includes(position)));
+  const found = [{ row: at(rows, word.rows) }, { column: at(columns, word.columns) }]
+    .filter((place) => Object.values(place)[0] >= 0).map((place) => wordLinks(data, choice, place));
+  const lit = Array.from({ length: data.header.layers * data.header.heads }, (_, head) => (
+    Math.max(0, ...found.map((links) => links?.lit[head] ?? 0))));
+  return { strongest: [], lit };
 }
 
 /**
@@ -124,7 +144,7 @@ export function lightGrid({ context }, { left, top, cellWidth, cellHeight, heads
   const most = Math.max(...lit);
   context.fillStyle = theme.background;
   lit.forEach((value, at) => {
-    context.globalAlpha = most > 0 ? 0.8 * (1 - value / most) : 0;
+    context.globalAlpha = most > 0 ? 0.8 * (1 - value / most) : 0.8;
     context.fillRect(left + (at % heads) * cellWidth + GRID_GAP / 2, top + Math.floor(at / heads) * cellHeight + GRID_GAP / 2,
       cellWidth - GRID_GAP, cellHeight - GRID_GAP - strip);
   });

@@ -1,30 +1,19 @@
-// The Transformer as a drawing whose boxes are links to the pages: small in the head of every page, where it says which
-// part is open, and large on the first one, with the reader's sentence, its translation, and three maps of its attention.
-// On the page Inside a layer, its boxes are the parts that a sentence goes through there.
+// The Transformer as a drawing whose boxes are links to the pages: large on the first one, with three maps of its attention,
+// below the reader's sentence and its translation, whose words lead through it. On the page Inside a layer, its boxes are the
+// parts that a sentence goes through there.
 
 import { element, svgElement } from "../shared/element.js";
 import { opensElsewhere } from "../shared/input.js";
 import { Component, mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { shortened } from "../shared/ruler.js";
 import { largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
+import { placesOf, Story } from "./story.js";
 /** @import { DrawingMessage } from "./large_drawing.js" */
+/** @import { SideName, Word } from "./story.js" */
 
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
-
-// Small: the pages that are steps of the way from the sentence to the translation, by their own names; two rows, the
-// encoder's below the decoder's as in the paper. Each box: page, name, place and width.
-const SMALL_WIDTH = 368;
-const SMALL_HEIGHT = 54;
-/** @type {[string, string, number, number, number][]} */
-const SMALL_BOXES = [
-  ["masked_attention", "Masked attention", 0, 0, 112],
-  ["cross_attention", "Cross attention", 120, 0, 104],
-  ["decoding", "Decoding step by step", 232, 0, 136],
-  ["translate", "Translate", 0, 29, 72],
-  ["positional_encoding", "Positional encoding", 80, 29, 126],
-  ["encoder_attention", "Encoder attention", 214, 29, 118],
-];
-const SMALL_BOX = { height: 25 };
 
 // Parts of the model, as the paper stacks them: name of the part, label, place.
 const PARTS_WIDTH = 330;
@@ -50,17 +39,6 @@ const PARTS_OF_ONE_STACK = [
   ["generator.", "To the next piece", 91, 11],
 ];
 
-function smallDrawing() {
-  const { height } = SMALL_BOX;
-  return [
-    arrowHead(),
-    arrow([72, 41.5], [79, 41.5]), arrow([206, 41.5], [213, 41.5]), arrow([219, 29], [219, 26]),
-    arrow([112, 12.5], [119, 12.5]), arrow([224, 12.5], [231, 12.5]),
-    ...SMALL_BOXES.map(([page, name, x, y, width]) =>
-      linkBox(page, name, { x, y, width, height }, svgText(name, x + width / 2, y + 17))),
-  ];
-}
-
 /** @param {PartsMessage} data */
 function partsDrawing({ stages }) {
   const { width, height } = PARTS_BOX;
@@ -81,7 +59,7 @@ function partsDrawing({ stages }) {
 }
 
 class Diagram extends Component {
-  /** @type {DrawingMessage | PartsMessage | { here: string } | undefined} */
+  /** @type {DrawingMessage | PartsMessage | undefined} */
   data;
   /** @type {string} what is drawn */
   message;
@@ -89,6 +67,10 @@ class Diagram extends Component {
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
     super(parent, element("nav", { class: "diagram" }));
+    this.drawing = element("div", { class: "drawing" });
+    this.root.append(this.drawing);
+    this.story = new Story((label, page, changed) => element("a", { "data-page": page, "data-changed": JSON.stringify(changed) }, label),
+      (word) => this.lead(word));
     this.root.onclick = (event) => this.follow(event);
     // The address grows with every choice, and a link that is opened in another tab takes it along.
     this.root.onpointerover = () => this.address();
@@ -98,11 +80,12 @@ class Diagram extends Component {
   }
 
   close() {
+    page.attentionWord = null;
     this.resizing.disconnect();
     super.close();
   }
 
-  /** @param {DrawingMessage | PartsMessage | { here: string }} data */
+  /** @param {DrawingMessage | PartsMessage} data */
   show(data) {
     this.data = data;
     this.draw();
@@ -116,15 +99,21 @@ class Diagram extends Component {
     const places = room < LEAST_ROOM ? STACKED : SIDE_BY_SIDE;
     // What is drawn follows the theme by itself; drawn again, it would lose the focus.
     const message = JSON.stringify([data, "kinds" in data ? places : null]);
-    if (message === this.message) return;
+    if (message === this.message) {
+      this.story.drawLines();
+      return;
+    }
     this.message = message;
     const [shapes, width, height, name] = "kinds" in data
       ? [largeDrawing(data, places), places.width, places.height, "The Transformer, part by part"]
-      : "stages" in data ? [partsDrawing(data), PARTS_WIDTH, PARTS_HEIGHT, "Which part of the Transformer this is"]
-        : [smallDrawing(), SMALL_WIDTH, SMALL_HEIGHT, "Where you are in the Transformer"];
+      : [partsDrawing(data), PARTS_WIDTH, PARTS_HEIGHT, "Which part of the Transformer this is"];
     this.root.setAttribute("aria-label", name);
     this.root.classList.toggle("small", !("kinds" in data));
-    this.root.replaceChildren(svgElement("svg", { viewBox: `0 0 ${width} ${height}`, "data-figure": "" }, ...shapes));
+    this.drawing.replaceChildren(svgElement("svg", { viewBox: `0 0 ${width} ${height}`, "data-figure": "" }, ...shapes));
+    if ("kinds" in data) {
+      this.root.prepend(this.story.root);
+      this.story.show(data.story);
+    }
     this.root.classList.toggle("lecture", "kinds" in data && Boolean(data.lecture));
     this.root.classList.toggle("stacked", "kinds" in data && places === STACKED);
     for (const link of this.links()) {
@@ -135,17 +124,43 @@ class Diagram extends Component {
     this.root.dataset.drawn = data.here;
   }
 
-  /** @returns {SVGAElement[]} */
+  /**
+   * Shows the way of a chosen word through the drawing, and tells the small maps of it.
+   * @param {Word | null} word
+   */
+  lead(word) {
+    const { data } = this;
+    if (!data || !("kinds" in data)) return;
+    const { story } = data;
+    const across = word ? story[word.side].across[word.at] : -1;
+    /** @type {(side: SideName, whole: string) => string} */
+    const label = (side, whole) => {
+      const at = word?.side === side ? word.at : across;
+      return at < 0 || !word ? whole : story[side].words[at];
+    };
+    this.root.dataset.way = word && across >= 0 ? word.side : "";
+    for (const line of this.root.querySelectorAll("[data-said]")) {
+      const side = line.getAttribute("data-said") === "source" ? "source" : "target";
+      const whole = line.querySelector("title")?.textContent ?? "";
+      if (line.firstChild) line.firstChild.nodeValue = shortened(label(side, whole), SIDE_BY_SIDE.longest, 15, true);
+    }
+    page.attentionWord = word ? placesOf(story, word) : null;
+    document.dispatchEvent(new Event("attentionword"));
+    this.address();
+  }
+
+  /** @returns {(SVGAElement | HTMLAnchorElement)[]} */
   links() {
-    return [...this.root.querySelectorAll("a")].filter((link) => link instanceof SVGAElement);
+    return [...this.root.querySelectorAll("a")].filter((link) => link instanceof SVGAElement || link instanceof HTMLAnchorElement);
   }
 
   address() {
     for (const link of this.links()) {
-      const { page, stage } = link.dataset;
+      const { page: opened, stage, changed } = link.dataset;
       const parameters = new URLSearchParams(location.search);
       if (stage !== undefined) parameters.set("inside_stage", stage);
-      link.setAttribute("href", `${page === "translate" ? "./" : page}?${parameters}`);
+      for (const [name, value] of Object.entries(JSON.parse(changed ?? "{}"))) parameters.set(name, value);
+      link.setAttribute("href", `${opened}?${parameters}`);
     }
   }
 
@@ -154,10 +169,13 @@ class Diagram extends Component {
    * @param {MouseEvent} event
    */
   follow(event) {
-    const link = event.target instanceof Element ? event.target.closest("a") : null;
-    if (!(link instanceof SVGAElement) || opensElsewhere(event)) return;
+    const { target } = event;
+    const link = this.links().find((each) => target instanceof Node && each.contains(target));
+    if (!link || opensElsewhere(event)) return;
     event.preventDefault();
-    this.server.setTriggerValue("open", link.dataset.stage ?? link.dataset.page);
+    const { page: opened, stage, changed } = link.dataset;
+    this.server.setTriggerValue("open", changed === undefined ? stage ?? opened
+      : [opened, Object.fromEntries(new URLSearchParams((link.getAttribute("href") ?? "").replace(/^[^?]*/, "")))]);
   }
 }
 

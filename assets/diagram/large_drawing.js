@@ -4,6 +4,7 @@ import { apart, directionOf } from "../shared/direction.js";
 import { svgElement } from "../shared/element.js";
 import { shortened } from "../shared/ruler.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
+/** @import { StoryMessage } from "./story.js" */
 
 /**
  * What is shown of a kind of attention.
@@ -11,7 +12,7 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
  */
 /**
  * @typedef {{ here: string, source: string, target: string, layers: { encoder: number, decoder: number }, lecture?: boolean,
- *   norm: "pre" | "post",
+ *   norm: "pre" | "post", story: StoryMessage,
  *   languages: { source: string, target: string },
  *   kinds: { encoder: AttentionBox, decoder: AttentionBox, cross: AttentionBox } }} DrawingMessage
  */
@@ -83,12 +84,14 @@ function barBox(page, name, left, top, height, label) {
  * @param {string} style
  * @param {number} size of its type
  * @param {number} longest
+ * @param {string} side whose chosen word may stand there instead
  */
-function sentenceLine(string, left, top, style, size, longest) {
+function sentenceLine(string, left, top, style, size, longest, side = "") {
   const shown = shortened(string.replace(/\s+/g, " "), longest, size, style === "title");
   const line = svgText(shown, left + COLUMN / 2, top, style);
   line.setAttribute("direction", directionOf(string));
   line.append(svgElement("title", {}, string));
+  if (side) line.setAttribute("data-said", side);
   return line;
 }
 
@@ -118,13 +121,14 @@ function layerOf(left, { norm, lecture: large = false }, parts, count) {
   const tops = [];
   let from = BOTTOM + 20;
   let y = BOTTOM;
-  for (const [height, box] of parts) {
+  for (const [part, [height, box]] of parts.entries()) {
     const bottom = norm === "pre" ? y - 28 : y - 12;
     const top = bottom - height;
     const sum = top - 11;
     const pill = norm === "pre" ? y - 17 : top - 27;
-    shapes.push(arrow([middle, from], [middle, bottom]), arrow([middle, top], [middle, sum + 7]),
-      arrow([middle, y - 6], [left - 7, y - 6], [left - 7, sum], [middle - 7, sum]),
+    shapes.push(svgElement("g", { class: `way part-${part}` },
+      arrow([middle, from], [middle, bottom]), arrow([middle, top], [middle, sum + 7]),
+      arrow([middle, y - 6], [left - 7, y - 6], [left - 7, sum], [middle - 7, sum])),
       svgElement("circle", { class: "sum", cx: middle, cy: sum, r: 7 }),
       svgElement("path", { class: "arrow", d: `M${middle - 4} ${sum}h8M${middle} ${sum - 4}v8` }),
       box(top));
@@ -141,6 +145,21 @@ function layerOf(left, { norm, lecture: large = false }, parts, count) {
 }
 
 /**
+ * A box whose link another one has too, so that the keyboard need not stop at both.
+ * @param {SVGElement} box
+ */
+function again(box) {
+  box.setAttribute("tabindex", "-1");
+  return box;
+}
+
+/**
+ * What lights up for a chosen word.
+ * @param {SVGElement} arrows
+ */
+const way = (arrows) => svgElement("g", { class: "way" }, arrows);
+
+/**
  * @param {DrawingMessage} data
  * @param {Places} places
  */
@@ -150,37 +169,38 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
   const words = large ? { next: "Which word is next?", in: "Words + their order", far: "" }
     : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: "written so far: " };
   const middle = { encoder: ENCODER_LEFT + COLUMN / 2, decoder: decoderLeft + COLUMN / 2 };
-  /** @type {(left: number) => [number, (top: number) => Node]} */
-  const half = (left) => [BAR, (top) => barBox("inside_a_layer", "One layer, number by number", left, top, BAR, "Feed-forward")];
+  /** @type {(left: number, mark?: (box: SVGElement) => SVGElement) => [number, (top: number) => Node]} */
+  const half = (left, mark = (each) => each) => [BAR, (top) => (
+    mark(barBox("inside_a_layer", "One layer, number by number", left, top, BAR, "Feed-forward")))];
   /** @type {(page: string, left: number, shown: AttentionBox) => [number, (top: number) => Node]} */
   const attention = (page, left, shown) => [ATTENTION, (top) => attentionBox(page, left, top, shown, large)];
   const reads = layerOf(ENCODER_LEFT, data, [attention("encoder_attention", ENCODER_LEFT, kinds.encoder), half(ENCODER_LEFT)],
     layers.encoder);
   const writes = layerOf(decoderLeft, data, [attention("masked_attention", decoderLeft, kinds.decoder),
-    attention("cross_attention", decoderLeft, kinds.cross), half(decoderLeft)], layers.decoder);
+    attention("cross_attention", decoderLeft, kinds.cross), half(decoderLeft, again)], layers.decoder);
   const encoder = [
     svgText(`Encoder: reads ${languages.source}`, middle.encoder, reads.top - 36, "title"), ...reads.shapes,
-    arrow([middle.encoder, BOTTOM + 64], [middle.encoder, BOTTOM + 49]),
+    way(arrow([middle.encoder, BOTTOM + 64], [middle.encoder, BOTTOM + 49])),
     barBox("positional_encoding", "Positional encoding", ENCODER_LEFT, BOTTOM + 20, BAR, words.in),
-    sentenceLine(source, ENCODER_LEFT, BOTTOM + (large ? 85 : 78), "title", size, longest),
+    sentenceLine(source, ENCODER_LEFT, BOTTOM + (large ? 85 : 78), "title", size, longest, "source"),
   ];
   const across = writes.tops[1] + ATTENTION / 2;
   const next = writes.top - 56;
   return [
     arrowHead(),
     svgElement("g", { transform: `translate(0 ${down})` }, ...encoder),
-    arrow([middle.encoder, reads.out + down], [middle.encoder, reads.top - 27 + down], [aside, reads.top - 27 + down],
-      [aside, across], [down ? decoderLeft + COLUMN + 1 : decoderLeft - 1, across]),
+    way(arrow([middle.encoder, reads.out + down], [middle.encoder, reads.top - 27 + down], [aside, reads.top - 27 + down],
+      [aside, across], [down ? decoderLeft + COLUMN + 1 : decoderLeft - 1, across])),
     svgElement("g", { transform: `translate(0 ${down})` }, ...reads.norms),
     svgText(`Decoder: writes ${languages.target}`, middle.decoder, large ? next - 24 : next - 39, "title"),
-    ...writes.shapes,
+    svgElement("g", { class: "decoder" }, ...writes.shapes),
     arrow([middle.decoder, BOTTOM + 64], [middle.decoder, BOTTOM + 49]),
-    arrow([middle.decoder, writes.out], [middle.decoder, next + BAR + 1]), ...writes.norms,
-    arrow([middle.decoder, next], [middle.decoder, next - 11]),
+    way(arrow([middle.decoder, writes.out], [middle.decoder, next + BAR + 1])), ...writes.norms,
+    way(arrow([middle.decoder, next], [middle.decoder, next - 11])),
     barBox("decoding", "Decoding step by step", decoderLeft, next, BAR, words.next),
-    barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in),
+    again(barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in)),
     // In a lecture, both sentences stand above the drawing.
-    ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest)]),
+    ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest, "target")]),
     sentenceLine(words.far + apart(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest),
   ];
 }

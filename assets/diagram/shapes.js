@@ -30,4 +30,4 @@ export function arrow(...places) {
 }
 
 export const arrowHead = () => svgElement("defs", {}, svgElement("marker", { id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4,
-  markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svgElement("path", { d: "M0 0 L8 4 L0 8 z" })));
+  markerUnits: "userSpaceOnUse", markerWidth: 10, markerHeight: 10, orient: "auto-start-reverse" }, svgElement("path", { d: "M0 0 L8 4 L0 8 z" })));

@@ -6,6 +6,8 @@
  * - `early` from lecture/early.js for Lecture: keys of a clicker that were pressed before anything was there to hear them.
  * - `clickerHeard` from Lecture for lecture/early.js: it hears the keys itself.
  * - `attentionExport` from HtmlExportParts for the attention browser.
+ * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document: rows and
+ *   columns of the word that is pointed at, by kind.
  * - `saveFigure` from Exporter for every "Save as": saves the figure in a place of the page.
  * - `writePdf` from Exporter: an SVG document as PDF; the server sends PdfWriter when the first one is wanted.
  * - `pdfWriter` from PdfWriter for Exporter.
@@ -13,6 +15,7 @@
  *   early?: { keys: string[], hear: (event: KeyboardEvent) => void },
  *   clickerHeard?: boolean,
  *   attentionExport?: Uint8Array<ArrayBuffer>,
+  attentionWord?: Record<string, { rows: number[], columns: number[] }> | null,
  *   saveFigure?: (place: HTMLElement, format: string, message: SaveAsMessage, options: SaveOptions) => Promise<void>,
  *   writePdf?: (root: Element, title: string) => Promise<ArrayBuffer>,
  *   pdfWriter?: (root: Element, title: string) => Promise<ArrayBuffer>,

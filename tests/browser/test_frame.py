@@ -190,26 +190,44 @@ def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.fits(path)
 
 
-def test_drawing_marks_the_current_page_and_links_work_by_keyboard(reader):
-    reader.open(f"/encoder_attention?{DREAM}&layer=2&head=5")
-    reader.maps(1)
-    here = reader.page.get_by_role("navigation", name="Where you are in the Transformer")
-    pages = {"Encoder attention": "encoder_attention", "Cross attention": "cross_attention"}
-    for size, (before, after) in zip(
-        [*SIZES, (390, 844)], [(*pages,), (*pages,)[::-1], (*pages,)], strict=True
-    ):
+def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
+    text = "The animal didn't cross the street because it was too tired."
+    page = reader.page
+    reader.open(f"/?text={quote_plus(text)}")
+    english = page.get_by_role("listbox", name="English words")
+    chosen, told = page.locator(".word[aria-selected=true]"), page.locator(".told")
+    expect(chosen).to_have_text("it")
+    expect(told.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
+    expect(page.locator(".links path")).to_have_count(4)
+    # Whoever only points gets back what was chosen; a German word says what it looked at.
+    page.get_by_role("option", name="es", exact=True).hover()
+    expect(told).to_contain_text("As it was written, “es” looked at")
+    page.mouse.move(1, 1)
+    expect(chosen).to_have_text("it")
+    # By keyboard: along the sentence, over to the other one, and to nothing.
+    english.focus()
+    page.keyboard.press("ArrowRight")
+    expect(chosen).to_have_text("was")
+    expect(page.locator(".story [aria-live]")).to_contain_text("“was” looks at")
+    page.keyboard.press("ArrowDown")
+    expect(chosen).to_have_text("Das")
+    page.keyboard.press("Escape")
+    expect(chosen).to_have_count(0)
+    expect(page.locator(".links path")).to_have_count(0)
+    page.get_by_role("option", name="it", exact=True).click()
+    for name, address in {
+        "Hide “it”": "change_attention.*edit_hidden_source=8", "Switch": "switch_heads_off.*off_heads=encoder",
+    }.items():
+        expect(told.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
+    for size in (*SIZES, (390, 844)):
         reader.resize(*size)
-        expect(here.locator("[aria-current=page]")).to_have_attribute("aria-label", before)
-        link = here.get_by_role("link", name=after)
-        reader.free(link, "something lies over the drawing")
-        link.focus()
-        reader.page.keyboard.press("Enter")
-        reader.page.wait_for_url(re.compile(f"/{pages[after]}.*layer=2"))
-        reader.wait()
-        reader.head(2, 5)
-        expect(here.locator("[aria-current=page]")).to_have_attribute("aria-label", after)
-        expect(link).to_have_attribute("href", re.compile(pages[after]))
-        reader.fits("the drawing")
+        reader.fits("the words of the sentence")
+    reader.resize(*SIZES[0])
+    told.get_by_role("link", name="animal").click()
+    reader.arrived("encoder_attention")
+    reader.head(6, 1)
+    weights = shipped.trace(text).encoder[5, 0, 8]
+    expect(page.locator(".readout")).to_contain_text(f"“it” looks most at “animal” {weights[1]:.4f}")
 
 
 @pytest.mark.thorough
@@ -239,12 +257,14 @@ STACKED = """root => {
 def test_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shipped):
     reader.open(f"/?{DREAM}")
     drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")
+    reader.page.get_by_role("listbox", name="English words").focus()
+    reader.page.keyboard.press("Escape")
     for sentence in ("I have a dream.", shipped.trace("I have a dream.").target_text):
         expect(drawing.locator("text").filter(has_text=sentence).first).to_be_visible()
     expect(drawing.locator("image")).to_have_count(3)
     # A phone shows both stacks one above the other, without horizontal scrolling.
     reader.resize(**PHONE)
-    expect(drawing.locator("svg")).to_have_attribute("viewBox", re.compile("^0 0 4"))
+    expect(drawing.locator("svg[data-figure]")).to_have_attribute("viewBox", re.compile("^0 0 4"))
     reader.until(drawing, STACKED, "the decoder stands above the encoder")
     reader.until(drawing, "root => root.scrollWidth <= root.clientWidth", "it is as wide as the screen")
     reader.resize(*SIZES[0])

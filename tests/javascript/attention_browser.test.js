@@ -15,7 +15,7 @@ import { hitMap, LABEL_SIZE, mapGeometry } from "../../assets/attention_browser/
 import { pinnedCell, pinnedIn, withPin } from "../../assets/attention_browser/pins.js";
 import { captionOf, described, notesOf, rankedHeads } from "../../assets/attention_browser/readout.js";
 import { sumsOf } from "../../assets/attention_browser/sums.js";
-import { sentenceOfLinks, wordLinks } from "../../assets/attention_browser/word_links.js";
+import { linksOfWord, sentenceOfLinks, wordLinks } from "../../assets/attention_browser/word_links.js";
 import { drawWithCaption, layoutWidth } from "../../assets/figures/svg_file.js";
 import { fromScale, inkOn, onScale, SCALES, shadesOf } from "../../assets/shared/colours.js";
 import { clamped } from "../../assets/shared/controls.js";
@@ -523,6 +523,16 @@ test("a word is ranked over all heads, except itself, its neighbours, symbols an
   const seen = wordLinks(data, PIECES, { column: 1 });
   assert.equal(sentenceOfLinks(arranged, { column: 1 }, seen), "Over all heads, “dog” is looked at by “it” 1.00 (layer 1, head 2).");
   for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, PIECES, { row }).strongest, []);
+});
+
+test("a word that is pointed at elsewhere lights up the heads of its row and of its column", () => {
+  const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
+  data.header.arrangements = { pieces: { rows: data.arranged.get("pieces/0/0").rows, columns: data.arranged.get("pieces/0/0").columns } };
+  assert.equal(linksOfWord(data, PIECES, null), null);
+  assert.deepEqual(linksOfWord(data, PIECES, { rows: [], columns: [] }).lit, [0, 0]);
+  const [row, column] = [{ row: 4 }, { column: 4 }].map((place) => wordLinks(data, PIECES, place).lit);
+  assert.deepEqual(linksOfWord(data, PIECES, { rows: [4], columns: [4] }).lit, row.map((value, head) => Math.max(value, column[head])));
+  assert.deepEqual(linksOfWord(data, PIECES, { rows: [4], columns: [] }).lit, row);
 });
 
 test("a pattern that a head shows in every row does not stand out", () => {

@@ -383,7 +383,7 @@ def test_warning_is_above_the_translation_that_it_concerns(page):
     warned = next(at for at, each in enumerate(drawn) if each.type == "warning" and "English" in each.value)
     written = next(
         at for at, each in enumerate(drawn)
-        if each.type in ("markdown", "subheader") and "Garten" in each.value and at != warned
+        if each.type == "markdown" and "Garten" in each.value and at != warned
     )
     assert warned < written
 
@@ -436,18 +436,37 @@ def test_head_named_in_a_text_is_a_link():
 
 def test_box_of_the_drawing_leads_to_its_page():
     test = opened(text="I have a dream.", layer="3", head="5")
-    drawn = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
-    small, large = (json.loads(node.proto.json) for node in drawn)
-    assert small == {"here": "translate"} and large["source"] == "I have a dream."
+    (drawn,) = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
+    large = json.loads(drawn.proto.json)
+    assert large["source"] == "I have a dream."
     assert large["layers"] == {"encoder": 6, "decoder": 6}
     for shown in large["kinds"].values():
         assert shown["head"].startswith("layer 3, head 5") and shown["map"].startswith("data:image/png;base64,")
-    for node in drawn:
-        send(test, node, "open", "<b>")
+    for hostile in ("<b>", ["<b>", {}], ["translate"], [7, {"layer": 3}], {"layer": 3}):
+        send(test, drawn, "open", hostile)
         assert healthy(test) and len(headers(test)) == 3, "there is no such page"
-    send(test, drawn[0], "open", "cross_attention")
+    send(test, drawn, "open", "cross_attention")
     assert healthy(test) and len(headers(test)) == 1 and typed(test) == "I have a dream."
     assert [test.query_params[name] for name in ("text", "layer", "head")] == ["I have a dream.", "3", "5"]
+
+
+def test_a_link_of_a_word_opens_its_head_with_the_row_marked(shipped):
+    text = "The animal didn't cross the street because it was too tired."
+    test = opened(text=text)
+    (drawn,) = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
+    story = json.loads(drawn.proto.json)["story"]
+    source = story["source"]
+    assert source["words"][story["opens"]] == "it"
+    links = [story["links"][number] for number in source["looks"][story["opens"]]]
+    (animal,) = [link for link in links if source["words"][link[2]] == "animal"]
+    assert animal[0] == "encoder" and animal[3:5] == [5, 0]
+    (row,), columns = source["rows"][animal[1]], source["columns"][animal[2]]
+    assert animal[5] == pytest.approx(float(shipped.trace(text).encoder[5, 0, row, columns].sum()), abs=1e-4)
+    address = {"text": text, "layer": "6", "head": "1", "encoder_rows": str(row), "lecture": "<b>", "rows": "-1"}
+    send(test, drawn, "open", ["encoder_attention", address])
+    assert healthy(test) and headers(test)[0]["kind"] == "encoder"
+    shown = headers(test)[0]["asked"]["choice"]
+    assert (shown["layer"], shown["head"], shown["rows"]) == (5, 0, [row])
 
 
 def test_untrusted_text_is_shown_literally(narrow_app):

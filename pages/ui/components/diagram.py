@@ -1,4 +1,4 @@
-"""The drawing of the Transformer, whose boxes are links: small on every page, large on the first one."""
+"""The drawing of the Transformer, whose boxes are links, and the words of a sentence that lead through it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,47 @@ from transformer.values.trace import Kind
 draw_diagram = figure_component("diagram/diagram")
 # The page of the box that was clicked, until the run that the click caused comes to the drawing.
 CLICKED = "_clicked_box"
+
+
+@dataclass(frozen=True)
+class ToldWords:
+    """The words of a sentence as a control.
+
+    Attributes:
+        language: that they are in.
+        words: their labels.
+        spoken: whether each holds a letter or a digit.
+        rows, columns: positions of each in the arrays of a trace.
+        alone: whether a map of words shows what each looks at as one row, of no other step.
+        looks, looked: what each looks at and what looks at it, as numbers of links.
+        across: the word of the other sentence that has most cross-attention with each; -1 for none.
+    """
+
+    language: str
+    words: list[str]
+    spoken: tuple[bool, ...]
+    rows: tuple[tuple[int, ...], ...]
+    columns: tuple[tuple[int, ...], ...]
+    alone: list[bool]
+    looks: list[list[int]]
+    looked: list[list[int]]
+    across: list[int]
+
+
+@dataclass(frozen=True)
+class Story:
+    """What each word of a sentence and of its translation looks at.
+
+    Attributes:
+        source, target: their words.
+        links: kind, row, column, layer, head and weight of each; numbers count from 0.
+        opens: the word of the source that is told of first; -1 for none.
+    """
+
+    source: ToldWords
+    target: ToldWords
+    links: list[tuple[Kind, int, int, int, int, float]]
+    opens: int
 
 
 @dataclass(frozen=True)
@@ -37,20 +78,11 @@ class AttentionBox:
     columns: int
 
 
-def where_you_are(page: str) -> str | None:
-    """Draw it small, with the open page's box marked; returns the page whose box was clicked.
-
-    Args:
-        page: the name of the open page's file.
-    """
-    return _draw("here", {"here": page})
-
-
 def drawing(
     source: str, target: str, languages: Languages, kinds: Mapping[Kind, AttentionBox], layers: Mapping[str, int], *,
-    norm: NormPlacement,
-) -> str | None:
-    """Draw it large; returns the page whose box was clicked.
+    norm: NormPlacement, story: Story,
+) -> tuple[str | None, dict[str, str] | None]:
+    """Draw it large; returns the page whose box or link was clicked, and the address of a link.
 
     Args:
         source, target: a sentence and its translation.
@@ -58,14 +90,30 @@ def drawing(
         kinds: what is shown of each kind of attention.
         layers: number of layers by stack.
         norm: where the layer norms of the model are.
+        story: what each word looks at.
     """
+
+    def clicked() -> None:
+        st.session_state[CLICKED] = st.session_state["drawing"].get("open")
+
     with saveable("drawing", "The Transformer, with three maps of its attention"):
-        return _draw("drawing", {
-            "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
-            "norm": norm,
-            "languages": {"source": languages.source.name, "target": languages.target.name},
-            "kinds": {kind: asdict(box) for kind, box in kinds.items()},
-        })
+        draw_diagram(
+            key="drawing", on_open_change=clicked, width="stretch",
+            data={
+                "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
+                "norm": norm,
+                "languages": {"source": languages.source.name, "target": languages.target.name},
+                "kinds": {kind: asdict(box) for kind, box in kinds.items()},
+                "story": asdict(story),
+            },
+        )
+    match st.session_state.pop(CLICKED, None):
+        case str(page):
+            return page, None
+        case [str(page), {**address}]:
+            # As untrusted as the address of a page that is opened.
+            return page, {str(name): str(value) for name, value in address.items()}
+    return None, None
 
 
 def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
@@ -85,12 +133,3 @@ def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str],
     draw_diagram(
         key="which_part", data={"here": part, "stages": dict(stages)}, on_open_change=clicked, width="stretch"
     )
-
-
-def _draw(key: str, data: dict[str, object]) -> str | None:
-    def clicked() -> None:
-        st.session_state[CLICKED] = st.session_state[key].get("open")
-
-    draw_diagram(key=key, data=data, on_open_change=clicked, width="stretch")
-    opened = st.session_state.pop(CLICKED, None)
-    return opened if isinstance(opened, str) else None

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from attention_atlas.browser.piece_labels import group_label
 from pages.ui.charts.thumbnail import data_uri
-from pages.ui.components.diagram import AttentionBox
+from pages.ui.components.diagram import AttentionBox, Story, ToldWords
 from pages.ui.heads.kinds import PAGES
 from pages.ui.reading.sentence import Reading
 from transformer.analysis.heads.names import head_names
-from transformer.analysis.view import view_of
+from transformer.analysis.view import axes_of, view_of
+from transformer.analysis.word_links import (
+    WordLink,
+    Words,
+    across,
+    by_word,
+    source_words,
+    target_words,
+    word_links,
+)
 from transformer.values.trace import Kind
+
+# Links of a word that are told, of those that stand out most: what it looks at, and what looks at it.
+LOOKS, LOOKED = 3, 1
+# Words that stand for another one: where they look is the first thing to ask.
+PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
 
 def attention_box(reading: Reading, kind: Kind) -> AttentionBox:
@@ -25,3 +40,38 @@ def attention_box(reading: Reading, kind: Kind) -> AttentionBox:
         head=f"{head}: {name}" if name else head,
         map=data_uri(weights), rows=weights.shape[0], columns=weights.shape[1],
     )
+
+
+def story(reading: Reading) -> Story:
+    """What each word of the sentence and of its translation looks at, and what looks at it most."""
+    trace, languages = reading.trace, reading.languages
+    links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
+    numbers: dict[WordLink, int] = {}
+
+    def told(
+        words: Words, language: str, rows: set[tuple[int, ...]], partners: list[int], *, source: bool
+    ) -> ToldWords:
+        sides = [links[source, word] for word in range(len(words.pieces))]
+
+        def strongest(found: list[WordLink]) -> list[int]:
+            return [numbers.setdefault(link, len(numbers)) for link in sorted(found, key=lambda link: -link.weight)]
+
+        return ToldWords(
+            language=language, words=[group_label(pieces, words.text, words=True) for pieces in words.pieces],
+            spoken=words.spoken, rows=words.rows, columns=words.columns, alone=[row in rows for row in words.rows],
+            looks=[strongest(looks[:LOOKS]) for looks, _ in sides],
+            looked=[strongest(looked[:LOOKED]) for _, looked in sides], across=partners,
+        )
+
+    of_source, of_target = across(trace)
+    source = told(source_words(trace), languages.source.name, set(), of_source, source=True)
+    rows = set(axes_of(trace, "decoder", words=True).row_positions)
+    target = told(target_words(trace), languages.target.name, rows, of_target, source=False)
+    sent: list[tuple[Kind, int, int, int, int, float]] = [
+        (link.kind, link.row, link.column, link.layer, link.head, round(link.weight, 4)) for link in numbers
+    ]
+    seen = [
+        sum(sent[number][-1] for number in looks) + LOOKS * (word.lower() in PRONOUNS) * bool(looks)
+        for word, looks in zip(source.words, source.looks, strict=True)
+    ]
+    return Story(source, target, sent, opens=int(np.argmax(seen)) if any(seen) else -1)

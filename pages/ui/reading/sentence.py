@@ -171,8 +171,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             with st.container(width="stretch"):
                 st.markdown(
                     f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
-                    "is how each word gathers information from the others, more from some than from others. Type a "
-                    "sentence, press *Translate*, then open any box of the drawing." + (LIMITS if ships(model) else "")
+                    "is how each word gathers information from the others. **Point at a word below: where does it "
+                    "look?**" + (LIMITS if ships(model) else "")
                 )
             st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
     try:

@@ -21,8 +21,6 @@ from transformer.values.trace import Trace
 ANOTHER = "another_translation"
 # A translation without a piece.
 NOTHING = "*(nothing: the end symbol came first)*"
-# Characters; a longer one would fill a projector.
-LONGEST_HEADLINE = 160
 PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 
 
@@ -33,14 +31,14 @@ def show_translation(
 
     Args:
         reading: of which the model's own translation is shown, and the given one if there is one.
-        large: as the page's headline, with what it took.
-        label: what the model's own is called where it is no headline; empty for its language.
+        large: with what it took.
+        label: what the model's own is called; empty for its language.
         beside: draws another button of the page.
     """
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
-            _show_words(reading.own, large=large, label=label or target)
+            st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or NOTHING}")
         if beside is not None:
             beside()
         another = st.popover(
@@ -120,11 +118,3 @@ def likelihood(trace: Trace) -> str:
     """How likely the model finds a translation."""
     total, pieces = float(trace.log_probs.sum()), len(trace.log_probs)
     return f"log-probability {typeset(total)} nats, {typeset(total / pieces)} per token"
-
-
-def _show_words(trace: Trace, *, large: bool, label: str) -> None:
-    german = markdown(trace.target_text) or NOTHING
-    if large and len(trace.target_text) <= LONGEST_HEADLINE:
-        st.subheader(german, anchor=False)
-    else:
-        st.markdown(f"**{label}:** {german}")

@@ -18,18 +18,14 @@ from transformer.files.paths import ASSETS
 # are too faint.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
-/* The small drawing stands beside the menus, where it takes no room from a map. */
-.st-key-where_you_are { position: fixed; top: 1px; right: 48px; z-index: 999990; width: min(300px, 100vw - 110px); }
-.st-key-lecture_bar { position: fixed; top: 2px; right: 452px; z-index: 999991; width: auto; }
+.st-key-lecture_bar { position: fixed; top: 2px; right: 48px; z-index: 999991; width: auto; }
 /* Who waits sees it below, over whatever the page showed before. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
-@media (max-width: 900px) { .st-key-lecture_bar { right: 356px; } }
-@media (min-width: 1150px) { .st-key-where_you_are { width: 372px; } .st-key-lecture_bar { right: 524px; } }
 /* On a projector five menus, one of which names the open page, end where the buttons begin. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
 /* Streamlit's sign of a run and its button Stop stand to the right of it. */
-@media (min-width: 900px) { .st-key-where_you_are { right: 144px; } }
-[data-testid=stLayoutWrapper]:has(> :is(.st-key-where_you_are, .st-key-lecture_bar, .st-key-waiting)) {
+@media (min-width: 900px) { .st-key-lecture_bar { right: 144px; } }
+[data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-waiting)) {
     display: contents;
 }
 /* The page's title, as large as another heading; or out of sight, where it takes no room. */

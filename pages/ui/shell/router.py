@@ -10,7 +10,6 @@ from functools import cache
 
 import streamlit as st
 
-from pages.ui.components.diagram import where_you_are
 from pages.ui.layout.roles import lay_out
 from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.params.lessons import LessonParams
@@ -60,8 +59,6 @@ def navigate() -> None:
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # With its address, which would otherwise be one more stop of the back button.
     open_page(slide, address())
-    with st.container(key="where_you_are"):
-        open_page(where_you_are(name))
     if not hasattr(sys.modules.get(MODEL), "Translator"):
         # Torch takes seconds to import, here or while the server gets warm; who comes meanwhile sees why it takes long.
         with st.spinner("Starting the Transformer …"):

@@ -1,0 +1,231 @@
+// A sentence and its translation as a control: a word shows its strongest links over all heads of all kinds of attention.
+
+import { ARROWS, clamped } from "../shared/controls.js";
+import { directionOf, quote } from "../shared/direction.js";
+import { element, svgElement } from "../shared/element.js";
+
+/**
+ * The words of a sentence: their labels, which of them have letters, the positions of their rows and columns, the numbers of
+ * the links of each, what it looks at and what looks at it, whether a map of words has each row as it is, and which word of the
+ * other sentence has most cross-attention with it, as the mean of all heads; -1 for none.
+ * @typedef {{
+ *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
+ *   looks: number[][], looked: number[][], across: number[],
+ * }} Told
+ */
+/** @typedef {"source" | "target"} SideName */
+/** @typedef {"encoder" | "decoder" | "cross"} Kind */
+/** @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link counted from 0 */
+/** @typedef {{ source: Told, target: Told, links: Link[], opens: number }} StoryMessage */
+/** @typedef {{ side: SideName, at: number }} Word */
+/** @typedef {(label: string, page: string, changed: Record<string, string>) => HTMLAnchorElement} MakeLink */
+
+/** @type {Record<Kind, { page: string, rows: SideName, columns: SideName }>} */
+const KINDS = {
+  encoder: { page: "encoder_attention", rows: "source", columns: "source" },
+  decoder: { page: "masked_attention", rows: "target", columns: "target" },
+  cross: { page: "cross_attention", rows: "target", columns: "source" },
+};
+/** @type {SideName[]} */
+const SIDES = ["source", "target"];
+const MEASURED = "Attention weights of this run, not causes. Shown are the links that stand out most from what their head does "
+  + "elsewhere, one head for each two words; heavier ones may be missing. Left out: start and end symbols, punctuation, the word "
+  + "itself, its neighbours, heads named after a position. The drawing joins the words with most cross-attention, as the mean of all heads.";
+
+/** @param {number} weight */
+const percent = (weight) => `${Math.round(100 * weight)}%`;
+
+/**
+ * A link as it is said: the other word, how much, and where.
+ * @param {StoryMessage} story
+ * @param {Link} link
+ * @param {boolean} looks whether the word that is told of is the one that looks
+ */
+export function said(story, [kind, row, column, layer, head, weight], looks) {
+  const { rows, columns } = KINDS[kind];
+  const other = looks ? story[columns].words[column] : story[rows].words[row];
+  return `${quote(other)} ${percent(weight)}: ${kind === "decoder" ? "masked" : kind} layer ${layer + 1}, head ${head + 1}`;
+}
+
+/**
+ * Rows and columns of a word in each kind of attention that has it.
+ * @param {StoryMessage} story
+ * @param {Word} word
+ * @returns {Record<string, { rows: number[], columns: number[] }>}
+ */
+export function placesOf(story, { side, at }) {
+  return Object.fromEntries(Object.entries(KINDS).map(([kind, { rows, columns }]) => [kind, {
+    rows: rows === side ? story[side].rows[at] : [], columns: columns === side ? story[side].columns[at] : [],
+  }]));
+}
+
+/**
+ * Where a link is shown: in its head, with its row marked; of tokens, where a row of words is not this one alone.
+ * @param {StoryMessage} story
+ * @param {Link} link
+ * @returns {Record<string, string>}
+ */
+export function addressOf(story, [kind, row, column, layer, head]) {
+  const [rows, columns] = [story[KINDS[kind].rows], story[KINDS[kind].columns]];
+  const words = kind === "encoder" || rows.alone[row];
+  return { layer: String(layer + 1), head: String(head + 1), words: String(words), hide: "false",
+    [`${kind}_rows`]: rows.rows[row].join("."), [`${kind}_columns`]: words ? "" : columns.columns[column].join(".") };
+}
+
+export class Story {
+  /** @type {StoryMessage} */
+  story;
+  /** @type {string} what is shown */
+  key;
+  /** @type {Word | null} */
+  word = null;
+  /** @type {Word | null} that stays when the pointer leaves */
+  kept = null;
+
+  /**
+   * @param {MakeLink} link makes a link to a page with other parameters in its address
+   * @param {(word: Word | null) => void} chosen
+   */
+  constructor(link, chosen) {
+    this.link = link;
+    this.chosen = chosen;
+    this.lines = svgElement("svg", { class: "links", "aria-hidden": "true" });
+    this.stage = element("div", { class: "words-stage", onpointerleave: () => this.select(this.kept) });
+    this.panel = element("div", { class: "told" });
+    this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
+    this.root = element("div", { class: "story" }, this.stage, this.panel, this.spoken);
+  }
+
+  /** @param {StoryMessage} story */
+  show(story) {
+    const key = JSON.stringify(story);
+    if (key === this.key) {
+      this.select(this.word);
+      return;
+    }
+    this.key = key;
+    this.story = story;
+    this.kept = story.opens < 0 ? null : { side: "source", at: story.opens };
+    /** @type {Record<SideName, HTMLElement>} */
+    this.lists = { source: this.listOf("source"), target: this.listOf("target") };
+    this.stage.replaceChildren(this.lines, ...SIDES.map((side) => (
+      element("div", { class: `sentence ${side}` }, element("span", { class: "language" }, story[side].language), this.lists[side]))));
+    this.select(this.kept);
+  }
+
+  /** @param {SideName} side */
+  listOf(side) {
+    const { words, spoken, language } = this.story[side];
+    return element("div", {
+      class: "words", role: "listbox", tabindex: 0, dir: directionOf(words.join(" ")),
+      "aria-label": `${language} words: arrow keys choose one`,
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(side, event),
+      onfocus: () => { if (this.word?.side !== side) this.keep({ side, at: 0 }); },
+    }, ...words.map((word, at) => element("span", {
+      class: spoken[at] ? "word" : "word mark", role: "option", id: `${side}-${at}`, "aria-selected": "false",
+      onpointerenter: () => this.select({ side, at }),
+      onclick: () => this.keep({ side, at }),
+    }, word)));
+  }
+
+  /**
+   * @param {SideName} side
+   * @param {KeyboardEvent} event
+   */
+  press(side, event) {
+    const step = ARROWS[event.key];
+    const last = this.story[side].words.length;
+    if (event.key === "Escape") this.keep(null);
+    else if (step && step[1] && last) this.keep({ side, at: clamped((this.kept?.at ?? -1) + step[1], last) });
+    else if (step) this.lists[step[0] < 0 ? "source" : "target"].focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {Word | null} word */
+  keep(word) {
+    this.kept = word;
+    this.select(word);
+    this.spoken.textContent = word ? this.panel.innerText : "";
+  }
+
+  /** @param {Word | null} word */
+  select(word) {
+    this.word = word;
+    for (const side of SIDES) {
+      const list = this.lists[side];
+      [...list.children].forEach((one, at) => one.setAttribute("aria-selected", String(word?.side === side && word.at === at)));
+      if (word?.side === side) list.setAttribute("aria-activedescendant", `${side}-${word.at}`);
+      else list.removeAttribute("aria-activedescendant");
+    }
+    this.tell();
+    this.drawLines();
+    this.chosen(word);
+  }
+
+  /** @returns {{ link: Link, looks: boolean }[]} of the word that is shown */
+  shown() {
+    const { word, story } = this;
+    if (!word) return [];
+    const { looks, looked } = story[word.side];
+    return [...looks[word.at].map((number) => ({ link: story.links[number], looks: true })),
+      ...looked[word.at].map((number) => ({ link: story.links[number], looks: false }))];
+  }
+
+  tell() {
+    const { word, story } = this;
+    if (!word) {
+      this.panel.replaceChildren(element("p", { class: "question" }, "Choose a word: where does it look?"));
+      return;
+    }
+    const { side, at } = word;
+    const name = quote(story[side].words[at]);
+    const shown = this.shown();
+    /** @type {(looks: boolean, title: string) => Node[]} */
+    const list = (looks, title) => {
+      const those = shown.filter((one) => one.looks === looks);
+      return those.length ? [element("p", { class: "question" }, title), element("ol", {}, ...those.map(({ link }) => (
+        element("li", { class: link[0] }, this.link(said(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
+    };
+    const [kind, , , layer, head] = shown[0]?.link ?? [];
+    const hidden = story[side].columns[at];
+    this.panel.replaceChildren(
+      ...list(true, side === "source" ? `${name} looks at` : `As it was written, ${name} looked at`), ...list(false, "is looked at by"),
+      ...(shown.length ? [] : [element("p", { class: "question" }, `No link of ${name} stands out.`)]),
+      element("p", { class: "actions" },
+        ...(hidden.length ? [this.link(`Hide ${name}`, "change_attention", { [`edit_hidden_${side}`]: hidden.join(".") })] : []),
+        ...(kind === undefined ? [] : [this.link(`Switch ${kind} layer ${layer + 1}, head ${head + 1} off`, "switch_heads_off",
+          { off_heads: `${kind}.${layer + 1}.${head + 1}` })])),
+      element("p", { class: "measured" }, MEASURED));
+  }
+
+  // One line for each link: over the English words, under the German ones, and between both.
+  drawLines() {
+    const { stage } = this;
+    this.lines.setAttribute("viewBox", `0 0 ${stage.clientWidth} ${stage.clientHeight}`);
+    this.lines.replaceChildren(...this.shown().flatMap(({ link: [kind, row, column, , , weight], looks }) => {
+      const { rows, columns } = KINDS[kind];
+      const [from, to] = [this.boxOf(rows, row), this.boxOf(columns, column)];
+      const up = kind !== "decoder";
+      const [startY, endY] = [up ? from.top : from.bottom, kind === "encoder" ? to.top : to.bottom];
+      const far = Math.abs(to.middle - from.middle);
+      const bend = kind === "cross" ? (endY - startY) / 2 : (up ? -1 : 1) * (16 + 44 * far / (far + 200));
+      const path = `M${from.middle} ${startY}C${from.middle} ${startY + bend} ${to.middle} ${endY + (kind === "cross" ? -bend : bend)} `
+        + `${to.middle} ${endY}`;
+      // How much stands at the other word, where no two lines meet.
+      const place = { x: (looks ? to : from).middle, y: looks ? endY + (kind === "encoder" ? -12 : 12) : startY + (up ? -12 : 12) };
+      return [svgElement("path", { class: `${kind}${looks ? "" : " looked"}`, d: path, "stroke-width": 1.5 + 5 * weight }),
+        svgElement("text", { ...place, "text-anchor": "middle" }, percent(weight))];
+    }));
+  }
+
+  /**
+   * @param {SideName} side
+   * @param {number} at
+   */
+  boxOf(side, at) {
+    const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = /** @type {HTMLElement} */ (this.lists[side].children[at]);
+    return { middle: offsetLeft + offsetWidth / 2, top: offsetTop, bottom: offsetTop + offsetHeight };
+  }
+}

@@ -1,0 +1,45 @@
+// The words of a sentence as a control: what is said of a link, where it leads, and which rows and columns a word has.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import "./page.js";
+import { addressOf, placesOf, said } from "../../assets/diagram/story.js";
+
+const hostile = "<img src=x onerror=alert(1)>";
+const STORY = {
+  opens: 0,
+  source: { language: "English", words: ["the", hostile, "it"], spoken: [true, true, true], rows: [[0], [1, 2], [3]],
+    columns: [[0], [1, 2], [3]], alone: [false, false, false], looks: [[], [], [0]], looked: [[], [], [1]], across: [-1, -1, 0] },
+  target: { language: "German", words: ["es", "da"], spoken: [true, true], rows: [[0], [1, 2]], columns: [[1], [2, 3]],
+    alone: [true, false], looks: [[1], [2]], looked: [[], []], across: [2, 1] },
+  links: [["encoder", 2, 1, 5, 0, 0.6242], ["cross", 0, 2, 2, 3, 0.9951], ["cross", 1, 1, 0, 7, 0.5]],
+};
+
+describe("a link", () => {
+  test("is said with the other word, its share, and its head counted from 1", () => {
+    assert.equal(said(STORY, STORY.links[0], true), `“${hostile}” 62%: encoder layer 6, head 1`);
+    assert.equal(said(STORY, STORY.links[1], false), "“es” 100%: cross layer 3, head 4");
+    assert.equal(said(STORY, ["decoder", 1, 0, 1, 1, 0.5], true), "“es” 50%: masked layer 2, head 2");
+  });
+
+  test("leads to its head with its row marked", () => {
+    assert.deepEqual(addressOf(STORY, STORY.links[0]),
+      { layer: "6", head: "1", words: "true", hide: "false", encoder_rows: "3", encoder_columns: "" });
+    assert.deepEqual(addressOf(STORY, STORY.links[1]),
+      { layer: "3", head: "4", words: "true", hide: "false", cross_rows: "0", cross_columns: "" });
+  });
+
+  test("leads to tokens where a row of words mixes the steps that wrote the word with others", () => {
+    assert.deepEqual(addressOf(STORY, STORY.links[2]),
+      { layer: "1", head: "8", words: "false", hide: "false", cross_rows: "1.2", cross_columns: "1.2" });
+  });
+});
+
+test("a word has rows where it looks and columns where it is looked at", () => {
+  const none = { rows: [], columns: [] };
+  assert.deepEqual(placesOf(STORY, { side: "source", at: 1 }),
+    { encoder: { rows: [1, 2], columns: [1, 2] }, decoder: none, cross: { rows: [], columns: [1, 2] } });
+  assert.deepEqual(placesOf(STORY, { side: "target", at: 1 }),
+    { encoder: none, decoder: { rows: [1, 2], columns: [2, 3] }, cross: { rows: [1, 2], columns: [] } });
+});
