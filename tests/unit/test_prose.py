@@ -36,7 +36,7 @@ HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of
 FOR_TOOLS = re.compile(r"(noqa|type:|pyright:|ruff:|fmt:|@ts-|eslint)")
 LIMITS = {
     "assets": 125, "attention_atlas": 25, "attention_atlas/browser": 8, "pages": 7, "pages/ui": 358, "tests/ui": 1,
-    "tests/unit": 350, "transformer/analysis": 50, "transformer/backpropagation": 25,
+    "tests/unit": 350, "transformer/analysis": 25, "transformer/backpropagation": 25,
     "transformer/model": 39,
 }
 

@@ -1,4 +1,4 @@
-"""Which heads of cross-attention align words best, and at which step they have to be read."""
+"""Finds the heads of cross-attention that align words best, and the step at which to read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which source piece a target piece comes from, read off cross-attention.
+"""Aligns target tokens with source tokens by cross-attention.
 
 N = T - 1 is the number of target pieces that are both predicted and read, the start symbol not among them:
 `trace.target_pieces[1:]`. All functions take words instead of pieces as well, once `merge_words` has merged them.
@@ -56,7 +56,7 @@ def consensus(trace: Trace) -> np.ndarray:
 
 
 def special_columns(trace: Trace) -> np.ndarray:
-    """Which source pieces are special, bool [S]."""
+    """Mask of the special source tokens, bool [S]."""
     return np.array([piece.special for piece in trace.source_pieces])
 
 

@@ -1,4 +1,4 @@
-"""What sinusoidal positional encodings are made of, and what they measure.
+"""The components of sinusoidal positional encodings, and their distances.
 
 "Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.model.sinusoids`. All in float64.
 P positions, D dimensions.
@@ -56,7 +56,7 @@ def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
 
 
 def dot_products(table: np.ndarray) -> np.ndarray:
-    """Of every position with every other, [P, D] to [P, P]."""
+    """The dot product of every position with every other, [P, D] to [P, P]."""
     return table @ table.T
 
 

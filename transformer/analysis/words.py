@@ -42,7 +42,7 @@ class _Unit:
 # Several parts of a page ask for those of the same sentence, a dozen times in a run.
 @lru_cache(maxsize=256)
 def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
-    """Which positions form a word of the text.
+    """Group positions into the words of the text.
 
     A word ends where white space stands in the text; the white space belongs to the word after it. Punctuation before
     and after a word stands alone ("Yes" and "." are two, "didn't" is one), and so does each special piece. In scripts

@@ -1,1 +1,1 @@
-"""What each attention head does, measured, named, compared and laid out."""
+"""The behaviour of each attention head: measured, named, compared and laid out."""

@@ -1,4 +1,4 @@
-"""Where a head's name says that it looks on one sentence, and the row at which a head differs most from that."""
+"""The cells that a head's name predicts on one sentence, and the row that differs most from the prediction."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def aligning(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
 
 
 def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | None:
-    """Of the alignment heads of cross-attention; None where none aligns or no row is about a word."""
+    """The expectation of the alignment heads of cross-attention; None if none aligns or no row is about a word."""
     heads, read = aligning(metrics)
     rows = view.axes.rows if read or view.axes.predicted is None else view.axes.predicted
     counted = np.array([_has_word(row, view.axes.row_text) for row in rows])

@@ -146,7 +146,7 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """What a task needs to remember of a sentence: shares [L, H, links], and the trace's rows as words."""
+    """The measurements of a sentence for a task: shares [L, H, links], and the trace's rows as words."""
 
     shares: np.ndarray
     trace: Trace
@@ -177,7 +177,7 @@ def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.
     best = means if task.general or not beyond.any() else beyond
     layer, head = (int(index) for index in np.unravel_index(best.argmax(), means.shape))
     rule = ["", *(each.name for each in general)][int(np.argmax([part[layer, head].mean() for part in parts]))]
-    # Of a task with many links in most sentences, a sentence with few shows nothing.
+    # If a task has many links in most sentences, a sentence with few shows nothing.
     least = ENOUGH_LINKS if np.median([len(each.links) for each in measured]) >= MANY_LINKS else 1
     shown = [each for each in measured if len(each.links) >= least] or list(measured)
     examples = sorted(shown, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
@@ -233,7 +233,7 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
 
 def _label(pieces: Sequence[Piece], text: str) -> str:
-    """What pieces cover, or what a piece that covers nothing is: a code of a language, or a space by itself."""
+    """The text that tokens cover, or the name of a token that covers none: a language code, or a single space."""
     first = pieces[0]
     if first.special:
         return first.text if first.role == "language" else ""

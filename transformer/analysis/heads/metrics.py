@@ -1,4 +1,4 @@
-"""What every head of a kind does, in numbers that can be compared.
+"""Comparable metrics of every head of a kind.
 
 Each number is a mean over queries. A query that a number does not apply to (the first piece has none before it)
 is left out of its mean; a number that applies to no query is NaN.
@@ -225,7 +225,7 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
 def _positions(
     weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray
 ) -> Iterator[Measured]:
-    """What self-attention does with places: previous, same and next one, and how far it looks."""
+    """Self-attention by position: the previous, same and next one, and the distance."""
     count = len(mask)
     rows = np.arange(count)
     for name, offset in OFFSETS.items():

@@ -1,4 +1,4 @@
-"""What one head does with a sentence: its pattern, in a few numbers."""
+"""The pattern of one head on a sentence, in a few numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What one head does.
+    """The pattern of one head.
 
     Attributes:
         previous, same, following: mean share of a row's attention on the position before, on its own, and after it;

@@ -1,4 +1,4 @@
-"""Which heads look at the same things."""
+"""Finds heads that look at the same tokens."""
 
 from __future__ import annotations
 

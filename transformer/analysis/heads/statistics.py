@@ -1,4 +1,4 @@
-"""What the heads of a model do over many sentences."""
+"""Metrics of a model's heads over many sentences."""
 
 from __future__ import annotations
 

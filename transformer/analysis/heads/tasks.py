@@ -33,7 +33,7 @@ GERMAN_NEGATION = re.compile(r"^(nicht|nichts|nie|niemals|niemand\w*|kein\w*|wed
 SUBORDINATORS = _words("""
     that who whom whose which what where when while why how because if whether although than as
 """)
-# Of a verb in two parts, the part that German leaves at the second place.
+# The finite part of a two-part verb, which German puts into the second position.
 AUXILIARIES = _words("""
     habe hast hat haben habt hatte hatten bin bist ist sind seid war waren wird werde werden würde würden wurde wurden
     kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte

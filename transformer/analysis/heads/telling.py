@@ -1,4 +1,4 @@
-"""Where to look first: the head of a kind that has the most to show on one sentence."""
+"""Chooses the head of a kind to look at first: the one that shows most on one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every position, through every head, adds to the output of an attention layer.
+"""The contribution of every position, through every head, to the output of an attention layer.
 
 Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms": the output at
 position i is the sum over heads h and positions j of a_ij f_h(x_j), plus b^O, with f_h(x) = (x W^V_h + b^V_h) W^O_h. A
@@ -36,11 +36,11 @@ class Contributions:
         return self.weights[:, row, :, None] * self.transformed
 
     def heads(self) -> np.ndarray:
-        """What each head adds, [H, R, D]."""
+        """The contribution of each head, [H, R, D]."""
         return self.weights @ self.transformed
 
     def output(self) -> np.ndarray:
-        """What the sub-layer adds to the residual stream, [R, D]."""
+        """The sub-layer's contribution to the residual stream, [R, D]."""
         return self.heads().sum(axis=0) + self.bias
 
     def head_norms(self) -> np.ndarray:

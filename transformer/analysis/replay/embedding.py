@@ -1,4 +1,4 @@
-"""How a text enters a stack: token embeddings, scaled, plus positions."""
+"""The input of a stack: scaled token embeddings plus positions."""
 
 from __future__ import annotations
 

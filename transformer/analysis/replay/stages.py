@@ -208,5 +208,5 @@ def _rows(stack: Stack) -> str:
 
 
 def _read(weights: Weights) -> str:
-    """What a sub-layer reads: the normalised stream in pre-norm, the stream itself in post-norm."""
+    """The input of a sub-layer: the normalised stream in pre-norm, the stream itself in post-norm."""
     return r"\hat{x}" if weights.config.norm == "pre" else "x"
