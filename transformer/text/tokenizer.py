@@ -98,7 +98,7 @@ class Tokenizer:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise ValueError(f"cannot read the vocabulary {path} ({error.strerror}): give a file") from error
+            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): give a file") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
