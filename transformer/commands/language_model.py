@@ -55,7 +55,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--baseline", type=Path, nargs="+", default=[], metavar="FILE",
-        help="such files, to count single pieces and pairs in, which then predict the same texts; what is to be "
+        help="such files, to count single tokens and pairs in, which then predict the same texts; what is to be "
         "predicted is left out of them",
     )
 
@@ -102,7 +102,7 @@ def predict(loaded: LanguageModel, data: Sequence[Path], baseline: Sequence[Path
     print(f"this model: {evaluate(loaded, texts)}")
     if baseline:
         training = texts_of(without([pair for path in baseline for pair in read_pairs(path)], pairs))
-        for name, found in zip(("single pieces", "pairs"), evaluate_baselines(loaded, texts, training), strict=True):
+        for name, found in zip(("single tokens", "pairs"), evaluate_baselines(loaded, texts, training), strict=True):
             print(f"{name}: {found}")
 
 
