@@ -127,7 +127,7 @@ DAMAGE = {
     "of another family": (content("config.json", b'{"model_type": "t5"}'), "of the family t5, and only"),
     "large config": (content("config.json", b" " * (2**20 + 1)), "config.json is larger than the 1 MB"),
     "languages": (content("languages.json", b"[1]"), "languages.json is no JSON object"),
-    "markup": (content("languages.json", b'{"source": "<b>x</b>", "target": "de"}'), "languages.json should be"),
+    "markup": (content("languages.json", b'{"source": "<b>x</b>", "target": "de"}'), "languages.json must look like"),
 }
 
 

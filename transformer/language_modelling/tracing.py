@@ -40,7 +40,7 @@ def check_length(loaded: LanguageModel, text: str) -> None:
     # Splitting a very long text into tokens would take seconds.
     pieces = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
-        length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
+        length = f"{pieces:,} tokens" if pieces else f"{len(text):,} characters"
         raise TextError(
             f"The text has {length}, but this model reads at most {most} tokens after the start symbol: shorten it to "
             "a few sentences."

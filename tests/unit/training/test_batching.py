@@ -70,5 +70,5 @@ def test_impossible_batch_is_reported():
     with pytest.raises(ValueError, match="no sentence pairs"):
         Batches(PieceData(Side.of([]), Side.of([])), pieces=64, seed=1)
     long = Side.of([list(range(4, 304))])
-    with pytest.raises(ValueError, match="longest sentence has 300 pieces"):
+    with pytest.raises(ValueError, match="longest sentence has 300 tokens"):
         Batches(PieceData(long, long), pieces=64, seed=1)
