@@ -101,7 +101,7 @@ def test_too_long_prefix_is_reported(small_translator):
     whole = [piece] * MAX_PIECES
     assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, END]).pieces) == MAX_PIECES + 1
     assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=whole).pieces) == MAX_PIECES + 1
-    with pytest.raises(TextError, match=f"{MAX_PIECES + 1} pieces, and at most {MAX_PIECES}"):
+    with pytest.raises(TextError, match=f"{MAX_PIECES + 1} tokens, but at most {MAX_PIECES}"):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, piece])
     with pytest.raises(ValueError, match="not in the vocabulary"):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])

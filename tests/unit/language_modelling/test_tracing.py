@@ -116,7 +116,7 @@ def test_forced_tokens_come_first_even_beyond_the_limit(loaded):
 
 @pytest.mark.parametrize("text", ["the " * POSITIONS, "x" * 20_000])
 def test_too_long_text_is_rejected_in_one_sentence(loaded, text):
-    said = rf"has [0-9,]+ (pieces|characters), .* at most {POSITIONS - 1} pieces .* shorten it"
+    said = rf"has [0-9,]+ (tokens|characters), .* at most {POSITIONS - 1} tokens .* shorten it"
     with pytest.raises(TextError, match=said):
         trace_text(loaded, text)
     with pytest.raises(TextError, match=said):
