@@ -69,7 +69,7 @@ FIGURES = {
     "inside_a_layer-mask": (0, 5), "inside_a_layer-norm": (0, 3), "inside_a_layer-parameters": (2, 0),
     "positional_encoding-curves": (2, 0), "positional_encoding-matrix": (2, 0),
     "positional_encoding-distances": (3, 4), "positional_encoding-sum": (0, 1),
-    "positional_encoding-alternatives": (3, 2), "positional_encoding-shuffled": (0, 4),
+    "positional_encoding-alternatives": (4, 2), "positional_encoding-shuffled": (0, 4),
     "what_mattered-strip": (0, 2), "what_mattered-writers": (0, 1), "what_mattered-agreement": (0, 1),
     "what_mattered-sides": (0, 1), "what_mattered-guess": (0, 0),
 }

@@ -17,7 +17,7 @@ from transformer.files.paths import ASSETS
 
 FILE = ASSETS / "glossary.toml"
 # A row of the tables in the docstring of transformer/values/trace.py: name, shape, what it is.
-ARRAY = re.compile(r"^([a-zA-Z_]+) +(\[[^]]*\]) *(.*)$", re.MULTILINE)
+ARRAY = re.compile(r"^- ([a-zA-Z_]+) (\[[^]]*\])(?:: (.*)|\.)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
 
