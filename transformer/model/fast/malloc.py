@@ -36,14 +36,13 @@ def return_freed_memory() -> None:
     """Let glibc hand large blocks back as soon as they are free, and share two heaps among all threads.
 
     A server's sessions are threads with a heap each otherwise, full of holes that the arrays of one left behind: 300
-    sentences cost 240 MB then, and 70 MB so. Predictions over a vocabulary for a sentence or a batch (1.5 MB) are no
-    large blocks: to fetch and clear their pages anew took a fifth of a run.
+    sentences cost 240 MB then, and 70 MB so.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
         libc.mallopt(M_ARENA_MAX, 2)
-        libc.mallopt(M_MMAP_THRESHOLD, 1 << 22)
-        libc.mallopt(M_TRIM_THRESHOLD, 1 << 24)
+        libc.mallopt(M_MMAP_THRESHOLD, 1 << 17)
+        libc.mallopt(M_TRIM_THRESHOLD, 1 << 20)
 
 
 def return_holes() -> None:
