@@ -158,6 +158,7 @@ def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, 
         assert texts(shown.svg())[: len(numbers)] == numbers
 
 
+@pytest.mark.thorough
 def test_small_maps_show_and_report_the_same(browse, small_translator, known):
     names = head_names(head_metrics(known, "encoder", small_translator.tokenizer.scores))
     with browse(small_translator, known, "encoder") as shown:

@@ -128,6 +128,7 @@ def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     reader.head(layer + 1, beside + 1)
 
 
+@pytest.mark.thorough
 def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
     metrics = head_metrics(shipped.trace("I have a dream."), "encoder", shipped.tokenizer.scores)
     name = ", ".join(head_names(metrics)[0][1])
@@ -170,6 +171,7 @@ def test_address_shows_the_same_to_another_user(visit, server, shipped):
         other.see("that is read, then the one that is predicted")
 
 
+@pytest.mark.thorough
 def test_reload_and_back_button_keep_the_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)

@@ -31,7 +31,8 @@ READ_TITLE = """element => {
 
 
 # A deep link makes Streamlit find the page's file before app.py has named the pages; the first page is app.py itself.
-@pytest.mark.parametrize("path", ["/cross_attention", pytest.param("/", marks=pytest.mark.thorough)])
+@pytest.mark.thorough(seconds=8)
+@pytest.mark.parametrize("path", ["/cross_attention", "/"])
 def test_fresh_server_never_lists_its_files(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
@@ -254,6 +255,7 @@ STACKED = """root => {
 }"""
 
 
+@pytest.mark.thorough
 def test_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shipped):
     reader.open(f"/?{DREAM}")
     drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")

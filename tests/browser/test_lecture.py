@@ -162,6 +162,7 @@ def test_clicker_leads_through_a_lecture(reader):
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_back_key_goes_back_one_slide(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
@@ -307,6 +308,7 @@ def test_presented_lesson_outside_the_slides_goes_from_step_to_step(reader):
     expect(corner).to_have_text("Step 2")
 
 
+@pytest.mark.thorough
 def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", layer="4", head="3"))

@@ -41,6 +41,7 @@ def test_click_anywhere_on_a_row_opens_the_head(reader):
     reader.head(3, 5)
 
 
+@pytest.mark.thorough
 def test_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
     reader.open("/gallery?text=A+dog&palette=magma")
     sentence = reader.page.locator(".gallery li a").first

@@ -94,6 +94,7 @@ def test_typed_letters_are_no_shortcuts_and_the_button_sends_the_text(reader):
     reader.page.wait_for_url(re.compile("text=crisp"))
 
 
+@pytest.mark.thorough
 def test_example_and_back_button_replace_unsent_text(reader):
     half_typed(reader)
     reader.page.get_by_label("or an example").click()

@@ -60,6 +60,7 @@ def test_commands_lead_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplo
     assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "sentences"} <= json.loads(done.stdout).keys()
 
 
+@pytest.mark.thorough
 def test_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main):
     """The sentences come from either column, in either direction."""
     data = tmp_path / "pairs.tsv"
