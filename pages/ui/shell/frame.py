@@ -18,7 +18,7 @@ from transformer.files.paths import ASSETS
 # are too faint.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
-.st-key-lecture_bar { position: fixed; top: 2px; right: 48px; z-index: 999991; width: auto; }
+.st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
 /* Who waits sees it below, over whatever the page showed before. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
 /* On a projector five menus, one of which names the open page, end where the buttons begin. */
