@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_atlas.browser.html_file import document
-from attention_atlas.browser.payload import CHOICE, browser_payload
-from transformer.analysis.heads.metrics import head_metrics
-from transformer.errors import AttentionError
+from attention_atlas.browser.messages import first_shown, messages_of
 from transformer.values.foreign_attention import is_causal, weights_of
 from transformer.values.trace import Kind, Trace
 
@@ -27,7 +25,8 @@ class Drawing:
         trace: to be drawn.
         kind: of attention that `choice` is about; None for the first that the trace has.
         title: of the document; empty for the beginning of the text.
-        choice: what is shown first, by the names of `CHOICE`; layers and heads count from 0.
+        choice: what is shown first, by the names of `attention_atlas.browser.payload.CHOICE`; layers and heads count
+            from 0.
 
     Attributes:
         trace: as given.
@@ -61,36 +60,6 @@ class Drawing:
             f'<iframe srcdoc="{escape(self.data)}" title="Attention" sandbox="allow-scripts allow-downloads" '
             f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
         )
-
-
-def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tuple[Kind, dict[str, Any]]:
-    """The kind and the whole choice to open with.
-
-    Raises:
-        AttentionError: the trace has no such kind, layer or head, or there is no such choice.
-    """
-    kind = kind or trace.kinds[-1]
-    if kind not in trace.kinds:
-        raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")
-    unknown = choice.keys() - CHOICE.keys()
-    if unknown:
-        raise AttentionError(f"There is no choice {', '.join(sorted(unknown))}: choose of {', '.join(CHOICE)}.")
-    choice = {**CHOICE, **{name: value for name, value in choice.items() if value is not None}}
-    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
-        if not -1 <= choice[name] < count:
-            raise AttentionError(f"There is no {name} {choice[name]}: the {kind} attention has {count}, from 0.")
-    if choice["layer"] + choice["head"] > -2:
-        choice |= {name: max(choice[name], 0) for name in ("layer", "head")}
-    return kind, choice
-
-
-def messages_of(trace: Trace, kind: Kind, choice: dict[str, Any]) -> dict[Kind, bytes]:
-    """What the browser is sent of each kind; the choice is of one of them."""
-    head = {"layer": -1, "head": -1, "rows": (), "columns": (), "heads": ()}
-    return {
-        each: browser_payload(trace, head_metrics(trace, each, None), choice if each == kind else {**choice, **head})
-        for each in trace.kinds
-    }
 
 
 def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from attention_atlas.browser.html_file import theme
+from attention_atlas.browser.messages import first_shown, messages_of
 from attention_atlas.browser.scripts import script, style
 from attention_atlas.browser.wire import unframe
-from attention_atlas.drawing import first_shown, messages_of
 from transformer.values.trace import Kind, Trace
 
 try:

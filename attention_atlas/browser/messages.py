@@ -1,0 +1,40 @@
+"""The messages that the attention browser gets for a trace, one for each kind of attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attention_atlas.browser.payload import CHOICE, browser_payload
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.errors import AttentionError
+from transformer.values.trace import Kind, Trace
+
+
+def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tuple[Kind, dict[str, Any]]:
+    """The kind and the whole choice to open with.
+
+    Raises:
+        AttentionError: the trace has no such kind, layer or head, or there is no such choice.
+    """
+    kind = kind or trace.kinds[-1]
+    if kind not in trace.kinds:
+        raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")
+    unknown = choice.keys() - CHOICE.keys()
+    if unknown:
+        raise AttentionError(f"There is no choice {', '.join(sorted(unknown))}: choose of {', '.join(CHOICE)}.")
+    choice = {**CHOICE, **{name: value for name, value in choice.items() if value is not None}}
+    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
+        if not -1 <= choice[name] < count:
+            raise AttentionError(f"There is no {name} {choice[name]}: the {kind} attention has {count}, from 0.")
+    if choice["layer"] + choice["head"] > -2:
+        choice |= {name: max(choice[name], 0) for name in ("layer", "head")}
+    return kind, choice
+
+
+def messages_of(trace: Trace, kind: Kind, choice: dict[str, Any]) -> dict[Kind, bytes]:
+    """What the browser is sent of each kind; the choice is of one of them."""
+    head = {"layer": -1, "head": -1, "rows": (), "columns": (), "heads": ()}
+    return {
+        each: browser_payload(trace, head_metrics(trace, each, None), choice if each == kind else {**choice, **head})
+        for each in trace.kinds
+    }
