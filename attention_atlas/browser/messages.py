@@ -11,7 +11,7 @@ from transformer.values.trace import Kind, Trace
 
 
 def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tuple[Kind, dict[str, Any]]:
-    """The kind and the whole choice to open with.
+    """Return the kind and the complete choice to open with.
 
     Raises:
         AttentionError: the trace has no such kind, layer or head, or there is no such choice.
@@ -32,7 +32,7 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
 
 
 def messages_of(trace: Trace, kind: Kind, choice: dict[str, Any]) -> dict[Kind, bytes]:
-    """What the browser is sent of each kind; the choice is of one of them."""
+    """Return the browser's message for each kind; the choice applies to one of them."""
     head = {"layer": -1, "head": -1, "rows": (), "columns": (), "heads": ()}
     return {
         each: browser_payload(trace, head_metrics(trace, each, None), choice if each == kind else {**choice, **head})
