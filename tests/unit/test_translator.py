@@ -191,9 +191,9 @@ def test_translation_without_positions_is_decoded_without_them(shaped_translator
     parts = shaped_translator.tokenizer.spelling.parts
     for piece, likeliest in zip(trace.predicted_pieces, trace.candidate_ids[:, 0].tolist(), strict=True):
         # Except where the most likely token would have broken a character.
-        assert piece.id == likeliest or likeliest in parts
+        assert piece.id == likeliest or likeliest in parts or piece.id in parts
     if shaped_translator.config.positions != "none":
-        assert trace.predicted_pieces != shaped_translator.trace(TEXT).predicted_pieces
+        assert not np.array_equal(trace.log_probs, shaped_translator.trace(TEXT).log_probs)
 
 
 def test_stream_begins_with_the_embeddings_without_positions(small_translator):

@@ -41,8 +41,8 @@ SENTENCES = {
     "unturned_queries": "{K} numbers that say what this head wants to find. They do not know yet where the piece "
     "stands.",
     "unturned_keys": "{K} numbers that say what a piece can be found by. They do not know yet where it stands.",
-    "biases": "This model has no positions among its embeddings. Instead, each score loses more the further apart the "
-    "two pieces are; each head has a slope of its own.",
+    "biases": "This model adds no positions to its embeddings. Each score falls with the distance of the two pieces, "
+    "in each head at its own rate.",
     "scores": "All of them are divided by √{K}, because with large numbers the next step would leave only one winner.",
     "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map of the attention pages.",
     "head": "Each piece collects what the others handed over, each in proportion to its share.",

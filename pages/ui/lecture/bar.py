@@ -153,7 +153,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
 
 
 def _described(slide: Slide) -> str:
-    """What a slide shows, so that a lecturer finds it in the list; its address has what other pages show too."""
+    """What a slide shows, for the lecturer's list; an address would not do, because it also holds other pages' settings."""
     address = dict(slide.parameters)
     if slide.page in STEPPED:
         # A lesson has a sentence of its own.

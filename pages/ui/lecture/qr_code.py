@@ -48,7 +48,7 @@ def local_only(address: str) -> str:
 
 
 def qr_code(address: str) -> str | None:
-    """A QR code as the data URI of an SVG, black on white with the margin that it needs; None if it holds less."""
+    """A QR code as the data URI of an SVG, black on white with its margin; None if the address is too long for one."""
     try:
         return segno.make_qr(address, error="m").svg_data_uri(border=4, dark="#000000", light="#ffffff")
     except segno.DataOverflowError:

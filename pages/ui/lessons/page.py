@@ -129,7 +129,7 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
             st.container(border=True).markdown(remark)
         return
     said, reveal = verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
-    # Two numbers beside each other would read as one. A projector, which has no room for another line, shows no break.
+    # A line break separates two numbers that would read as one. A projector has no room for another line and shows no break.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if not measured.finding.holds:

@@ -28,7 +28,7 @@ MOST_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
-    """The choice of an attention and of a head; beside the parts of the page, so that the maps begin higher."""
+    """Draw the choice of an attention and of a head beside the parts of the page, so that the maps begin higher."""
     st.segmented_control(
         "Attention", (ALL, *ATTENTIONS), required=True, label_visibility="collapsed",
         format_func=lambda name: NAMES.get(name, "All three"), **bind(LongTextsParams, "attention"),

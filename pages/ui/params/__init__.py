@@ -1,4 +1,4 @@
-"""URL parameters: a frozen dataclass a page. A module placed in this folder is registered by being here."""
+"""URL parameters: one frozen dataclass per page. A module in this folder is registered because it is here."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""A configuration whose parameters are counted."""
+"""The configuration whose parameters the page counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.config import CHOICES, NormPlacement, Positions, TiedEmbeddings
 class ArchitectureParams(Params, prefix="architecture_"):
     """Sizes that decide the number of parameters; by default the base model of "Attention Is All You Need", table 3.
 
-    One vocabulary for both sides, as there is where embeddings are shared.
+    Both sides have one vocabulary, as they do if embeddings are shared.
     """
 
     d_model: int = integer(512, 1, 4096)

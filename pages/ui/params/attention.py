@@ -1,4 +1,4 @@
-"""Which head is shown, how, and which pieces are pinned: the same on every page."""
+"""URL parameters of the shown head: which head, how, and its pinned tokens. They are the same on every page."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "squa
 LOOKS = ("map", "lines")
 PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
-# More layers, heads or pieces than any model here has, and than half a minute of sound has frames.
+# More layers, heads or tokens than any model here has, and more than half a minute of sound has frames.
 MAX_INDEX = 9_999
 # The most indices in a list.
 MAX_COUNT = 999
-# A layer or head that nobody has chosen.
+# A layer or head that the user has not chosen.
 UNCHOSEN = -1
 
 
 def pins() -> tuple[int, ...]:
-    """A field of positions that are pinned; none by default."""
+    """A field of pinned positions; none by default."""
     return integers((), 0, MAX_INDEX, count=MAX_COUNT)
 
 
@@ -30,17 +30,17 @@ class AttentionParams(Params):
     """One head, and how it is shown; numbers count from 0, as arrays do.
 
     Attributes:
-        layer, head: which; UNCHOSEN for the telling one of the sentence.
-        words: pieces merged into words.
-        hide: start and end symbols hidden.
+        layer, head: their numbers; UNCHOSEN for the telling head of the sentence.
+        words: tokens are merged into words.
+        hide: start and end symbols are hidden.
         scale: of the colours, one of SCALES.
         palette: one of PALETTES.
         look: one of LOOKS.
         threshold: weights below this number of hundredths are left out.
         metric: name of the number shown below every head; empty for none.
-        rows, columns: positions of the pieces that are pinned in the kind of attention that is shown; `PinParams` has
-            those of every kind.
-        shift: alignments use the step that reads a piece, not the one that predicts it.
+        rows, columns: positions of the pinned tokens in the shown kind of attention; `PinParams` has those of every
+            kind.
+        shift: alignments use the step that reads a token, not the one that predicts it.
     """
 
     layer: int = index(MAX_INDEX, UNCHOSEN)
@@ -58,7 +58,7 @@ class AttentionParams(Params):
 
     @property
     def chosen(self) -> bool:
-        """Whether somebody chose the layer or the head; then the other one is the first, if nobody chose it."""
+        """Whether the user chose the layer or the head; if only one was chosen, the other is the first."""
         return self.layer != UNCHOSEN or self.head != UNCHOSEN
 
     def within(self, layers: int, heads: int) -> Self:
@@ -68,7 +68,7 @@ class AttentionParams(Params):
         return replace(self, layer=min(max(self.layer, 0), layers - 1), head=min(max(self.head, 0), heads - 1))
 
     def or_at(self, layer: int, head: int) -> Self:
-        """The same at a head, if nobody chose one."""
+        """The same at this head, unless the user chose one."""
         return self if self.chosen else replace(self, layer=layer, head=head)
 
     def unchosen(self) -> Self:
@@ -95,7 +95,7 @@ class AttentionParams(Params):
 
 @dataclass(frozen=True)
 class PinParams(Params):
-    """Positions of the pieces that are pinned; they belong to a kind of attention and to its sentences."""
+    """Positions of the pinned tokens; they belong to a kind of attention and to its sentences."""
 
     encoder_rows: tuple[int, ...] = pins()
     encoder_columns: tuple[int, ...] = pins()
@@ -116,5 +116,5 @@ class PinParams(Params):
         return PinParams()
 
     def for_another_translation(self) -> PinParams:
-        """Only the encoder reads nothing of the translation."""
+        """The same with the encoder's pins only, because the encoder alone reads nothing of the translation."""
         return PinParams(encoder_rows=self.encoder_rows, encoder_columns=self.encoder_columns)

@@ -1,4 +1,4 @@
-"""What the page Backpropagation shows; layer and head are `AttentionParams`, the same on every page."""
+"""URL parameters of the page Backpropagation; layer and head are in `AttentionParams`, the same on every page."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ QUANTITIES = (STREAM, NETWORK) = ("stream", "network")
 
 @dataclass(frozen=True)
 class BackpropagationParams(Params, prefix="backward_"):
-    """What the page shows.
+    """Settings of the page.
 
     Attributes:
         part: of the page.
         stage: key of the gradient shown large; empty for the first.
-        row, column: of the number that is looked at, from 1; 0 for the largest.
-        step: whose loss it is, from 1; 0 for all.
+        row, column: of the number that is examined, from 1; 0 for the largest.
+        step: the step whose loss is used, from 1; 0 for all.
         smoothing: of the labels.
-        quantity: whose gradient's size is shown through the layers.
+        quantity: the gradient whose size is shown through the layers.
     """
 
     part: str = part_of("backpropagation")

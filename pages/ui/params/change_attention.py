@@ -1,4 +1,4 @@
-"""What the page Change what it looks at changes: rows of attention that are given, and pieces that are erased."""
+"""URL parameters of the page Change what it looks at: rows of attention that are set, and erased tokens."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pages.ui.params.attention import pins
 from pages.ui.params.fields import Params, matching, one_of, parsed
 from transformer.values.kinds import KINDS, Kind
 
-# First and last position of neighbouring pieces: those of a word, or one piece twice.
+# First and last position of neighbouring tokens: those of a word, or one token twice.
 Span = tuple[int, int]
 
 NONE = "none"
 EVEN = "even"
 ALL = "all"
 BETWEEN_EDITS, BETWEEN_SHARES, TIMES, TO = "_", "~", "x", "-"
-# More than fit into an address.
+# More edits than fit into an address.
 MOST_EDITS = 60
 MOST_PERCENT = 100
 
@@ -35,14 +35,14 @@ ERASURES = (INVISIBLE, LEFT_OUT)
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of a row of attention, made on a piece or a word; numbers count from 0.
+    """One change of a row of attention, made on a token or a word; numbers count from 0.
 
     Attributes:
         kind: of attention.
-        layer, head: which; None for every one.
-        rows: pieces that look.
-        shares: what they look at, and with how many hundredths; the pieces of a word share evenly, and the other
-            columns share the rest as before. Empty for an even share for every visible piece.
+        layer, head: their numbers; None for all.
+        rows: tokens that look.
+        shares: tokens that are looked at, with their weight in hundredths. The tokens of a word share evenly, and the
+            other columns share the rest as before. Empty for an even share for every visible token.
     """
 
     kind: Kind
@@ -52,14 +52,14 @@ class Edit:
     shares: tuple[tuple[Span, int], ...]
 
     def __str__(self) -> str:
-        """As it reads in an address, counted from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even."""
+        """The edit as text in an address, counted from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even."""
         place = ".".join(ALL if number is None else str(number + 1) for number in (self.layer, self.head))
         shares = [f"{_written(columns)}{TIMES}{percent}" for columns, percent in self.shares] or [EVEN]
         return BETWEEN_SHARES.join([f"{self.kind}.{place}.{_written(self.rows)}", *shares])
 
     @classmethod
     def parse(cls, text: str) -> Edit | None:
-        """The edit that reads so; None if it is none."""
+        """Parse such a text; None if it is not an edit."""
         found = EDIT.fullmatch(text)
         if found is None:
             return None
@@ -77,23 +77,23 @@ class Edit:
 
 @dataclass(frozen=True)
 class EditList:
-    """Edits in the order in which they were made; a later one of the same row takes the place of an earlier one.
+    """Edits in the order in which they were made; a later edit of the same row replaces an earlier one.
 
     Attributes:
         edits: at most MOST_EDITS.
-        unreadable: whether an address asked for something that is no edit, which is not among them.
+        unreadable: whether an address contained an invalid edit, which is left out.
     """
 
     edits: tuple[Edit, ...] = ()
     unreadable: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        """As they read in an address."""
+        """The edits as text in an address."""
         return BETWEEN_EDITS.join(map(str, self.edits)) or NONE
 
     @classmethod
     def parse(cls, text: str) -> EditList:
-        """The edits that can be read."""
+        """Parse the edits that are valid."""
         names = [] if text == NONE else text.split(BETWEEN_EDITS)
         edits = [edit for edit in map(Edit.parse, names[:MOST_EDITS]) if edit is not None]
         return cls(tuple(edits), unreadable=len(edits) < len(names))
@@ -105,14 +105,14 @@ class EditList:
 
 @dataclass(frozen=True)
 class EditParams(Params, prefix="edit_"):
-    """What the page changes, and what it shows of it.
+    """Changes that the page makes, and its settings.
 
     Attributes:
-        kind: of the attention that is shown.
+        kind: of the shown attention.
         edits: of rows, in the order in which they were made.
-        hidden_source, hidden_target: positions of the erased pieces.
-        erasure: what becomes of erased pieces of the source, one of ERASURES.
-        step: position of the predicted piece that is looked at, from 1; empty lets the page choose.
+        hidden_source, hidden_target: positions of the erased tokens.
+        erasure: how the source's erased tokens are treated, one of ERASURES.
+        step: position of the examined predicted token, from 1; if empty, the page chooses.
     """
 
     kind: Kind = one_of(KINDS)
@@ -124,14 +124,14 @@ class EditParams(Params, prefix="edit_"):
 
     @property
     def left_out(self) -> bool:
-        """Whether another sentence is read, without the erased pieces."""
+        """Whether another sentence is read, without the erased tokens."""
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
     def for_another_sentence(self) -> Self:
         return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
     def for_another_translation(self) -> Self:
-        """Only the encoder reads nothing of the translation."""
+        """The same with the encoder's changes only, because the encoder alone reads nothing of the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(self, edits=edits, hidden_target=(), step="")
 

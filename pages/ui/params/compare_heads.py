@@ -1,4 +1,4 @@
-"""What the page Compare heads shows."""
+"""URL parameters of the page Compare heads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Pin:
     """One head on one sentence; layer and head count from 0.
 
     Attributes:
-        words: pieces merged into words.
+        words: tokens are merged into words.
     """
 
     kind: Kind
@@ -28,13 +28,13 @@ class Pin:
     text: str
 
     def __str__(self) -> str:
-        """As it reads in an address, where layer and head count from 1."""
+        """The pin as text in an address, where layer and head count from 1."""
         size = "words" if self.words else "pieces"
         return SEPARATOR.join([self.kind, str(self.layer + 1), str(self.head + 1), size, self.text])
 
     @classmethod
     def parse(cls, text: str) -> Pin | None:
-        """The pin of a parameter; None if it is not valid."""
+        """Parse the pin of a parameter; None if it is not valid."""
         kind, *numbers, size, sentence = (*text.split(SEPARATOR, 4), "", "", "", "")[:5]
         if kind not in KINDS or not all(number.isascii() and number.isdigit() for number in numbers):
             return None
@@ -50,23 +50,23 @@ class Pin:
 
 TIRED = Pin("encoder", 5, 0, True, "The animal didn't cross the street because it was too tired.")
 WIDE = replace(TIRED, text="The animal didn't cross the street because it was too wide.")
-# For a language model.
+# The default pin of a language model.
 CAT = Pin("decoder", 5, 4, True, language_model.FIRST)
 MAT = replace(CAT, text=language_model.SECOND)
 
 
 @dataclass(frozen=True)
 class CompareParams(Params, prefix="compare_"):
-    """What the page shows.
+    """Settings of the page.
 
     Attributes:
         part: of the page.
         kind: of attention.
         metric: name of the number that the maps of all heads show.
         named: the table leaves out heads without a name.
-        row: position of the piece that is followed through the layers, from 0; UNCHOSEN for the telling one.
-        a, b: the two heads of a translator that are compared.
-        text_a, text_b: those of a language model.
+        row: position of the token that is followed through the layers, from 0; UNCHOSEN for the telling one.
+        a, b: the two compared heads of a translator.
+        text_a, text_b: the two compared heads of a language model.
     """
 
     part: str = part_of("compare_heads")

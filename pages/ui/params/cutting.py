@@ -1,4 +1,4 @@
-"""Texts that are too long for an address. Pure."""
+"""Cuts texts that are too long for an address. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ BROKEN = re.compile(r"%[0-9A-F]?$")
 
 
 def length(address: Mapping[str, str]) -> int:
-    """Characters of the parameters of an address, percent signs and all."""
+    """The number of characters of an address's parameters, percent-encoded."""
     return len(urlencode(address, errors="replace"))
 
 
 def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[str, str]:
-    """The same with the ends of texts cut off, the longest first, so that it has at most so many characters.
+    """The same with the ends of texts cut off, the longest first, so that it has at most this many characters.
 
     Args:
         texts: names of parameters that hold text; the others stay whole.
 
     Returns:
-        Nothing where the others alone are too long.
+        An empty dictionary if the other parameters alone are too long.
     """
     room = most - length({name: "" if name in texts else value for name, value in address.items()})
     if room < 0:
@@ -30,18 +30,18 @@ def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[s
     shortest_first = sorted((name for name in address if name in texts), key=lambda name: len(_quoted(address[name])))
     left = dict(address)
     for number, name in enumerate(shortest_first):
-        # What a short text does not need is the others'.
+        # Budget that a short text leaves goes to the longer ones.
         left[name] = _beginning(address[name], room // (len(shortest_first) - number))
         room -= len(_quoted(left[name]))
     return left
 
 
 def _beginning(text: str, most: int) -> str:
-    """As much of a text as takes so many characters of an address."""
+    """The longest beginning of a text that takes at most this many characters of an address."""
     quoted = _quoted(text)
     if len(quoted) <= most:
         return text
-    # What is left of a character of several bytes goes too.
+    # The incomplete bytes of a cut multi-byte character are removed, too.
     return unquote_plus(BROKEN.sub("", quoted[:most]), errors="ignore")
 
 

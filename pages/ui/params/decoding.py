@@ -1,4 +1,4 @@
-"""How the page Decoding step by step decodes, and what it shows."""
+"""URL parameters of the page Decoding step by step: the method, and what the page shows."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from transformer.text.vocabulary import OWN, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
-# Limits of the page: beyond them every piece is equally likely, or length alone decides.
+# Limits of the page: beyond them every token is equally likely, or length alone decides.
 MAX_TEMPERATURE = 10.0
 MAX_LENGTH_PENALTY = 3.0
-# More pieces than any vocabulary here has; more nodes than any tree.
+# More tokens than any vocabulary here has; more nodes than any tree.
 MAX_ID = 999_999
 
 
 @dataclass(frozen=True)
 class DecodingParams(Params):
-    """How a translation is decoded, and what is shown of it.
+    """How a translation is decoded, and what the page shows of it.
 
     Attributes:
         step: from 0.
-        show: attention of one head, of the mean of all, or of every one: one of SHOWS.
-        method, beam_size, length_penalty, temperature, top_k, top_p, seed: of the settings.
-        forced: ids of the pieces that the translation begins with.
-        suppressed: ids that are never taken, in ascending order.
+        show: attention of one head, of the mean of all, or of every head: one of SHOWS.
+        method, beam_size, length_penalty, temperature, top_k, top_p, seed: as in `DecodingSettings`.
+        forced: ids of the tokens that the translation begins with.
+        suppressed: ids that are never chosen, in ascending order.
         node: of the beam's tree, from 1; 0 for none.
-        search: the model decides, even where a translation was given.
+        search: the model decides, even if the user gave a translation.
     """
 
     step: int = index(MAX_INDEX)
@@ -37,7 +37,7 @@ class DecodingParams(Params):
     method: Method = one_of(METHODS)
     beam_size: int = integer(4, 1, MAX_BEAM_SIZE, former="size")
     length_penalty: float = decimal(0.6, 0.0, MAX_LENGTH_PENALTY, former="alpha")
-    # The model's own distribution, at 1, makes a model this small stray from the sentence.
+    # With the model's own distribution, at 1, a model this small strays from the sentence.
     temperature: float = decimal(0.7, MIN_TEMPERATURE, MAX_TEMPERATURE)
     top_k: int = integer(0, 0, MAX_ID)
     top_p: float = decimal(1.0, 0.01, 1.0)
@@ -49,7 +49,7 @@ class DecodingParams(Params):
 
     @property
     def settings(self) -> DecodingSettings:
-        """How pieces are chosen; those of other methods have their defaults, so that changing them decodes nothing."""
+        """Settings of the method; those of other methods have their defaults, so that changing them decodes nothing."""
         if self.method == "beam":
             return DecodingSettings("beam", beam_size=self.beam_size, length_penalty=self.length_penalty)
         if self.method == "sample":
@@ -60,7 +60,7 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether nothing was asked for but a method: then a translation that was given is read as it is."""
+        """Whether only a method was set: then a given translation is read unchanged."""
         return not (self.forced or self.suppressed or self.search)
 
     @property
@@ -90,7 +90,7 @@ class DecodingParams(Params):
         return self.for_another_sentence()
 
     def within(self, vocabulary: int, symbols: Symbols = OWN) -> Self:
-        """The same with pieces that exist and can be written; nothing is forced after an end symbol."""
+        """The same with only the tokens that exist and can be written; nothing is forced after an end symbol."""
         end = symbols.end
         forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced
         if any(piece >= vocabulary or piece in symbols.never_predicted for piece in forced):

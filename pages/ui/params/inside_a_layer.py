@@ -1,4 +1,4 @@
-"""What the page Inside a layer shows; layer, head and cell are `AttentionParams`, the same on every page."""
+"""URL parameters of the page Inside a layer; layer, head and cell are in `AttentionParams`, the same on every page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.values.trace import PARTS as SUBLAYERS
 
 @dataclass(frozen=True)
 class InsideParams(Params, prefix="inside_"):
-    """What the page shows.
+    """Settings of the page.
 
     Attributes:
         part: of the page.

@@ -1,4 +1,4 @@
-"""What the page Language model reads and shows."""
+"""URL parameters of the page Language model."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pages.ui.params.pages import part_of
 from transformer.checkpoints.available_models import NAME, SHIPPED_LANGUAGE_MODEL
 
 BEGINNING = "The old man went to the"
-# The same words in another order.
+# Two texts with the same words in another order.
 FIRST, SECOND = "The cat sits on the mat.", "The mat sits on the cat."
 
 
 @dataclass(frozen=True)
 class LanguageModelParams(Params, prefix="lm_"):
-    """What the page reads.
+    """The page's model and texts.
 
     Attributes:
         model: name of its folder, which `available_models.language_model_folders` need not list.
         part: of the page.
-        text: the beginning that the model goes on from; it may be empty.
-        length: pieces that it writes at most.
+        text: the beginning that the model continues; it may be empty.
+        length: the most tokens that the model writes.
         first, second: two texts whose probabilities are compared; the second may be empty.
     """
 
@@ -38,23 +38,23 @@ class LanguageModelParams(Params, prefix="lm_"):
 
 @dataclass(frozen=True)
 class ContinuationParams(DecodingParams, prefix="lm_"):
-    """How the model goes on, and which step of it is looked at: as of a translation, but of another vocabulary."""
+    """How the model continues a text, and the examined step: as for a translation, but with another vocabulary."""
 
     def for_another_sentence(self) -> Self:
-        """What the translator reads is nothing to it."""
+        """The same: a language model does not use the translator's sentence."""
         return self
 
     def for_another_beginning(self) -> Self:
-        """The same without what belongs to the beginning."""
+        """The same without values that belong to the beginning."""
         return replace(self, step=0, forced=(), suppressed=(), node=0)
 
 
 @dataclass(frozen=True)
 class TextHeadParams(AttentionParams, prefix="lm_"):
-    """Which head of the language model is shown, how, and which pieces are pinned in it."""
+    """The shown head of the language model, how it is shown, and its pinned tokens."""
 
     def for_another_sentence(self) -> Self:
-        """What the translator reads is nothing to it."""
+        """The same: a language model does not use the translator's sentence."""
         return self
 
     def for_another_translation(self) -> Self:

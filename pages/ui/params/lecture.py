@@ -1,4 +1,4 @@
-"""Lecture mode: whether the page is presented, and the slides of the lecture."""
+"""URL parameters of lecture mode: whether the page is presented, and the slides of the lecture."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NO_SLIDE = 0
 
 @dataclass(frozen=True)
 class LectureParams(Params):
-    """What a lecturer does with a page.
+    """The state of a lecture.
 
     Attributes:
         lecture: the page shows its main figure as large as the screen, and nothing else.
-        qr: its address stands over it as a QR code.
-        slide: the number of the slide that is shown, from 1; NO_SLIDE for a page that is none.
+        qr: the page's address covers it as a QR code.
+        slide: the number of the shown slide, from 1; NO_SLIDE if the page is not a slide.
         slides: of the lecture.
     """
 
@@ -33,13 +33,13 @@ class LectureParams(Params):
         return replace(self, lecture=True, qr=False, slide=slide)
 
     def with_slides(self, slides: Slides) -> LectureParams:
-        """The same with another list, none of which is shown."""
+        """The same with another list of slides, none of which is shown."""
         return replace(self, slides=slides, slide=NO_SLIDE)
 
     def presents_as_slide(self, lesson: str) -> bool:
-        """Whether a lesson that is open is presented as the slide that is shown, which a clicker leaves for the next.
+        """Whether the open lesson is presented as the shown slide; a clicker then leaves it for the next slide.
 
-        Whoever left the lecture mode and opened something else still has the number of that slide.
+        A user who left lecture mode and opened another page still has the number of that slide.
         """
         slide = self.shown(self.slide)
         if not self.lecture or slide is None or slide.page != "lessons":
@@ -47,10 +47,10 @@ class LectureParams(Params):
         return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
     def heading(self, page: str) -> str:
-        """The own title of the slide that is presented; empty where it has none, or another page is presented."""
+        """The own title of the presented slide; empty if it has none, or if another page is presented."""
         slide = self.shown(self.slide)
         return slide.title if self.lecture and slide is not None and slide.page == page else ""
 
     def shown(self, number: int) -> Slide | None:
-        """The slide of a number, from 1."""
+        """The slide of a number, from 1; None if there is none."""
         return self.slides.slides[number - 1] if 1 <= number <= len(self.slides) else None

@@ -1,4 +1,4 @@
-"""Which lesson is open, at which step, and which are done."""
+"""URL parameters of the page Lessons: the open lesson and step, and the finished lessons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pages.ui.params.fields import Params, index, matching, parsed
 from transformer.lessons.shelf import MOST_STEPS, lesson_files, step_count
 
-# The answer of somebody who asked to be shown.
+# The answer of a user who asked to see the solution.
 SHOWN = "shown"
 
 
@@ -22,14 +22,14 @@ def _all_known(text: str) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class LessonParams(Params, prefix="lesson_"):
-    """What the page of lessons shows.
+    """Settings of the page.
 
     Attributes:
-        id: of the lesson that is open; empty for the list of all.
+        id: of the open lesson; empty for the list of all.
         step: of the lesson.
-        answer: to the question of the step: the number of a choice, from 1, or the number that was guessed, or SHOWN;
-            in a step without a question SHOWN or any number says that it was done. Empty before.
-        done: ids of lessons whose last step was done.
+        answer: to the question of the step: the number of a choice, from 1, or the guessed number, or SHOWN. In a step
+            without a question, SHOWN or any number says that the step is done. Empty before.
+        done: ids of lessons whose last step is done.
     """
 
     id: str = parsed("", _known)
@@ -39,7 +39,7 @@ class LessonParams(Params, prefix="lesson_"):
 
     @property
     def shown_step(self) -> int:
-        """The step that is shown of the open lesson: its last one where it no longer has the one of an old address."""
+        """The shown step of the open lesson: its last one if the step of an old address no longer exists."""
         return min(self.step, step_count(self.id) - 1)
 
     def at(self, lesson: str, step: int = 0) -> LessonParams:
@@ -47,5 +47,5 @@ class LessonParams(Params, prefix="lesson_"):
         return replace(self, id=lesson, step=step, answer="")
 
     def with_done(self, lesson: str) -> LessonParams:
-        """The same with a lesson among those that are done."""
+        """The same with a lesson among the finished ones."""
         return self if lesson in self.done else replace(self, done=(*self.done, lesson))

@@ -1,4 +1,4 @@
-"""What the page Long texts shows."""
+"""URL parameters of the page Long texts."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pages.ui.params.pages import part_of
 from transformer.language_modelling.cost import ATTENTIONS
 
 ALL = "all"
-# What is drawn against the length: fields of `Cost`.
+# Quantities that are plotted against the length: fields of `Cost`.
 QUANTITIES = (WEIGHTS, SECONDS, KEYS_AND_VALUES) = "weights", "seconds", "keys_and_values"
-# Of the models that ship.
+# Layers and heads of the models that ship.
 LAYERS, HEADS = 2, 2
 OWN_TEXT = "Tom bought a new dog. The dog likes to sleep in the kitchen. Tom is very happy."
 
 
 @dataclass(frozen=True)
 class LongTextsParams(Params, prefix="long_"):
-    """What the page shows.
+    """Settings of the page.
 
     Attributes:
         part: of the page.
-        text: whose maps are shown; it may be empty.
-        attention: whose map is shown; ALL for all of them side by side.
+        text: the text whose maps are shown; it may be empty.
+        attention: the attention whose map is shown; ALL for all of them side by side.
         layer, head: of the map, from 0.
         quantity: of the cost, one of QUANTITIES.
     """

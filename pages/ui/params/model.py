@@ -1,4 +1,4 @@
-"""Which model all pages are about."""
+"""URL parameter of the model that all pages use."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Every page of the app: what it is called, where it stands, and what its parts are.
+"""Registry of all pages: title, place in the navigation, and parts.
 
-A page NAME is the script pages/NAME.py, the folder pages/ui/NAME/ and, if its address holds something, the parameters
-in pages/ui/params/NAME.py. Navigation, the choice of a part, the README's table and the tests of all pages come from
-these entries.
+A page NAME is the script pages/NAME.py and the folder pages/ui/NAME/. If its address holds something, its parameters
+are in pages/ui/params/NAME.py. Navigation, the choice of a part, the README's table and the tests of all pages come
+from these entries.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class Part:
-    """One of several parts that a page shows in turn.
+    """One of several parts of a page, one of which is shown at a time.
 
     Attributes:
         title: on the control that chooses it; "{source}" and "{target}" stand for the languages of the model.
         show: the function that draws it, as "module.function" in the page's folder.
-        reads: whether the function takes what was read of the sentence.
-        former: names that it had in addresses.
+        reads: whether the function takes the reading of the sentence.
+        former: names that it had in old addresses.
     """
 
     title: str
@@ -41,9 +41,9 @@ class Page:
         name: of its script, and in addresses.
         title: in the navigation.
         section: of the navigation.
-        line: what it is for, in one sentence, where the pointer rests on its name in a menu.
-        shows: what it shows, for the README.
-        needs: the model that it cannot do without.
+        line: its purpose, in one sentence, shown while the pointer is over its name in a menu.
+        shows: a description of its content, for the README.
+        needs: the model that it requires.
         folder: of its parts, below pages/ui; its name unless several pages share one.
         kind: the one kind of attention that it shows, if it shows one.
         parts: its parts by the names that they have in addresses; the first is the default.
@@ -61,11 +61,11 @@ class Page:
 
     @property
     def script(self) -> str:
-        """Its file, as Streamlit takes it."""
+        """The path of its script, as Streamlit expects it."""
         return f"pages/{self.name}.py"
 
     def function(self, part: str) -> Callable[..., Any]:
-        """What draws a part; its module is imported now."""
+        """The function that draws a part; its module is imported now."""
         module, _, function = self.parts[part].show.rpartition(".")
         return getattr(import_module(f"pages.ui.{self.folder or self.name}.{module}"), function)
 

@@ -1,4 +1,4 @@
-"""What the page Positional encoding shows."""
+"""URL parameters of the page Positional encoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DIMENSIONS = 12
 
 @dataclass(frozen=True)
 class PositionsParams(Params, prefix="positions_"):
-    """What the page shows; positions count from 1, as pieces do, and dimensions from 0, as in the paper's formula.
+    """Settings of the page; positions count from 1, as tokens do, and dimensions from 0, as in the paper's formula.
 
     Attributes:
         part: of the page.
@@ -21,7 +21,7 @@ class PositionsParams(Params, prefix="positions_"):
         first, second: two positions whose values are compared.
         rows, columns: size of the matrix.
         reach, across: number of positions and width of the distances.
-        offset, start: of the rotation, and the position that it is shown at.
+        offset, start: of the rotation, and the position at which it is shown.
         bits: of the binary counter.
         span: number of positions of the alternatives.
         shuffle: seed of the order of the words.
@@ -49,7 +49,7 @@ class PositionsParams(Params, prefix="positions_"):
 
     @property
     def even_width(self) -> int:
-        """The width of the curves; sines and cosines come in pairs."""
+        """The width of the curves, made even, because sines and cosines come in pairs."""
         return self.width // 2 * 2
 
     @property

@@ -1,7 +1,6 @@
-"""Slides of a lecture: addresses of this app's own pages, as they are kept in an address and in a file.
+"""Slides of a lecture: addresses of this app's own pages, stored in an address or in a file.
 
-Both come from anywhere, so both are read as hostile: a list that is not valid becomes an empty one with one sentence
-that says what is wrong.
+Both sources are untrusted: an invalid list becomes an empty one with one sentence that says what is wrong.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from pages.ui.params.pages import PAGES
 from transformer.text.normalisation import valid
 
 MOST_SLIDES = 60
-# Characters of one slide's address; `state.MAX_OFFERED` keeps what is typed below it, percent signs and all.
+# The most characters of one slide's address; `state.MAX_OFFERED` keeps typed text below it, percent-encoded.
 LONGEST = 12_000
-# Characters of the coded list: with the rest of an address, what servers and proxies accept as one line.
+# The most characters of the coded list: with the rest of an address, servers and proxies accept it as one line.
 LONGEST_CODE = 6_000
 MOST_BYTES = MOST_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
-# First line of a file, and the sign of a line that is left out.
+# First line of a file; its first character marks a line that is left out.
 HEADING = "# Slides of Attention Atlas: a line each, in order. Lines that begin with # are left out."
 REMARK = "#"
 MOST_PARAMETERS = 200
-# The name that a slide's title has among the parameters of its address, which no page has, and its most characters.
+# The parameter for a slide's title in its address, a name that no page uses, and the title's most characters.
 TITLE, LONGEST_TITLE = "slide_title", 80
 
 
@@ -50,22 +49,22 @@ class Slide:
 
     @classmethod
     def of(cls, page: str, address: Mapping[str, str]) -> Slide:
-        """A page with the parameters of its address."""
+        """The slide of a page with the parameters of its address."""
         address = dict(address)
         title = address.pop(TITLE, "")
         return cls(page, tuple(address.items())).titled(title)
 
     def titled(self, title: str) -> Slide:
-        """The same with a title, of which one line of LONGEST_TITLE characters is kept."""
+        """The same with a title, cut to one line of LONGEST_TITLE characters."""
         shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
         return replace(self, title=shown[:LONGEST_TITLE].strip())
 
     @classmethod
     def read(cls, line: str) -> Slide:
-        """What a line stands for, without a host: a list made elsewhere leads nowhere else.
+        """Parse a line and ignore its host, so that a list made elsewhere leads to no other site.
 
         Raises:
-            SlidesError: it is no page of this app.
+            SlidesError: the line is not a page of this app.
         """
         found = ADDRESS.fullmatch(line) if len(line) <= LONGEST else None
         if found is None or found[1] not in PAGES:
@@ -81,12 +80,12 @@ class Slide:
 
 @dataclass(frozen=True)
 class Slides:
-    """A list of them; `str` is how it reads in an address.
+    """A list of slides; `str` gives its text in an address.
 
     Attributes:
         slides: in their order.
-        problem: one sentence that says why a list that was given could not be read. It makes no difference: a list that
-            was refused is as good as none.
+        problem: one sentence that says why a given list could not be read. It is not compared: a rejected list equals
+            an empty one.
     """
 
     slides: tuple[Slide, ...] = ()
@@ -105,7 +104,7 @@ class Slides:
 
     @classmethod
     def from_address(cls, code: str) -> Slides:
-        """The list of an address."""
+        """Parse the list of an address."""
         try:
             return cls._of(_unpacked(code).split("\n"))
         except SlidesError as error:
@@ -113,7 +112,7 @@ class Slides:
 
     @classmethod
     def from_file(cls, text: str) -> Slides:
-        """The list of a file."""
+        """Parse the list of a file."""
         try:
             if len(text) > MOST_BYTES:
                 raise SlidesError("it is too large to be a list of slides")
@@ -123,11 +122,11 @@ class Slides:
             return cls(problem=f"This file was not loaded: {error}.")
 
     def added(self, slide: Slide) -> Slides:
-        """The same with a slide at the end; with a problem where there is no room for it."""
+        """The same with a slide at the end; with a problem if there is no room for it."""
         return self._changed((*self.slides, slide), "This slide was not added")
 
     def moved(self, at: int, by: int) -> Slides:
-        """The same with a slide, counted from 0, moved up or down; within the list."""
+        """The same with a slide, counted from 0, moved up or down within the list."""
         if not 0 <= at < len(self.slides):
             return self
         others = [*self.slides[:at], *self.slides[at + 1:]]
@@ -139,7 +138,7 @@ class Slides:
         return Slides(self.slides[:at] + self.slides[at + 1:]) if 0 <= at < len(self.slides) else self
 
     def titled(self, at: int, title: str) -> Slides:
-        """The same with another title of a slide, counted from 0; with a problem where there is no room for it."""
+        """The same with another title of a slide, counted from 0; with a problem if there is no room for it."""
         if not 0 <= at < len(self.slides):
             return self
         named = self.slides[at].titled(title)
@@ -169,7 +168,7 @@ class Slides:
 
 
 def _unpacked(code: str) -> str:
-    """The text of a coded list; what unpacks to more than a list can be is not unpacked to its end."""
+    """The text of a coded list; unpacking stops once the text is longer than a list can be."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
         raise SlidesError("they are cut off or were changed; copy the whole address again")
     unpacker = zlib.decompressobj()

@@ -1,4 +1,4 @@
-"""What the pages show, as one value, and the address that stands for it."""
+"""State of all pages as one value, and the address that stands for it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pages.ui.params.fields import Params
 from pages.ui.params.lecture import LectureParams
 from transformer.files.paths import ASSETS
 
-# Names in the address.
+# Names of parameters in the address.
 TEXT = "text"
 TARGET = "target"
-# Characters of an address, percent signs and all, and of the texts of one that is offered to others: those of a text
-# that can be read by a model are never that many.
+# The most characters of an address, percent-encoded, and of the texts in an address that is offered to others. A text
+# that a model can read never has that many.
 MAX_ADDRESS, MAX_OFFERED = 11_000, 4_000
 EXAMPLES: tuple[str, ...] = tuple(json.loads((ASSETS / "examples.json").read_text(encoding="utf-8")))
 P = TypeVar("P", bound=Params)
@@ -24,7 +24,7 @@ P = TypeVar("P", bound=Params)
 
 @dataclass(frozen=True)
 class State:
-    """What the pages show.
+    """The state of all pages.
 
     Attributes:
         text: the sentence.
@@ -50,9 +50,9 @@ class State:
         return self.with_params(*map(change, self.params.values()))
 
     def to_address(self) -> dict[str, str]:
-        """Parameters of an address; defaults are left out, and of texts that are too long for one their ends.
+        """Parameters of an address; defaults are left out, and texts that are too long for an address are cut.
 
-        What is left of a text is still too long to be read, so that its page says so again.
+        A cut text is still too long to be read, so its page shows the same message again.
         """
         address = self._whole_address()
         if length(address) > MAX_ADDRESS:
@@ -60,8 +60,8 @@ class State:
         return address | self.of(LectureParams).to_address()
 
     def page_address(self) -> dict[str, str]:
-        """Those of the page alone, without the lecture that it is shown in, to be offered to others; empty where a text
-        is too long to be read."""
+        """Parameters of the page alone, without its lecture, to be offered to others; empty if a text is too long to be
+        read."""
         address = self._whole_address()
         return address if sum(map(len, address.values())) <= MAX_OFFERED else {}
 
@@ -74,7 +74,7 @@ class State:
 
     @classmethod
     def from_address(cls, address: Mapping[str, str]) -> State:
-        """What an address stands for; it has a text."""
+        """Parse an address; it has a text."""
         return cls(
             address[TEXT], address.get(TARGET, ""),
             {params: params.from_address(address) for params in Params.registered()},

@@ -1,4 +1,4 @@
-"""Which model the pages about the heads of any model look at."""
+"""URL parameter of the model that the pages about the heads of any model show."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SUBJECTS = (TRANSLATOR, LANGUAGE_MODEL, OWN) = ("translator", "language_model", 
 
 @dataclass(frozen=True)
 class SubjectParams(Params):
-    """What *Compare heads* and *Inside a layer* look at.
+    """The subject of *Compare heads* and *Inside a layer*.
 
     Attributes:
-        subject: one of SUBJECTS; `ModelParams` and `LanguageModelParams` say which translator and which language model,
-            `OwnParams` which file, whose model *Inside a layer* cannot ask.
+        subject: one of SUBJECTS. `ModelParams` says which translator, `LanguageModelParams` which language model, and
+            `OwnParams` which file. *Inside a layer* cannot query the model of a file.
     """
 
     subject: str = one_of(SUBJECTS)

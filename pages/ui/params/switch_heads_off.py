@@ -1,4 +1,4 @@
-"""Which heads the page Switch heads off has off, and how."""
+"""URL parameters of the page Switch heads off: the heads that are off, and how."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class HeadSet:
     heads: tuple[Head, ...]
 
     def __str__(self) -> str:
-        """As they read in an address, counted from 1: cross.1.8-encoder.3.1."""
+        """The heads as text in an address, counted from 1: cross.1.8-encoder.3.1."""
         return SEPARATOR.join(map(head_name, self.heads)) or NONE
 
     @classmethod
     def parse(cls, text: str) -> HeadSet | None:
-        """The heads of a parameter; None if it is not valid."""
+        """Parse the heads of a parameter; None if it is not valid."""
         names = [] if text == NONE else text.split(SEPARATOR)
         if not all(map(NAME.fullmatch, names)):
             return None
@@ -47,12 +47,12 @@ class HeadSet:
 
 @dataclass(frozen=True)
 class OffParams(Params, prefix="off_"):
-    """What the page switches off.
+    """Settings of the page.
 
     Attributes:
-        heads: those that are off.
+        heads: that are off.
         gate: how much of them is left.
-        mode: what is put in their place.
+        mode: what replaces their output.
         draws, seed: how many other sentences the mode "resample" tries, and which.
         importance: every head of this sentence is measured.
         removal: the heads are removed one after the other.
@@ -69,7 +69,7 @@ class OffParams(Params, prefix="off_"):
     kind: Kind = one_of(KINDS, "cross")
 
     def within(self, config: TransformerConfig) -> tuple[Head, ...]:
-        """The heads that a model has."""
+        """The chosen heads that a model has."""
         there = set(all_heads(config))
         return tuple(head for head in self.heads.heads if head in there)
 
@@ -79,13 +79,13 @@ class OffParams(Params, prefix="off_"):
         return 1.0 if self.mode == "uniform" else MAX_GATE
 
     def interventions(self, config: TransformerConfig) -> Interventions:
-        """What a run of a model changes."""
+        """The interventions in a run of a model."""
         gates = dict.fromkeys(self.within(config), min(self.gate, self.most))
         return Interventions(gates=gates, mode=self.mode, seed=self.seed)
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """Seed and draws in the mode that has them, by name."""
+        """Seed and draws in the mode that uses them, by name."""
         return {"seed": self.seed, "draws": self.draws} if self.mode == "resample" else {}
 
     def for_another_sentence(self) -> Self:

@@ -1,4 +1,4 @@
-"""What the page Training lab trains, and which moment of it is looked at."""
+"""URL parameters of the page Training lab: the settings of a training, and the examined moment."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from transformer.tasks.registry import TASKS
 from transformer.tasks.scores import SCORES
 from transformer.values.kinds import KINDS, Kind
 
-# The newest moment; and no head, so that the page chooses one.
+# The value for the newest moment; and the value for no head, so that the page chooses one.
 NEWEST, NO_HEAD = -1, 0
 WIDTHS = ("32", "64")
 MOST_LAYERS, MOST_HEADS = 2, 4
-# Steps that two cores take in about two minutes, and those of the longest recorded training.
+# Steps that two cores take in about two minutes, and the steps of the longest recorded training.
 MOST_STEPS, MOST_RECORDED = 3_000, 50_000
 
 
 @dataclass(frozen=True)
 class LabParams(Params, prefix="lab_"):
-    """Settings of a training, and what is looked at.
+    """Settings of a training, and the examined moment and heads.
 
     Attributes:
         task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
         width: of the residual stream; every number of heads divides each of WIDTHS.
         rate: the learning rate at its peak.
-        moment: the step that is looked at; NEWEST follows the training.
+        moment: the examined step; NEWEST follows the training.
         score: of the heads, one of SCORES; "auto" for that of the first event.
         encoder, decoder, cross: the head of each kind, over all layers, from 1; NO_HEAD for that of its first event.
-        item: that somebody typed.
+        item: typed by the user.
     """
 
     task: str = one_of(tuple(TASKS), "reverse")
@@ -53,7 +53,7 @@ class LabParams(Params, prefix="lab_"):
 
     @property
     def config(self) -> TaskConfig:
-        """The training that they ask for. The optimiser written out by hand has no weight decay."""
+        """The configuration of the training with these settings. The hand-written optimiser has no weight decay."""
         return TaskConfig(
             task=self.task, optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
             d_model=int(self.width), heads=self.heads, layers=self.layers, items=self.items, steps=self.steps,
@@ -66,5 +66,5 @@ class LabParams(Params, prefix="lab_"):
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
 
     def from_the_beginning(self) -> Self:
-        """The same settings, where nothing is chosen of what is looked at."""
+        """The same settings, with the default moment, score, heads and item."""
         return replace(self, moment=NEWEST, score="auto", item="", **dict.fromkeys(KINDS, NO_HEAD))

@@ -1,4 +1,4 @@
-"""What the page What mattered explains, and how."""
+"""URL parameters of the page What mattered."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pages.ui.params.pages import part_of
 from transformer.attribution.attribution import METHODS, Method
 
 WHOLE = "whole"
-# Stands for no piece.
+# An id that stands for no token.
 NOTHING = -1
 
 
 @dataclass(frozen=True)
 class MatteredParams(Params, prefix="mattered_"):
-    """What the page shows.
+    """Settings of the page.
 
     Attributes:
         part: of the page.
-        explained: WHOLE for the whole translation, or the position of a predicted piece, from 1; empty lets the page
-            choose.
-        against: id of the candidate that was not taken; NOTHING for none.
-        pieces: columns are pieces instead of words.
-        slow: compute what takes long, although the sentence is long.
+        explained: WHOLE for the whole translation, or the position of a predicted token, from 1; if empty, the page
+            chooses.
+        against: id of the candidate that was not chosen; NOTHING for none.
+        pieces: columns are tokens instead of words.
+        slow: run the slow methods, although the sentence is long.
         components: all components of the logit, not only the largest.
         deletion: words are deleted one after the other, in the order of `method`.
         method: one of METHODS.
-        guess: position of the guessed word's first piece, from 1; 0 for none.
+        guess: position of the guessed word's first token, from 1; 0 for none.
         revealed: the answers are carried out.
     """
 

@@ -1,4 +1,4 @@
-"""What the page Your own attention shows."""
+"""URL parameters of the page Your own attention."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.fields import Params, matching, one_of
 from transformer.values.trace import KINDS, Kind
 
-# A file's name; no path.
+# The name of a file, without a path.
 NAME = r"([A-Za-z0-9][A-Za-z0-9 ._-]{0,63})?"
 
 
 @dataclass(frozen=True)
 class OwnParams(Params, prefix="own_"):
-    """What the page shows.
+    """Settings of the page.
 
     Attributes:
-        file: name of the file in the folder; empty for the one that was uploaded, or the example.
-        kind: of attention; the last one of the file if it does not have it.
+        file: name of the file in the folder; empty for the uploaded file, or the example.
+        kind: of attention; the last one of the file if the file does not have it.
     """
 
     file: str = matching(NAME)
@@ -27,10 +27,10 @@ class OwnParams(Params, prefix="own_"):
 
 @dataclass(frozen=True)
 class OwnHeadParams(AttentionParams, prefix="own_"):
-    """Which head of a file is shown, how, and which tokens are pinned in it."""
+    """The shown head of a file, how it is shown, and its pinned tokens."""
 
     def for_another_sentence(self) -> OwnHeadParams:
-        """What the translator reads is nothing to it."""
+        """The same: a file does not use the translator's sentence."""
         return self
 
     def for_another_translation(self) -> OwnHeadParams:

@@ -1,4 +1,4 @@
-"""Added or concatenated: how long embeddings and positions are, and what putting them side by side would cost."""
+"""Shows addition against concatenation: the norms of embeddings and positions, and the cost of concatenating them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.model.parameter_counts import concatenation_table
 
 
 def show_addition(reading: Reading) -> None:
-    """Norms of the typed sentence, and the costs of adding and of concatenating."""
+    """Draw the norms of the typed sentence, and the costs of adding and of concatenating."""
     trace = reading.detailed()
     text = embedded_text(trace, reading.weights(), "encoder")
     labels = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
@@ -71,7 +71,7 @@ def show_addition(reading: Reading) -> None:
 
 
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
-    """A row a piece: the norms of what is added, and the angle between."""
+    """One row per token: the norms of the two summands, and the angle between them."""
 
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
@@ -88,7 +88,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
 
 
 def norm_chart(norms: pd.DataFrame) -> alt.Chart:
-    """Norms by piece, a colour a vector."""
+    """Norms by token, one colour per vector."""
     names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
     table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "piece"], names, "vector", "norm")
     return alt.Chart(table).mark_line(point={"size": 60}).encode(
@@ -102,7 +102,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
 
 
 def _why_scaled(text: EmbeddedText) -> str:
-    """Markdown, from the numbers shown."""
+    """Markdown about the scaling of embeddings, from the numbers shown."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
     sentences = [f"On average over this sentence an embedding has the norm **{plain:.2f}**."]

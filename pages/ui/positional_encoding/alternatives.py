@@ -24,13 +24,13 @@ from transformer.model.linear_biases import biases, slopes
 from transformer.model.sinusoids import sinusoids
 from transformer.values.weights import Weights
 
-# Of the linear biases' heads, the one with the steepest slope.
+# The head with the steepest slope of the linear biases.
 SHOWN_HEAD = 0
 LEARNED = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """A map each, with the same rows and columns, then all by offset."""
+    """Draw one map per alternative, with the same rows and columns, then all of them by offset."""
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)
@@ -74,9 +74,9 @@ def show_alternatives() -> None:
 
 
 def turned_products(span: int, d_head: int) -> np.ndarray:
-    """What is left of the product of a vector with itself if one is turned to each position, [P, P]: 1 for the same.
+    """Dot products of a vector with itself after rotating one copy to each position, [P, P]: 1 for the same position.
 
-    Of a vector whose pairs of dimensions are equally long, the mean of the cosines of the angles between.
+    For a vector whose pairs of dimensions have equal norms, each is the mean of the cosines of the angles between.
     """
     angles = Rotary().angles(span, d_head)
     return np.cos(angles[:, None] - angles).mean(axis=-1)
@@ -87,7 +87,7 @@ def learned_products(config: TransformerConfig, weights: Weights, span: int) -> 
 
     Args:
         config, weights: of the model.
-        span: number of positions P, or as many as the model has.
+        span: number of positions P, limited to those of the model.
     """
     if config.positions != "learned":
         return None
@@ -95,10 +95,10 @@ def learned_products(config: TransformerConfig, weights: Weights, span: int) -> 
 
 
 def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
-    """Linear biases of every head and the dot products over the offset.
+    """Draw the linear biases of every head, and the dot products, over the offset.
 
     Args:
-        learned: of `learned_products`.
+        learned: from `learned_products`.
     """
     st.subheader("By the offset between two positions", anchor=False)
     sines, lines = st.columns(2, gap="medium")
@@ -117,7 +117,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
             "positions": np.repeat([f"head {head}" for head in range(1, config.heads + 1)], span),
         }), "added to the score"),
     ):
-        # The main one is the alternative that is not a vector.
+        # The main figure is the alternative that is not a vector.
         with place, main_figure(
             f"**{title}:** what is added to a score, and nothing to the embeddings",
             "The further apart two pieces are, the less; each head has a slope of its own",
@@ -149,7 +149,7 @@ def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
 
     Args:
         table: columns offset, value, positions.
-        value: what the values are.
+        value: name of the values.
     """
     names = list(dict.fromkeys(table["positions"]))
     return alt.Chart(table).mark_line().encode(

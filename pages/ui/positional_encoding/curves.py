@@ -1,4 +1,4 @@
-"""Curves: the value of chosen dimensions over positions, plain and with dropout."""
+"""The values of chosen dimensions over positions as curves, plain and with dropout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.model.sinusoids import sinusoids
 
 
 def show_curves() -> None:
-    """The controls, both plots, the two positions compared, and the wavelengths."""
+    """Draw the controls, both plots, the comparison of two positions, and the wavelengths."""
     encoding = session.params(PositionsParams)
     width = encoding.even_width
     length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
@@ -70,13 +70,13 @@ def show_curves() -> None:
     whose = st.container()
     _two_positions(table, chosen, pair)
     _wavelengths(width, chosen)
-    # Last, because all the rest needs no model.
+    # Last, because everything else needs no model.
     with whose:
         _whose(translator().config, width)
 
 
 def _whose(ours: TransformerConfig, width: int) -> None:
-    """Whether the curves are those of the app's model, and a button that shows those."""
+    """Say whether the curves are those of the app's model, and draw a button that shows those."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
@@ -91,13 +91,13 @@ def _whose(ours: TransformerConfig, width: int) -> None:
 
 
 def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
-    """A line a dimension.
+    """One line per dimension.
 
     Args:
         values: [P, N].
         dimensions: numbers of the N.
         marked: positions, from 1, with a vertical line.
-        most: the largest value that the axis has room for, so that two plots can be compared.
+        most: the axis's largest value, so that two plots can be compared.
     """
     figure = go.Figure([
         go.Scatter(x0=1, y=column, name=f"dimension {dimension}", hovertemplate="%{y:.4f}")
@@ -115,7 +115,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
 
 
 def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
-    """What tells one position from another."""
+    """Draw the differences between two positions."""
     st.subheader("What tells two positions apart?", anchor=False)
     pick, numbers = st.columns([3, 7], gap="large")
     with pick, st.container(horizontal=True):
@@ -136,7 +136,7 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
 
 
 def _wavelengths(width: int, chosen: list[int]) -> None:
-    """How long each dimension takes to come round."""
+    """Draw the length of one period of each dimension."""
     st.subheader("Wavelengths", anchor=False)
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
@@ -152,7 +152,7 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
 
 
 def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
-    """A row a dimension: its function and its wavelength."""
+    """One row per dimension: its function and its wavelength."""
     lengths = wavelengths(width)
     return pd.DataFrame({
         "dimension": dimensions,

@@ -1,4 +1,4 @@
-"""What positions measure: only the offset between two of them counts, and a rotation leads from one to the other."""
+"""Shows that dot products of positions depend only on the offset, and that a rotation maps one to the other."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pages.ui.text.number_format import typeset
 from transformer.analysis.positions import Offsets, binary_counter, by_offset, distances, dot_products, rotation
 from transformer.model.sinusoids import frequencies, sinusoids
 
-# A rotation of more dimensions than this has cells too small to be seen.
+# Above this number of dimensions, the cells of a rotation are too small to see.
 MOST_DRAWN = 64
 PAIRS_SHOWN = 4
 
 
 def show_distances() -> None:
-    """Dot products and distances, the rotation, and the binary counter."""
+    """Draw dot products and distances, the rotation, and the binary counter."""
     encoding = session.params(PositionsParams)
     width = encoding.across // 2 * 2
     with st.container(horizontal=True, width=420):
@@ -39,7 +39,7 @@ def show_distances() -> None:
 
 
 def _offsets(table: np.ndarray) -> None:
-    """Both matrices, and the same by offset."""
+    """Draw both matrices, and the same numbers by offset."""
     length, width = table.shape
     measured = {"Dot product": dot_products(table), "Distance": distances(table)}
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
@@ -92,7 +92,7 @@ def offset_chart(read: Offsets, name: str) -> alt.Chart:
 
 
 def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
-    """The linear map that goes k positions further, built and checked."""
+    """Build and check the linear map that moves k positions further."""
     st.subheader("The same linear map leads k positions further, from anywhere", anchor=False)
     length, width = table.shape
     control, picture = st.columns([5, 4], gap="large")
@@ -100,7 +100,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
         st.number_input("k, positions further", **bind_number(PositionsParams, "offset"))
         st.number_input("Shown at position", **bind_number(PositionsParams, "start", maximum=length))
     offset, start = encoding.offset, min(encoding.start, length)
-    # Positions before the first have an encoding as well, and the map leads there too.
+    # Positions before the first have an encoding as well, and the map reaches them too.
     further = _encodings(np.arange(length) + offset, width)
     turned = table @ rotation(offset, width).T
     with control:
@@ -143,7 +143,7 @@ def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
 
 
 def _counter(encoding: PositionsParams) -> None:
-    """Bits beside sines."""
+    """Draw bits beside sines."""
     st.subheader("A binary counter, made smooth", anchor=False)
     st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))
     bits, length = encoding.bits, 2 ** min(encoding.bits, 5)

@@ -1,4 +1,4 @@
-"""The matrix: position by dimension, interleaved and in halves, one a permutation of the other."""
+"""The matrix of positions by dimensions, interleaved and in halves; one is a permutation of the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYOUTS = {False: "Interleaved: sin, cos, sin, cos, … (the paper)", True: "In 
 
 
 def show_matrix() -> None:
-    """Both layouts, and the proof that they have the same numbers."""
+    """Draw both layouts, and the proof that they hold the same numbers."""
     encoding = session.params(PositionsParams)
     columns = encoding.columns // 2 * 2
     with st.container(horizontal=True, width=420):

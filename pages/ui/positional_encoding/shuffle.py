@@ -1,4 +1,4 @@
-"""Another order of the same words."""
+"""Shuffles the words of a text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Shuffle:
     """A text with its words in another order.
 
     Attributes:
-        text: the words, a space between them.
-        order: for each word of the new text, the old one's number.
+        text: the words, separated by spaces.
+        order: the old number of each word of the new text.
     """
 
     text: str
@@ -23,11 +23,11 @@ class Shuffle:
 
 
 def shuffle(text: str, seed: int) -> Shuffle | None:
-    """Shuffle the words of a text; None if every order of them reads the same.
+    """Shuffle the words of a text; None if every order of them gives the same text.
 
     Args:
         text: any.
-        seed: of the random order, which is never the one that the text has.
+        seed: of the random order, which is never the text's own.
     """
     words = text.split()
     if len(set(words)) < 2:

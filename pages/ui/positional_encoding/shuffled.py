@@ -1,4 +1,4 @@
-"""Does the order matter? The typed sentence shuffled, and read with the positions switched off."""
+"""Does the order matter? Shuffles the typed sentence, and reads it with the positions switched off."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Nats, beyond which a factor is written as a power of ten.
+# In nats; a larger factor is written as a power of ten.
 MOST_TIMES = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 WITHOUT = Interventions(positions=False)
-# What everybody reads, and how wide, in pixels: a projector shows both texts in full.
+# The columns for an audience, and their width in pixels, so that a projector shows both texts in full.
 WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
 
@@ -46,9 +46,9 @@ class Run:
     """One run on the sentence.
 
     Attributes:
-        name: what is different.
+        name: the difference from the undisturbed run.
         own: the translation that this run writes.
-        first: this run reading the translation of the undisturbed model; None if that one cannot be read.
+        first: this run reading the translation of the undisturbed model; None if it cannot read that.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Run:
 
 
 def show_shuffled(reading: Reading) -> None:
-    """The table of runs, the attention of one head in each, and the proof that without positions order is lost."""
+    """Draw the table of runs, one head's attention in each, and the proof that order is lost without positions."""
     st.markdown(
         "**What if the order were lost?** Attention itself knows no order, so each piece is told its place: its "
         "positional encoding is added to it. Below, the model reads your sentence, the same words shuffled, and both "
@@ -94,20 +94,20 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
 
     own = traced()
     try:
-        # Nothing at all, and a translation at the limit on length, cannot be read again.
+        # An empty translation, and one at the limit on length, cannot be read again.
         return Run(name, own, traced(target) if target.strip() else None)
     except TextError:
         return Run(name, own, None)
 
 
 def _firsts(runs: list[Run]) -> list[float]:
-    """The log-probability that each run gives the first translation; empty if one cannot read it."""
+    """The log-probability that each run gives the first translation; empty if a run cannot read it."""
     firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
     return firsts if len(firsts) == len(runs) else []
 
 
 def run_table(runs: list[Run]) -> pd.DataFrame:
-    """A row a run: what was written and read, and how likely the model finds that and the first translation."""
+    """One row per run: what it read and wrote, and how likely the model finds that and the first translation."""
     table = pd.DataFrame({
         "what was read": [run.name for run in runs],
         "sentence": [run.own.source_text for run in runs],
@@ -122,9 +122,9 @@ def run_table(runs: list[Run]) -> pd.DataFrame:
 
 
 def new_words(runs: list[Run]) -> str:
-    """Markdown: a table of what each run writes, with the words marked that are new.
+    """Markdown: a table of each run's translation, in which new words are marked.
 
-    A column for each order of the words, a row with positions and one without.
+    It has a column for each order of the words, a row with positions and a row without.
     """
     orders = list(dict.fromkeys(run.own.source_text for run in runs))
     first = runs[0].own.target_text
@@ -141,7 +141,7 @@ def new_words(runs: list[Run]) -> str:
 
 
 def _what_changed(runs: list[Run]) -> str:
-    """Markdown, from the numbers shown."""
+    """Markdown about the differences, from the numbers shown."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
         f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation." if changed
@@ -164,14 +164,14 @@ def _what_changed(runs: list[Run]) -> str:
 
 
 def times(nats: float) -> str:
-    """How many times likelier so many nats are; as a power of ten where nobody reads the digits."""
+    """How many times more likely this many nats are; a power of ten for large factors."""
     if nats < MOST_TIMES:
         return f"{math.exp(nats):.1f} times"
     return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
 
 
 def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
-    """Markdown: with and without positions, whether the encoder noticed the shuffle."""
+    """Markdown: whether the encoder noticed the shuffle, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_pieces, typed.source_text)
     moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, words, mixed.order)
@@ -189,7 +189,7 @@ def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
 
 
 def _attention(reading: Reading, runs: list[Run]) -> None:
-    """The map of one head in every run."""
+    """Draw the map of one head in every run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Attention before and after", TITLES, format_func=TITLES.__getitem__, required=True,
