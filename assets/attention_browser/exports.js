@@ -14,7 +14,7 @@ import { summed, sumsOf } from "./sums.js";
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
 export const HTML = "HTML, everything";
-// The data replaces the first such mark in the template of the HTML export. The template also holds this line.
+// The data replaces the first such mark in the template of the HTML export, because the template also holds this line.
 const PLACEHOLDER = "{{content}}";
 export const FILES = ["CSV", "JSON", HTML];
 
@@ -77,9 +77,9 @@ export function csvOf(arranged, selected) {
 }
 
 /**
- * A cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). The same holds
- * after a semicolon, a tab or a line break within the cell, because a cell begins there if the list separator is not a
- * comma. Numbers written as text stay unchanged. pages/ui/charts/saving.py does the same.
+ * A cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). It also follows
+ * a semicolon, a tab or a line break within the cell. A cell begins there if the list separator is not a comma. Numbers
+ * written as text stay unchanged. pages/ui/charts/saving.py does the same.
  * @param {string} cell
  */
 export function harmless(cell) {
