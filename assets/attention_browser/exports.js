@@ -77,9 +77,9 @@ export function csvOf(arranged, selected) {
 }
 
 /**
- * A cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). It also follows
- * a semicolon, a tab or a line break within the cell. A cell begins there if the list separator is not a comma. Numbers
- * written as text stay unchanged. pages/ui/charts/saving.py does the same.
+ * A cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). Within the cell,
+ * such text also gets one after a semicolon, a tab or a line break. A cell begins there if the list separator is not a
+ * comma. Numbers written as text stay unchanged. pages/ui/charts/saving.py does the same.
  * @param {string} cell
  */
 export function harmless(cell) {
