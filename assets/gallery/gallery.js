@@ -21,7 +21,7 @@ import { galleryPicture } from "./picture.js";
 const WIDEST = 760;
 // Number of frames in which a page may still grow after the user comes back.
 const GROWING = 40;
-/** @type {{ top: number, back: boolean } | null} scroll position at the last followed link, and whether the user has gone back since */
+/** @type {{ top: number, back: boolean } | null} scroll position at the last followed link; whether Back followed */
 let left = null;
 addEventListener("popstate", () => { if (left) left.back = true; });
 
