@@ -27,7 +27,7 @@ const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 const LEANINGS = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
 // Distance between the middles of neighbouring labels, as a multiple of their type size.
 const LABEL_PITCH = 1.08;
-// Shares of the room for labels: one if they would otherwise be cut, one if even then only the smallest type fits.
+// Shares of the room for labels: the usual limit, and the limit if even the smallest type needs more than that.
 const LABELS_BESIDE = [0.34, 0.45];
 // There is little room above a map, unless the map is higher than wide.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];

@@ -39,7 +39,7 @@ export function largestFrequencies(spectrum) {
 /**
  * @param {Surface} surface
  * @param {SpectrumGeometry} geometry
- * @param {{ spectra: number[][], index: number, theme: Theme }} figure the spectra of all snapshots, and the shown index
+ * @param {{ spectra: number[][], index: number, theme: Theme }} figure spectra of all snapshots, and the shown index
  */
 export function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, index, theme }) {
   /** @type {TextStyle} */
