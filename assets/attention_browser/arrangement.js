@@ -5,17 +5,17 @@ import { typeset } from "../shared/numbers.js";
 import { MASKED_CODE, weightOf } from "../shared/wire.js";
 
 /**
- * A row or a column: its label, and the positions of its pieces.
+ * A row or a column: its label, and the positions of its tokens.
  * @typedef {{ label: string, positions: number[] }} Label
  */
 /** @typedef {{ rows: Label[], columns: Label[], scaled: boolean }} Arrangement */
 /** @typedef {{ from: string, to: string }} AxisTitles */
 /**
- * A number of every head, in the order of layers and heads; null where it does not apply. `most` fills the bar.
+ * One measurement for every head, in the order of layers and heads; null where it does not apply. `most` fills the bar.
  * @typedef {{ key: string, name: string, unit: string, most: number, values: (number | null)[] }} Metric
  */
 /**
- * What the server sends of one kind of attention (attention_atlas/browser/payload.py).
+ * The header that the server sends for one kind of attention (attention_atlas/browser/payload.py).
  * @typedef {{
  *   kind: "encoder" | "decoder" | "cross", title: string, id: string, glance: boolean, quiet: boolean, beside: boolean, lecture?: boolean,
  *   layers: number, heads: number, queries: number, keys: number,
@@ -27,39 +27,39 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} KindHeader
  */
 /**
- * One kind of attention: header, codes of the weights [layers, heads, queries, keys], and the heads arranged so far. What
- * shows a difference also has both of its sides; what shows a run that was changed, all its versions.
+ * One kind of attention: header, codes of the weights [layers, heads, queries, keys], and the heads arranged so far. A
+ * difference also has both of its sides. A changed run also has all its versions.
  * @typedef {{
  *   header: KindHeader, codes: Uint16Array, arranged: Map<string, Arranged>, difference?: { after: KindData, before: KindData },
  *   versions?: Record<string, KindData>,
  * }} KindData
  */
 /**
- * What is shown and how (pages/ui/params/attention.py); `heads` are those drawn as lines beside the chosen one. `rows` and
- * `columns` are the positions of the pinned pieces, `threshold` is in hundredths.
+ * The user's choice (pages/ui/params/attention.py). `heads` are drawn as lines beside the chosen head. `rows` and
+ * `columns` are the positions of the pinned tokens; `threshold` is in hundredths.
  * @typedef {{
  *   layer: number, head: number, words: boolean, hide: boolean, scale: string, palette: string, look: string,
  *   threshold: number, metric: string, rows: number[], columns: number[], heads: number[],
  * }} Choice
  */
 /**
- * One head as the reader asked to see it: rows R, columns C, weights [R * C], which of them are masked, and the largest.
- * Where it is `signed`, the values are differences, and `largest` is the largest size of those of all heads.
+ * One head in the user's arrangement: rows R, columns C, weights [R * C], the masked cells, and the largest weight. If
+ * `signed`, the values are differences, and `largest` is the largest absolute value over all heads.
  * @typedef {{
  *   rows: Label[], columns: Label[], values: Float32Array, masked: Uint8Array, largest: number, signed?: boolean,
  * }} Arranged
  */
 /**
- * What is pointed at: a cell, a row, a column, or nothing.
+ * The place that the pointer is at: a cell, a row, a column, or nothing.
  * @typedef {{ row?: number, column?: number }} Place
  */
 /**
- * What is pinned, as indices of rows and columns.
+ * The pinned rows and columns, as indices.
  * @typedef {{ rows: Set<number>, columns: Set<number> }} Pinned
  */
 
 /**
- * The arrangement of rows and columns that the reader chose: pieces or words, with or without start and end symbols.
+ * The arrangement of rows and columns that the user chose: tokens or words, with or without start and end symbols.
  * @param {Pick<Choice, "words" | "hide">} choice
  */
 export function arrangementName(choice) {
@@ -67,8 +67,8 @@ export function arrangementName(choice) {
 }
 
 /**
- * One head as the reader asked to see it. Attention to a word is the sum over its pieces, from a word the mean; without
- * some columns, rows are scaled to 1.
+ * Arranges one head as the user chose. Attention to a word is the sum over its tokens; attention from a word is their
+ * mean. If columns are left out, each row is scaled to 1.
  * @param {KindData} data
  * @param {Pick<Choice, "words" | "hide">} choice
  * @param {number} layer
@@ -118,7 +118,7 @@ export function arrange(data, choice, layer, head) {
 }
 
 /**
- * All heads of a difference, on one scale: on its own, a head that hardly changed would look like the one that did.
+ * All heads of a difference on one scale. On its own scale, a head that hardly changed would look like one that did.
  * @param {KindData} data
  * @param {{ after: KindData, before: KindData }} sides
  * @param {Pick<Choice, "words" | "hide">} choice
@@ -144,7 +144,7 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * A label within a sentence; where another of its side reads the same, with its place.
+ * A label within a sentence. A label that its side has several times gets its place.
  * @param {Label[]} side
  * @param {number} at
  * @param {"row" | "column"} name of a place on this side

@@ -1,4 +1,4 @@
-// The attention browser: holds the reader's choice, draws, and tells the server what was chosen.
+// The attention browser: holds the user's choice, draws, and sends the choice to the server.
 
 import { HEAD_COLOURS, PALETTES, shadesOf, themeOf } from "../shared/colours.js";
 import { element } from "../shared/element.js";
@@ -34,9 +34,9 @@ import { lightGrid, linksOfWord, wordLinks } from "./word_links.js";
 /** @import { WordLinks } from "./word_links.js" */
 
 export class AttentionBrowser extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} as they came */
+  /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} as they arrived */
   bytes;
-  /** @type {KindData} those bytes, unpacked; missing until the first have come */
+  /** @type {KindData} the bytes, unpacked; missing until the first arrive */
   data;
   /** @type {Choice} */
   choice;
@@ -58,11 +58,11 @@ export class AttentionBrowser extends PaintedComponent {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
   });
-  /** @type {Place | null} what is pointed at in the large figure, by pointer or keyboard */
+  /** @type {Place | null} the place in the large figure that the pointer or the keyboard is at */
   hover = null;
-  /** @type {Head & Place | null} what is pointed at in the grid */
+  /** @type {Head & Place | null} the place in the grid that the pointer is at */
   hoveredHead = null;
-  /** @type {WordLinks | null} of the word that is pointed at or pinned */
+  /** @type {WordLinks | null} links of the word under the pointer, or of the pinned word */
   links = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -77,7 +77,7 @@ export class AttentionBrowser extends PaintedComponent {
     this.figure = element("div", { class: "figure" }, this.large);
     const { legend, readout, noteLine, ranking } = this.description;
     this.overview = element("div", { class: "overview" }, this.grid, legend);
-    // Where each part stands, beside the others or below them, is said by map.css.
+    // map.css places the parts beside each other or below each other.
     this.stage = element("div", { class: "stage" }, this.overview, this.figure, this.toolbar, readout, noteLine, ranking);
     this.lecture = new LectureView(this);
     this.root.append(this.lecture.head, this.stage, this.description.spoken, this.keys);
@@ -86,7 +86,7 @@ export class AttentionBrowser extends PaintedComponent {
     document.addEventListener("attentionword", this.follow);
   }
 
-  // The word that is pointed at elsewhere on the page lights up the small maps.
+  // The word under the pointer elsewhere on the page lights up the small maps.
   follow = () => { if (this.data?.header.glance) this.draw(); };
 
   close() {
@@ -97,7 +97,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * New data of the server, or the same again after a change of theme.
+   * Shows new data of the server, or the same data again after a change of theme.
    * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
    * @param {Choice} [choice] what an exported file shows when it is opened
    */
@@ -110,15 +110,15 @@ export class AttentionBrowser extends PaintedComponent {
       const { header } = data;
       const before = this.data?.header;
       this.data = data;
-      // The server asks for a choice when a link was opened; otherwise the reader's own stays.
+      // The server sends a choice when a link was opened; otherwise the user's own choice stays.
       const asks = header.asked.number !== this.synced.number;
       if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
       if (header.id !== this.synced.known.id) {
-        // Pieces that are pinned belong to their sentence, which the server knows.
+        // Pinned tokens belong to their sentence, which the server knows.
         Object.assign(this.choice, { rows: [], columns: [] });
         Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
       }
-      // So does the cell that the keyboard is at, which is described again with every pin.
+      // The cell that the keyboard is at also belongs to its sentence. Every pin describes it again.
       if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }
     if (!this.data) return;
@@ -128,7 +128,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * What the server sent.
+   * Unpacks the bytes that the server sent.
    * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
    * @returns {Promise<KindData>}
    */
@@ -136,30 +136,30 @@ export class AttentionBrowser extends PaintedComponent {
     return { ...await unpack(bytes), arranged: new Map() };
   }
 
-  // The keys, each with what it does.
+  // The keys, each with its action.
   keyList() {
     return ATTENTION_KEYS;
   }
 
   /**
-   * What can be done with the large figure, by what its user has.
+   * Advice on how to use the large figure, for each input device.
    * @returns {Record<InputKind, string>}
    */
   invitations() {
     return this.choice.look === "lines" ? READING_LINES : READING;
   }
 
-  // What to do where nothing is pointed at.
+  // Advice to show while the pointer is at nothing.
   invitation() {
     return this.invitations()[this.input.kind];
   }
 
-  // Whether there is enough to save all kinds in one file.
+  // Whether there is enough data to save all kinds in one file.
   exportsAll() {
     return exportPartsOf(this.data.header) !== null;
   }
 
-  // The choice, limited to what exists in this sentence.
+  // The choice, limited to the layers, heads and tokens of this sentence.
   validChoice() {
     const { layers, heads, queries, keys, metrics } = this.data.header;
     const choice = this.choice;
@@ -175,9 +175,9 @@ export class AttentionBrowser extends PaintedComponent {
   /** @param {Partial<Choice>} part */
   change(part) {
     Object.assign(this.choice, part);
-    // The text is about the head that was just chosen, wherever the pointer rests.
+    // The text describes the head that was just chosen, wherever the pointer rests.
     if ("layer" in part || "head" in part) this.hoveredHead = null;
-    // Rows and columns are others now, and there may be fewer.
+    // The rows and columns change, and there may be fewer of them.
     if ("words" in part || "hide" in part) this.hover = null;
     this.draw();
     this.description.say();
@@ -192,7 +192,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Rows and columns of this arrangement that hold pinned pieces.
+   * Rows and columns of this arrangement that hold pinned tokens.
    * @param {Arranged} arranged
    * @returns {Pinned}
    */
@@ -201,7 +201,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Pin what was clicked, or release it; with `add`, beside what is pinned.
+   * Pins the clicked place, or releases it. With `add`, the other pins stay.
    * @param {Place | null} hit
    * @param {boolean} add
    */
@@ -210,7 +210,8 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * What is pointed at in the large figure, or else pinned: a word, if it is a row or a column alone.
+   * The place in the large figure that the pointer is at, else the pinned place. It is a word if it is one row or one
+   * column.
    * @returns {Place}
    */
   word() {
@@ -245,7 +246,7 @@ export class AttentionBrowser extends PaintedComponent {
     const { choice, theme, shades, metric } = this;
     const density = window.devicePixelRatio;
     const geometry = gridGeometry(header, this.overview.clientWidth, Boolean(metric), this.stacked());
-    // The small maps are drawn again only if they look different; frames come on top.
+    // The small maps are drawn again only if they look different; frames are drawn over them.
     const look = JSON.stringify([header.id, arrangementName(choice), choice.scale, choice.palette, choice.threshold,
       choice.metric, geometry.width, density, theme]);
     if (look !== this.drawn) {
@@ -263,7 +264,8 @@ export class AttentionBrowser extends PaintedComponent {
       + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
   }
 
-  // Whether there is so little width that the grid stands above the large figure, and is flat to leave room for it.
+  // Whether the width is so small that the grid stands above the large figure. The grid is then flat to leave room for
+  // it.
   stacked() {
     return !this.data.header.glance && this.figure.offsetLeft === this.overview.offsetLeft;
   }
@@ -280,7 +282,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * The large figure: what it shows, where everything is, and a function that draws it on a surface.
+   * The large figure: its content, its geometry, and a function that draws it on a surface.
    * @param {number} width in CSS pixels; 0 for the one on the screen
    * @param {Theme} theme
    * @returns {Picture & { arranged: Arranged, geometry: MapGeometry | LinesGeometry }}
@@ -307,7 +309,7 @@ export class AttentionBrowser extends PaintedComponent {
         drawCorner(surface, geometry, theme);
       } };
     }
-    // On the screen there is always room for bars; a saved picture without any needs none.
+    // On the screen there is always room for bars; a saved picture without bars needs no room for them.
     const geometry = mapGeometry(arranged, room.width, !width || selected.rows.size + selected.columns.size > 0);
     return { arranged, geometry, theme, end: selected.rows.size || geometry.narrow ? geometry.height : geometry.bottom + 6,
       draw: (surface) => drawMap(surface, geometry, figure) };
@@ -329,13 +331,13 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * A head was chosen in the grid; where there is only the grid, it is opened on its own page.
+   * Chooses a head in the grid. Where there is only the grid, the head opens on its own page.
    * @param {Head} head
    */
   open({ layer, head }) {
     if (this.data.header.glance) this.server.setTriggerValue("open", { layer, head });
     else this.change({ layer, head });
-    // On a telephone, whoever taps a head is to see the map change.
+    // On a phone, the map scrolls into view, so that the user sees it change.
     if (this.stacked()) this.figure.scrollIntoView({ block: "nearest" });
   }
 }

@@ -1,4 +1,4 @@
-// The attention browser of a run that was changed: after the change, as trained, and the difference of both.
+// The attention browser of a changed run: after the change, as trained, and the difference of the two.
 
 import { select } from "../shared/controls.js";
 import { mount } from "../shared/mount.js";
@@ -59,7 +59,7 @@ export class ChangedAttention extends AttentionBrowser {
   }
 
   /**
-   * The file of all kinds is of one run.
+   * Returns false, because the file of all kinds holds one run.
    * @override
    */
   exportsAll() {

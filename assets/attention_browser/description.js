@@ -1,4 +1,5 @@
-// The text beside the figures of an attention browser: what is pointed at or pinned, and which heads look there most.
+// The text beside the figures of an attention browser: the place pointed at or pinned, and the heads that look there
+// most.
 
 import { keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -26,7 +27,7 @@ export class Description {
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
   }
 
-  // A sentence about what is pointed at or pinned, and what was done to the numbers.
+  // Describes the place pointed at or pinned, and how the numbers were processed.
   reflect() {
     const { browser } = this;
     const { choice, data, hoveredHead, metric } = browser;
@@ -52,19 +53,20 @@ export class Description {
     ].join(" ");
     this.legend.textContent = legendOf(data.header);
     if (!data.header.glance) this.rank(pinned, ranked, data.header.quiet ? null : wordLinks(data, choice, pinned));
-    // The button opens the strongest head for the pinned cell, not for the one under the pointer.
+    // The button opens the strongest head for the pinned cell, not for the cell under the pointer.
     const elsewhere = Boolean(hoveredHead) || (at !== null && (at.row !== pinned.row || at.column !== pinned.column));
     this.best.hidden = elsewhere || !best || (best.layer === choice.layer && best.head === choice.head);
     this.best.onclick = () => {
       if (!best) return;
       browser.change({ layer: best.layer, head: best.head });
-      // The button goes away; the arrow keys should go on from the head.
+      // The button disappears; the arrow keys should continue from the head.
       browser.grid.focus({ preventScroll: true });
     };
   }
 
   /**
-   * What is pointed at or pinned, in a sentence; of what is only pinned nothing before a question about it is answered.
+   * Describes the place pointed at or pinned in a sentence. It says nothing about a place that is only pinned, before a
+   * question about that place is answered.
    * @param {Arranged} arranged
    * @param {Place | null} at
    * @param {Pinned} selected
@@ -76,8 +78,8 @@ export class Description {
   }
 
   /**
-   * Which heads look most from the pinned row to the pinned column, or what the pinned word looks at or is looked at by:
-   * all of them, each of which can be opened.
+   * The heads that look most from the pinned row to the pinned column, or the strongest links to and from the pinned
+   * word. The list has all of them, and each can be opened.
    * @param {Place} pinned
    * @param {ReturnType<typeof rankedHeads>} ranked
    * @param {WordLinks | null} links

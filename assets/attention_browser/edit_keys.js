@@ -1,4 +1,4 @@
-// What the keys do in the editor, beside those of the attention browser.
+// The keys of the editor, in addition to those of the attention browser.
 
 import { clamped } from "../shared/controls.js";
 import { isShortcut } from "../shared/keys.js";
@@ -11,13 +11,13 @@ export const EDIT_KEYS = [
   ["Backspace", "the row as trained"],
   ["u", "undo the last change"],
 ];
-// Percent of the row.
+// In percent of the row.
 const STEP = 5;
 
 /**
  * @param {AttentionEditor} editor
  * @param {KeyboardEvent} event
- * @returns {boolean} whether the key meant something
+ * @returns {boolean} whether the key has an action
  */
 export function editByKey(editor, event) {
   if (event.target !== editor.large || !editor.data || !isShortcut(event, editor.keys)) return false;

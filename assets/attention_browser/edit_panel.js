@@ -1,4 +1,4 @@
-// The panel of the editor: which cell is chosen, its share, where it is changed, and what can be done to its row.
+// The panel of the editor: the chosen cell, its share, the scope of the change, and the actions on its row.
 
 import { select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -31,13 +31,13 @@ export class EditPanel {
         ...Object.values(this.buttons)));
   }
 
-  // Where a change applies: in a head, a layer or the whole model.
+  // The scope of a change: a head, a layer or the whole model.
   get scope() {
     return this.scopes.box.value;
   }
 
   /**
-   * Where a change that was made elsewhere applies is where the next one does.
+   * After a change that was made elsewhere, the next change has the same scope.
    * @param {Edit} edit
    */
   follow({ layer, head }) {

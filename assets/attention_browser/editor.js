@@ -1,4 +1,4 @@
-// The attention browser in which rows are edited: by clicking a cell, dragging, the controls of the panel, or keys.
+// The attention browser in which the user edits rows: by clicking a cell, dragging, the panel's controls, or keys.
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { mount } from "../shared/mount.js";
@@ -23,16 +23,16 @@ const EDITING = {
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
-// Pixels that a pointer may move in a click, and those that are a whole row.
+// Pixels that the pointer may move during a click, and pixels that stand for a whole row.
 const STILL = 5;
 const WHOLE = 240;
 
 export class AttentionEditor extends ChangedAttention {
   /** @type {Edit[]} */
   edits = [];
-  /** @type {string[]} what was sent and is not yet answered */
+  /** @type {string[]} edits that were sent and are not yet answered */
   sent = [];
-  /** @type {Edit | null} what is shown before the server has answered */
+  /** @type {Edit | null} the edit that is shown before the server has answered */
   pending = null;
   /** @type {{ at: { row: number, column: number }, x: number, share: number, moved: boolean } | null} */
   drag = null;
@@ -64,7 +64,7 @@ export class AttentionEditor extends ChangedAttention {
     const data = await super.read(bytes);
     const { header } = data;
     const received = parsedEdits(header.edits ?? NO_EDITS);
-    // Whoever edits faster than the server answers sees the last edit, not the answer to an earlier one.
+    // A user who edits faster than the server answers sees the last edit, not the answer to an earlier one.
     this.sent = this.sent.slice(this.sent.indexOf(writtenEdits(received)) + 1);
     if (!this.sent.length) {
       const before = new Set(this.edits.map((edit) => writtenEdits([edit])));
@@ -100,7 +100,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * A click on a cell: the row looks there and nowhere else. On a label, its row or column is chosen.
+   * Handles a click. On a cell, the row then looks there and nowhere else. On a label, its row or column is chosen.
    * @param {Place | null} hit
    * @override
    */
@@ -120,7 +120,7 @@ export class AttentionEditor extends ChangedAttention {
     });
   }
 
-  // The row and the column that are chosen, as arranged now.
+  // The chosen row and column in the current arrangement.
   chosen() {
     return pinnedCell(this.selected(super.arranged()));
   }
@@ -154,7 +154,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * The edit that gives the chosen cell a share of its row; null where it cannot be had, which `refused` says.
+   * The edit that gives the chosen cell a share of its row; null if that is impossible, and `refused` says why.
    * @param {number} percent
    * @returns {Edit | null}
    */
@@ -178,7 +178,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * An edit of a row where the reader wants it, without shares.
+   * An edit of a row in the user's scope, without shares.
    * @param {number} row
    * @returns {Edit}
    */
@@ -190,7 +190,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Whether a row of the head that is shown is given.
+   * Whether an edit gives a row of the shown head.
    * @param {Label} label
    */
   isGiven(label) {
@@ -198,7 +198,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * The shares that the place of an edit has already.
+   * The shares that the place of an edit already has.
    * @param {Edit} edit
    */
   given({ kind, layer, head, rows }) {
@@ -231,11 +231,11 @@ export class AttentionEditor extends ChangedAttention {
     this.send(this.edits.filter((edit) => !concerns(edit, this.data.header.kind, this.choice, rows)));
   }
 
-  // What is not answered yet cannot be taken back: the undo waits for the answer.
+  // An edit without an answer cannot be undone, so the undo waits for the answer.
   undo() {
     this.undoing = this.sent.length > 0;
     if (this.undoing) return;
-    // Each one is another: the server may hear the same one twice, when a run is interrupted by the next.
+    // Each undo has its own number. The server may receive one twice, when a run interrupts another.
     this.server.setTriggerValue("edited", `${UNDO} ${Date.now()}`);
   }
 
@@ -261,7 +261,7 @@ export class AttentionEditor extends ChangedAttention {
     return this.version === "after" ? this.changed(layer, head) : super.arranged(layer, head);
   }
 
-  /** A head after the change, whatever is shown; with what is not answered yet. */
+  /** A head after the change, whatever is shown; it includes the edits without an answer. */
   changed(layer = this.choice.layer, head = this.choice.head) {
     const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
     const { pending } = this;
@@ -269,7 +269,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * With a mark beside every row that is given.
+   * Draws a mark beside every row that an edit gives.
    * @param {number} [width]
    * @param {Theme} [theme]
    * @override

@@ -1,21 +1,22 @@
-// Edits of attention: what a row of one head, of a layer's heads or of all heads is to look at. As in the address
-// (pages/ui/params/change_attention.py), where numbers count from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even.
+// Edits of attention: the places that a row looks at, in one head, in a layer's heads or in all heads. The address has
+// the same form (pages/ui/params/change_attention.py), where numbers count from 1: encoder.5.2.8~7x75,
+// encoder.all.all.8-9~even.
 
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { Head } from "./grid.js" */
 
 /**
- * First and last position of neighbouring pieces, from 0.
+ * First and last position of neighbouring tokens, from 0.
  * @typedef {[number, number]} Span
  */
 /**
- * Layer and head count from 0, null is every one. Without shares, every visible piece gets the same.
+ * Layer and head count from 0; null stands for all of them. Without shares, every visible token gets the same.
  * @typedef {{ layer: number | null, head: number | null, rows: Span, shares: { columns: Span, percent: number }[] }} Given
  */
 /** @typedef {Given & { kind: string }} Edit */
 
 export const NO_EDITS = "none";
-// As many as the server takes.
+// The server accepts this many edits.
 const MOST_EDITS = 60;
 
 /** @type {(span: Span) => string} */
@@ -65,7 +66,7 @@ const overlap = (one, other) => one[0] <= other[1] && other[0] <= one[1];
  * @param {Edit} edit
  * @param {string} kind
  * @param {Head} head
- * @param {Span} [rows] any row if missing
+ * @param {Span} [rows] if missing, every row
  */
 export function concerns(edit, kind, { layer, head }, rows) {
   return edit.kind === kind && (edit.layer ?? layer) === layer && (edit.head ?? head) === head
@@ -73,7 +74,7 @@ export function concerns(edit, kind, { layer, head }, rows) {
 }
 
 /**
- * The list with one more edit, in place of an earlier one of the same place.
+ * The list with one more edit, which replaces an earlier edit of the same place.
  * @param {Edit[]} edits
  * @param {Edit} edit
  */
@@ -84,7 +85,8 @@ export function withEdit(edits, edit) {
 }
 
 /**
- * The shares of a row when one column gets a percentage: the others stay, or shrink alike where there is not enough left.
+ * The shares of a row when one column gets a percentage. The others stay, or shrink in proportion if too little is
+ * left.
  * @param {Given["shares"]} shares
  * @param {Span} columns
  * @param {number} percent
@@ -99,7 +101,7 @@ export function withShare(shares, columns, percent) {
 }
 
 /**
- * A head as it will be once the run has been changed: until the answer comes, and while a cell is dragged.
+ * A head as it will be after the run. It is shown until the answer arrives, and while the user drags a cell.
  * @param {Arranged} arranged
  * @param {Given} given
  * @returns {Arranged}

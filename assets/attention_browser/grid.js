@@ -1,4 +1,4 @@
-// All layers by heads, each a small map.
+// The grid of all layers and heads, each a small map.
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { textWidth } from "../shared/ruler.js";
@@ -12,12 +12,12 @@ import { mapColour } from "./map.js";
 const GRID_LEFT = 44;
 const GRID_TOP = 26;
 export const GRID_GAP = 4;
-// Height of a small map by its width: between these; the lowest above the large map.
+// The height of a small map as a share of its width lies between these. The lowest stands above the large map.
 const LOWEST_SHAPE = 0.6;
 const HIGHEST_SHAPE = 1.25;
 const STRIP = 6;
-// What stands in the corner of a head that has a name, where there is room for it: the right one, because the diagonal,
-// which most names are about, begins in the left one.
+// The mark in the corner of a head that has a name, where there is room for it. It is in the right corner, because the
+// diagonal begins in the left one, and most names are about the diagonal.
 /** @type {Record<string, string>} */
 const BADGES = { "previous piece": "p", "next piece": "n", "same piece": "s", "end symbol": "e", "punctuation": "!",
   "rare word": "r", "alignment": "a", "induction": "i" };
@@ -28,11 +28,11 @@ const NARROWEST_BADGED = 24;
 /** @typedef {ReturnType<typeof gridGeometry>} GridGeometry */
 
 /**
- * Where the small maps are; in proportion to the map, within limits.
+ * The places of the small maps, in proportion to the map and within limits.
  * @param {KindHeader} header
  * @param {number} width in CSS pixels
  * @param {boolean} withStrip a bar below each head
- * @param {boolean} flat as low as they may be
+ * @param {boolean} flat whether the maps are as low as allowed
  */
 export function gridGeometry({ layers, heads, queries, keys }, width, withStrip, flat = false) {
   const cellWidth = Math.floor((width - GRID_LEFT) / heads);
@@ -56,7 +56,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
   const label = { size: LABEL_SIZE, fill: theme.text, anchor: "middle" };
   surface.text(left - 8, 12, "head", { ...label, anchor: "end" });
   surface.text(9, top + (cellHeight * layers) / 2, "layer", { ...label, angle: -Math.PI / 2 });
-  // Every n-th number where there is no room for all.
+  // Names every n-th number if there is no room for all.
   const headStep = Math.ceil((textWidth(String(heads), LABEL_SIZE) + 5) / cellWidth);
   const layerStep = Math.ceil(LABEL_SIZE / cellHeight);
   for (let head = 0; head < heads; head += headStep) {
@@ -81,7 +81,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
       if (metric) {
         const value = metric.values[layer * heads + head];
         surface.rect(x, y + height + 1, width, strip - 2, theme.border);
-        // Null where the sentence has nothing that the number applies to.
+        // Null if the number applies to nothing in the sentence.
         if (value !== null) surface.rect(x, y + height + 1, width * Math.min(1, Math.max(0, value / metric.most)), strip - 2, theme.primary);
       }
     }
@@ -95,7 +95,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
 const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").join("");
 
 /**
- * What the letters in the grid mean, where it has any.
+ * The legend of the letters in the grid, if it has any.
  * @param {KindHeader} header
  */
 export function legendOf({ names }) {
@@ -104,7 +104,7 @@ export function legendOf({ names }) {
 }
 
 /**
- * Frames around the chosen head and the one under the pointer.
+ * Draws frames around the chosen head and the head under the pointer.
  * @param {Surface} surface
  * @param {GridGeometry} geometry
  * @param {Head | null} chosen
@@ -122,7 +122,7 @@ export function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, c
 }
 
 /**
- * The head under the pointer, and how far across and down its map, from 0 to 1.
+ * The head under the pointer, and the pointer's place across and down its map, from 0 to 1.
  * @param {GridGeometry} geometry
  * @param {number} x
  * @param {number} y

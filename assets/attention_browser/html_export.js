@@ -5,11 +5,11 @@ import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
-// Characters of a headline: more would fill the screen above the first map.
+// Characters of a headline. A longer one would fill the screen above the first map.
 const LONGEST_TITLE = 80;
 
 /**
- * `choice` is what the reader of a page had chosen there; without it, the data say what is shown first.
+ * `choice` is the user's choice on the page; without it, the data choose the first view.
  * @type {{
  *   kind: string, choice?: Choice, texts: { source: string, target: string }, title?: string,
  *   kinds: { kind: string, title: string, data: string }[],
@@ -26,10 +26,10 @@ for (const { kind, title, data } of content.kinds) {
   const section = element("section", {}, element("h2", {}, title));
   document.body.append(section);
   const browser = new AttentionBrowser(section);
-  // There is no server to tell.
+  // A file has no server that needs the state.
   browser.server = { setStateValue() {}, setTriggerValue() {} };
   const { choice } = content;
-  // Pieces that are pinned belong to their kind.
+  // Pinned tokens belong to their kind.
   browser.show(fromBase64(data), choice && (kind === content.kind ? choice : { ...choice, rows: [], columns: [] }));
 }
 

@@ -1,4 +1,4 @@
-// Draws nothing: keeps what the server sends once the attention browser is drawn, so that the browser can write the HTML
+// Draws nothing. Keeps the server's data once the attention browser is drawn. The browser can then write the HTML
 // export of all three kinds by itself.
 
 import { mount } from "../shared/mount.js";
@@ -16,7 +16,7 @@ class HtmlExportParts {
   }
 
   close() {
-    // The next page may have brought its own by now.
+    // The next page may already have set its own data.
     if (page.attentionExport === this.data) delete page.attentionExport;
   }
 }

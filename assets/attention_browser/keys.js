@@ -1,4 +1,4 @@
-// The keyboard of the attention browser: the list of keys, and what each does.
+// The keyboard of the attention browser: the list of keys, and the action of each.
 
 import { ARROWS, clamped } from "../shared/controls.js";
 import { isShortcut } from "../shared/keys.js";
@@ -19,7 +19,8 @@ export const ATTENTION_KEYS = [
 ];
 
 /**
- * Where an arrow key leads from a place: from the first column to the row alone, from the first row to the column alone.
+ * The place that an arrow key leads to. Before the first column comes the row alone; before the first row, the column
+ * alone.
  * @param {Place} place
  * @param {[number, number]} step
  * @param {number} rows
@@ -36,7 +37,7 @@ export function moved({ row, column }, [down, right], rows, columns) {
 }
 
 /**
- * Does what a key means to an attention browser.
+ * Runs the action of a key in an attention browser.
  * @param {AttentionBrowser} browser
  * @param {KeyboardEvent} event
  */

@@ -1,4 +1,4 @@
-// The attention browser in a lecture: one head as large as the screen, two lines above it, and nothing else.
+// The attention browser in lecture mode: one head as large as the screen, two lines above it, and nothing else.
 
 import { onStep } from "../shared/clicker.js";
 import { clamped } from "../shared/controls.js";
@@ -10,10 +10,10 @@ import { described } from "./readout.js";
 /** @import { Arranged, KindHeader } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
-/** @typedef {{ width: number, height: number | null }} Room in units; where the height is null, there is any */
+/** @typedef {{ width: number, height: number | null }} Room in units; a height of null is unlimited */
 
 /**
- * The strongest link of a head, to a word that is not the start or end symbol nor the one that looks.
+ * The strongest link of a head to a word other than the start symbol, the end symbol and the looking word.
  * @param {KindHeader} header
  * @param {Arranged} arranged
  * @returns {{ row: number, column: number } | null}
@@ -50,14 +50,14 @@ export class LectureView {
     removeEventListener("resize", this.onResize);
   }
 
-  // "page" where it is all of the page, "figure" where words stand beside it; empty outside lectures.
+  // "page" if the figure is the whole page, "figure" if text stands beside it; empty outside lecture mode.
   get shown() {
     const header = this.browser.data?.header;
     if (!header?.lecture || header.glance) return "";
     return header.beside ? "figure" : "page";
   }
 
-  // How much larger than its units the figure is drawn.
+  // The factor from the figure's units to the size at which it is drawn.
   get zoom() {
     return this.shown ? lectureZoom() : 1;
   }
@@ -69,7 +69,7 @@ export class LectureView {
     return lectureRoom(figure.clientWidth, figure.getBoundingClientRect().top);
   }
 
-  // Before anything is measured: the lines take room from the figure.
+  // Runs before any measurement, because the lines take room from the figure.
   reflect() {
     const { browser } = this;
     browser.root.classList.toggle("lecture-page", this.shown === "page");
@@ -83,7 +83,7 @@ export class LectureView {
     /** @type {(words: string) => void} */
     const say = (words) => this.sentence.replaceChildren(element("b", {}, `${title} attention: `), words);
     say(header.written ? `${source} → ${header.written}` : text);
-    // The words of the sentence stand above the columns, too; what is written does not.
+    // The words of the sentence also stand above the columns; the written ones do not.
     const { scrollHeight, clientHeight } = this.sentence;
     if (scrollHeight > clientHeight + 1 && (kind === "cross" || header.written)) say(header.written || target);
     const name = header.names[choice.layer * header.heads + choice.head];
@@ -92,7 +92,7 @@ export class LectureView {
       header.written ? ` (${header.version})` : "");
   }
 
-  // What is pointed at or pinned, else the strongest link.
+  // The place pointed at or pinned, else the strongest link.
   lookFor() {
     const { browser } = this;
     const arranged = browser.arranged();
@@ -107,7 +107,7 @@ export class LectureView {
   }
 
   /**
-   * The cell to look at, where nothing is pointed at or pinned.
+   * The cell to look at when no place is pointed at or pinned.
    * @param {Arranged} arranged
    */
   place(arranged) {
@@ -118,7 +118,7 @@ export class LectureView {
   }
 
   /**
-   * The next head or the one before, through all layers.
+   * Moves to the next or previous head, through all layers.
    * @param {number} by
    */
   step(by) {

@@ -1,4 +1,4 @@
-// A map as large as there is room for, with type for the last row of a hall.
+// A map that fills the available room, in type that the last row of a lecture hall can read.
 
 import { CanvasSurface } from "../shared/surface.js";
 import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel, namedRows } from "./map_geometry.js";
@@ -7,11 +7,11 @@ import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel,
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// Smallest type in CSS pixels: twenty points for the last row of a hall, less for a phone in the hand.
+// Smallest type in CSS pixels: twenty points for the last row of a lecture hall, less for a phone in the hand.
 const HALL_TYPE = 27;
 const HAND_TYPE = 13;
 export const WIDEST_PHONE = 640;
-// Below the figure: on a phone, the buttons of the lecture (assets/lecture/lecture.css).
+// Room below the figure. On a phone, the lecture's buttons are there (assets/lecture/lecture.css).
 export const FOOT = 8;
 const PHONE_FOOT = 70;
 const LOWEST = 200;
@@ -20,35 +20,35 @@ const LEFT_OF_NAMES = 4;
 const AROUND_NAMES = LEFT_OF_NAMES + 8;
 const CORNER = 46;
 const CORNER_HEIGHT = 34;
-// Type of the hall is made smaller, down to the least of these, before a name is left out or cut: whoever sits in the last
-// row reads a smaller name with effort, and one that is missing not at all.
+// In lecture mode the type shrinks, down to the last of these shares, before a name is left out or cut. In the last row
+// a smaller name takes effort to read, but a missing one cannot be read at all.
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
-// How column labels lean, and how well that reads, as a share of type that is less steep.
+// Angles of column labels, and the legibility of each as a share of that of type that is less steep.
 const LEANINGS = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
-// Between the middles of neighbouring labels, in the size of their type.
+// Distance between the middles of neighbouring labels, as a multiple of their type size.
 const LABEL_PITCH = 1.08;
-// Shares of the room that labels take where they would not be cut otherwise, and where only the least type fits in there.
+// Shares of the room for labels: the usual limit, and the limit if even the smallest type needs more than that.
 const LABELS_BESIDE = [0.34, 0.45];
-// Above a map there is little to spare, but for one that is higher than wide.
+// There is little room above a map, unless the map is higher than wide.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const ABOVE_NAMES = 13;
-// Where the screen is low.
+// For low screens.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
-// Half of the lowest number beside it.
+// Half of the lowest number beside the bar.
 const LAST_TICK = 7;
-// Cells are as wide and as high as there is room for, but not too far from square.
+// Cells are as wide and as high as the room allows, but not too far from square.
 const WIDEST_CELL = 2.5;
 const HIGHEST_CELL = 1.5;
 
-// How much larger than its units a figure is drawn.
+// The factor from the figure's units to the size at which it is drawn.
 export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? HALL_TYPE : HAND_TYPE) / LABEL_SIZE;
 
 /**
  * Room for a figure, in units.
  * @param {number} width in CSS pixels
- * @param {number} top of the figure on the screen; everything below is room
+ * @param {number} top of the figure on the screen; everything below is available
  */
 export function lectureRoom(width, top) {
   const zoom = lectureZoom();
@@ -70,8 +70,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Where everything of a map is that fills a screen: as `mapGeometry`, without titles and bars. Of all sizes and leanings of
- * its labels it has those that leave out the fewest, and of these the largest.
+ * The geometry of a map that fills a screen: like `mapGeometry`, without titles and bars. Of all sizes and angles of
+ * labels it takes those that leave out the fewest labels, and of these the largest.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}
@@ -82,7 +82,7 @@ export function lectureGeometry({ rows, columns }, room) {
   const least = sizes[sizes.length - 1];
   const column = longestLabel(columns);
   const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
-  // Steps of the decoder have their long names only where no other name suffers from that.
+  // Decoder steps have their long names only if no other name suffers from that.
   const called = full <= LABELS_BESIDE[0] * room.width - AROUND_NAMES ? [full, brief] : [brief];
   let best = null;
   let [fewest, most] = [Infinity, 0];
@@ -104,7 +104,7 @@ export function lectureGeometry({ rows, columns }, room) {
 }
 
 /**
- * Where everything is with these labels.
+ * The geometry with these labels.
  * @param {{
  *   row: number, column: number, rowSize: number, columnSize: number, columnAngle: number, least: number, leastMarked: number,
  * }} labels `row` and `column` are the widths of the longest at LABEL_SIZE
@@ -115,7 +115,7 @@ export function lectureGeometry({ rows, columns }, room) {
  */
 function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, leastMarked }, rows, columns, { width, height }) {
   const narrow = width < height;
-  // What a label of this width takes in type of this size; letters of half the size are not exactly half as wide.
+  // The length of a label of this width in type of this size. Letters of half the size are not exactly half as wide.
   /** @type {(label: number, size: number) => number} */
   const taken = (label, size) => (label * size) / LABEL_SIZE + 1;
   /** @type {(share: number[], length: number, needed: number) => number} */
@@ -142,7 +142,7 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
 }
 
 /**
- * What rows and columns are, in the corner between their labels, where it takes no room from the map.
+ * Names the rows and the columns in the corner between their labels, where this takes no room from the map.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Theme} theme

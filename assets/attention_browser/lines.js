@@ -1,4 +1,4 @@
-// One head as lines: the pieces that look are at the left, those looked at are at the right.
+// One head as lines: the looking tokens are at the left, the tokens they look at are at the right.
 
 import { onScale } from "../shared/colours.js";
 import { shortened, textWidth } from "../shared/ruler.js";
@@ -8,20 +8,20 @@ import { TITLE_SIZE } from "./map.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { Figure } from "./map.js" */
 
-// Lines of less than this are too many and too faint to see; the figure says so.
+// Lines of smaller weights are too many and too faint to see; the figure says so.
 export const FAINTEST = 0.02;
 const THICKEST = 9;
-// The names of the heads that are drawn, where there are several: below the titles.
+// The place of the names of the drawn heads, if there are several: below the titles.
 const HEADS_AT = 32;
 const HEADS_APART = 12;
 
 /** @typedef {ReturnType<typeof linesGeometry>} LinesGeometry */
 
-// CSS pixels that the line view takes at most, unless its pieces are too many.
+// The line view takes at most this many CSS pixels, unless it has too many tokens.
 const LINES_HEIGHT = 668;
 
 /**
- * Where everything of the line view is.
+ * The geometry of the line view.
  * @param {Arranged} arranged
  * @param {number} width in CSS pixels
  * @param {number} height at most, if there is room for the labels
@@ -85,7 +85,7 @@ export function drawLines(surface, geometry, { arranged, heads, choice, theme, h
 }
 
 /**
- * Which colour is which head, in the order in which they were chosen.
+ * The legend: the colour of each head, in the order in which the heads were chosen.
  * @param {Surface} surface
  * @param {number} middle
  * @param {{ head: number, colour: string }[]} heads
@@ -101,7 +101,7 @@ function drawHeads(surface, middle, heads) {
 }
 
 /**
- * Which lines are drawn: those of the piece under the pointer, else of the selected pieces, else all.
+ * The lines to draw: those of the token under the pointer, else of the selected tokens, else all.
  * @param {Place | null} hover
  * @param {Pinned} selected
  * @returns {(row: number, column: number) => boolean}
@@ -114,7 +114,7 @@ function shownLines(hover, selected) {
 }
 
 /**
- * The piece under the pointer: a row at the left, a column at the right.
+ * The token under the pointer: a row at the left, a column at the right.
  * @param {LinesGeometry} geometry
  * @param {Arranged} arranged
  * @param {number} x

@@ -1,4 +1,4 @@
-// One head, large: rows look, columns are looked at.
+// One head as a large map: rows look, columns are looked at.
 
 import { CHOSEN_COLOUR, fromScale, inkOn, MASKED_COLOUR, onScale, SHADES } from "../shared/colours.js";
 import { typeset } from "../shared/numbers.js";
@@ -13,11 +13,11 @@ import { sumsOf } from "./sums.js";
 export const TITLE_SIZE = 14;
 // Between smaller cells, lines would stand out more than the colours.
 const SMALLEST_LINED = 12;
-// Between names that do not cover each other, in the size of their type.
+// Smallest distance at which names do not cover each other, as a multiple of their type size.
 const CLOSEST_NAMES = 0.9;
 
 /**
- * What a map is drawn from; `measure` is what the numbers are.
+ * The data of a drawn map; `measure` names the numbers.
  * @typedef {{
  *   arranged: Arranged, choice: Pick<Choice, "scale" | "threshold">, shades: Colour[], theme: Theme, hover: Place | null,
  *   selected: Pinned, axes: AxisTitles, measure: string,
@@ -63,7 +63,7 @@ export function drawMap(surface, geometry, figure) {
 }
 
 /**
- * The colour of each cell; null where nothing is drawn because the weight is below the reader's threshold.
+ * The colour of each cell; null if nothing is drawn because the weight is below the user's threshold.
  * @param {Pick<Figure, "arranged" | "choice" | "shades" | "theme">} figure
  * @returns {CellColour}
  */
@@ -78,14 +78,14 @@ export function mapColour({ arranged, choice, shades, theme }) {
 }
 
 /**
- * The scale of the colours; differences have one of their own.
+ * The scale of the colours; differences have a scale of their own.
  * @param {Arranged} arranged
  * @param {Pick<Choice, "scale">} choice
  */
 const scaleOf = ({ signed }, { scale }) => (signed ? "difference" : scale);
 
 /**
- * A diagonal through every masked cell: forbidden looks different from small.
+ * Draws a diagonal through every masked cell, so that a forbidden cell looks different from a small weight.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Arranged} arranged
@@ -125,7 +125,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight, smallest }, ar
   for (let row = 0, at = 0; row < rows.length; row++) {
     for (let column = 0; column < columns.length; column++, at++) {
       const shade = colour(row, column);
-      // What would read 0.00 is left to the colour.
+      // A number that would round to 0.00 is not written; the colour shows it.
       if (arranged.masked[at] || !shade || Math.abs(arranged.values[at]) < 0.005) continue;
       surface.text(left + (column + 0.5) * cellWidth, top + (row + 0.5) * cellHeight,
         typeset(arranged.values[at], 2), { size, fill: inkOn(shade), anchor: "middle" });
@@ -160,13 +160,13 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   columns.forEach(({ label }, index) => {
     if (!hasColumn(index)) return;
     const [shown, style] = name(label, columnBand, columnSize, markedColumns.has(index));
-    // One that leans begins a little past the middle of its column, so that most of it is over that.
+    // A leaning name begins a little past the middle of its column, so that most of it is over that column.
     surface.text(left + (index + 0.5) * cellWidth + 4 * Math.cos(columnAngle), top - 8, shown, { ...style, angle: columnAngle });
   });
   /** @type {TextStyle} */
   const title = { size: TITLE_SIZE, fill: theme.text, anchor: "middle" };
   const [to, across] = titleWithin(axes.to, (left + right) / 2, geometry.width);
-  // Where the names of steps are too long, the title says once what they leave out.
+  // If the names of steps are too long, the title says once what they leave out.
   const steps = axes.from && called !== rows && rows.some(({ label }) => STEP_LABEL.test(label)) ? ", in → out" : "";
   const [from, down] = titleWithin(axes.from + steps, (top + bottom) / 2, geometry.height);
   surface.text(across, 12, to, title);
@@ -174,14 +174,14 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 }
 
 /**
- * What is pinned and what is pointed at.
+ * The pinned indices and the one under the pointer.
  * @param {Set<number>} pinned
  * @param {number | undefined} pointed
  */
 const withPointed = (pinned, pointed) => new Set(pointed === undefined ? pinned : [...pinned, pointed]);
 
 /**
- * Which rows or columns are named: those that are marked, and every n-th of the others that no name of those would cover.
+ * Selects the rows or columns to name: the marked ones, and every n-th of the others that no marked name would cover.
  * @param {Set<number>} marked
  * @param {number} step
  * @param {number} pitch between the names of neighbours
@@ -195,7 +195,7 @@ function namesWritten(marked, step, pitch, size) {
 }
 
 /**
- * The size in which a name is whole; not below `least`, at which it is cut.
+ * The size at which the whole name fits; not below `least`, at which the name is cut.
  * @param {string} label
  * @param {number} room
  * @param {number} size at most
@@ -205,12 +205,12 @@ function namesWritten(marked, step, pitch, size) {
 function sizeWithin(label, room, size, least, bold) {
   const width = textWidth(label, size, bold);
   if (width <= room) return size;
-  // A little less, because letters of half the size are not exactly half as wide.
+  // The size is a little smaller, because letters of half the size are not exactly half as wide.
   return Math.max(Math.min(size, least), (size * (room - 1)) / width);
 }
 
 /**
- * The title of an axis and its middle: as close to the map's as a figure of this length has room for.
+ * The title of an axis and its middle, as close to the map's middle as a figure of this length has room for.
  * @param {string} title
  * @param {number} middle
  * @param {number} length
@@ -223,7 +223,7 @@ function titleWithin(title, middle, length) {
 }
 
 /**
- * What each colour stands for.
+ * Draws the colour bar and its numbers.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Figure} figure
@@ -232,7 +232,7 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme, measur
   const ink = { size: geometry.small, fill: theme.text };
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
     { place, number: typeset(fromScale(place, scaleOf(arranged, choice), arranged.largest), 2) }));
-  // In whole pixels: between the narrower ones of a shade each, the background would shine through in a saved SVG.
+  // Shades are whole pixels. In a saved SVG, the background would shine through between narrower ones.
   /** @type {(place: number) => Colour} */
   const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];
   if (geometry.narrow) {
@@ -246,7 +246,7 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme, measur
     return;
   }
   const height = Math.min(180, Math.max(80, geometry.bottom - geometry.top));
-  // Beside the map: past its bars, and past the last label, which leans over its edge.
+  // The legend stands to the right of the bars and of the last label, which leans over the map's edge.
   const leaning = geometry.columnBand * Math.cos(geometry.columnAngle);
   const x = Math.floor(Math.min(geometry.width - 54, geometry.right + Math.max(geometry.profile + 20, leaning + 10)));
   surface.cells(x, geometry.top, 14, 1, height, 1, (row) => shadeAt(1 - row / (height - 1)));
@@ -255,14 +255,14 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme, measur
 }
 
 /**
- * Bars below the map for the pinned rows, at its right for the pinned columns.
+ * Draws bars below the map for the pinned rows, and at its right for the pinned columns.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Figure} figure
  */
 function drawProfiles(surface, geometry, { arranged, selected, theme }) {
   const { left, top, right, bottom, cellWidth, cellHeight, width, profile } = geometry;
-  // Bars are sums of weights; those of differences say little.
+  // Bars are sums of weights; sums of differences say little.
   if (arranged.signed) return;
   const { rows, columns } = sumsOf(arranged, selected);
   const longest = profile - 14;

@@ -1,19 +1,19 @@
-// Where everything of a map is, and what is at a place of it.
+// The geometry of a map, and the cell or label at a place of it.
 
 import { textWidth } from "../shared/ruler.js";
 /** @import { Arranged, Label, Place } from "./arrangement.js" */
 
 export const LABEL_SIZE = 13;
-// Of the names of columns that stand closer than names of that size can.
+// Size of column names that stand too close for LABEL_SIZE.
 export const CLOSE_LABEL_SIZE = 11;
-// A step of the decoder: what it reads and what it predicts.
+// A step of the decoder: the token it reads and the token it predicts.
 export const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
-// Of the colour bar.
+// Size of the text of the colour bar.
 export const SMALL_SIZE = 12;
 // For the title of the rows, beside their labels.
 const MARGIN = 30;
 export const COLUMN_ANGLE = -Math.PI / 3;
-// Room for the colour bar: beside the map, or below one with too little room beside it.
+// Room for the colour bar: beside the map, or below a map with too little room beside it.
 const LEGEND = 74;
 export const LEGEND_BELOW = 40;
 // The length of the bars with their margins, as a share of the width of the figure.
@@ -25,12 +25,12 @@ const SMALLEST_NUMBER = 11;
 /** @typedef {ReturnType<typeof mapGeometry>} MapGeometry */
 
 /**
- * Where everything of the map is, for a figure of `width` CSS pixels. With room for the bars of what is pinned, whether or
- * not something is, so that nothing moves under the pointer that pins it.
+ * The geometry of the map for a figure of `width` CSS pixels. It always has room for the bars of pinned rows and
+ * columns. So nothing moves under the pointer when the user pins one.
  * @param {Arranged} arranged
  * @param {number} width
  * @param {boolean} withProfiles
- * @param {Arranged[]} beside maps side by side, this one too: all have room for the longest label of any
+ * @param {Arranged[]} beside maps side by side, this one included; each has room for the longest label of any
  */
 export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
   const { rows, columns } = arranged;
@@ -38,7 +38,7 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const mostLeft = width * (narrow ? 0.34 : 0.3);
   const longestRow = longestLabel(namedRows(beside.flatMap((map) => map.rows), mostLeft - 8));
   const longestColumn = longestLabel(beside.flatMap((map) => map.columns));
-  // Whole pixels, so that edges are sharp and a picture twice as dense has twice the pixels.
+  // Lengths are whole pixels, so that edges are sharp and a picture of twice the density has twice the pixels.
   const left = Math.round(MARGIN + Math.min(longestRow + 8, mostLeft));
   const columnBand = Math.min(longestColumn, 130);
   const top = Math.round(24 + columnBand * Math.sin(-COLUMN_ANGLE) + 8);
@@ -46,10 +46,10 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
     ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
   // The last label leans over the right edge of the map.
   const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
-  // Less than a pixel where a second of sound has fifty columns.
+  // A cell may be narrower than a pixel, because a second of sound has fifty columns.
   const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
-  // Nearly square, and all of the map on a screen with the controls above it, but not too low for a label as long as
-  // there is room for all of them.
+  // Cells are nearly square, and the whole map fits on a screen below its controls. But rows are not too low for a
+  // label, as long as there is room for all labels.
   const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
   const cellHeight = Math.max(Math.floor(Math.min(room, Math.max(cellWidth, 22), 50)), 4);
   const crowded = cellWidth < LABEL_SIZE + 3;
@@ -57,19 +57,19 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   return {
     left, top, columnSize, cellWidth, cellHeight, columnBand, width, narrow, profile, margin: MARGIN, small: SMALL_SIZE,
     smallest: SMALLEST_NUMBER, rowSize: LABEL_SIZE, columnAngle: COLUMN_ANGLE,
-    // On a page, whoever points at a name that is cut reads it whole below the map.
+    // On a page, a user who points at a shortened name reads the whole name below the map.
     least: LABEL_SIZE, leastMarked: LABEL_SIZE,
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,
     height: top + cellHeight * rows.length + profile + 6 + (narrow ? LEGEND_BELOW : 0),
-    // Every n-th label where there is no room for all.
+    // Names every n-th label if there is no room for all.
     rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
     columnStep: labelStep(columns, (columnSize + (crowded ? 1 : 3)) / cellWidth),
   };
 }
 
 /**
- * Every how many columns one is named; seconds of a sound at round ones.
+ * The number of columns for each named one; for seconds of a sound, a round number.
  * @param {Label[]} columns
  * @param {number} least
  */
@@ -81,14 +81,14 @@ function labelStep(columns, least) {
 }
 
 /**
- * The width of the longest label: in bold, as it is written while it is marked.
+ * The width of the longest label in bold, because a marked label is written in bold.
  * @param {Label[]} side
  */
 export const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(label, LABEL_SIZE, true)));
 
 /**
- * Rows as they are called: steps of the decoder in full where there is room for the longest name, else by their two words
- * alone, because a name that is cut in the middle hides both.
+ * Row labels as written. Decoder steps have full names if the longest name fits, else only their two words. A name that
+ * is cut in the middle would hide both words.
  * @param {Label[]} rows
  * @param {number} room
  * @param {number} size that they are written in
@@ -100,7 +100,7 @@ export function namedRows(rows, room, size = LABEL_SIZE) {
 }
 
 /**
- * What is under the pointer: a cell, or the label of a row or a column.
+ * The cell, or the label of a row or a column, under the pointer.
  * @param {MapGeometry} geometry
  * @param {number} x
  * @param {number} y

@@ -1,9 +1,9 @@
-// The pieces that are pinned: which rows and columns hold them, and what a click changes.
+// The pinned tokens: the rows and columns that hold them, and the effect of a click.
 
 /** @import { Arranged, Choice, Label, Pinned, Place } from "./arrangement.js" */
 
 /**
- * Rows and columns of an arrangement that hold pinned pieces.
+ * Rows and columns of an arrangement that hold pinned tokens.
  * @param {Pick<Choice, "rows" | "columns">} choice
  * @param {Pick<Arranged, "rows" | "columns">} arranged
  * @returns {Pinned}
@@ -16,7 +16,7 @@ export function pinnedIn(choice, arranged) {
 }
 
 /**
- * The only row and the only column that are pinned.
+ * The row and the column that are pinned, if each is the only one.
  * @param {Pinned} selected
  * @returns {Place}
  */
@@ -25,7 +25,7 @@ export function pinnedCell({ rows, columns }) {
 }
 
 /**
- * The pinned pieces after a click: what was hit is pinned, or released; with `add`, beside what is pinned.
+ * The pinned tokens after a click, which pins the hit place or releases it. With `add`, the other pins stay.
  * @param {Pick<Choice, "rows" | "columns">} choice
  * @param {Pick<Arranged, "rows" | "columns">} arranged
  * @param {Place | null} hit

@@ -1,4 +1,4 @@
-// The pointer on an attention browser: the cell or the head that it is at, and what a click does.
+// The pointer on an attention browser: the cell or head under it, and the effect of a click.
 
 import { hitGrid } from "./grid.js";
 import { hitLines } from "./lines.js";
@@ -21,7 +21,7 @@ export function followPointer(browser) {
 }
 
 /**
- * What is under the pointer in the large figure.
+ * The place under the pointer in the large figure.
  * @param {AttentionBrowser} browser
  * @param {MouseEvent} event
  * @returns {Place | null}

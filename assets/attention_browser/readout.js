@@ -1,4 +1,4 @@
-// Sentences about what the figures show: a cell, a row, a column, or the sum of several.
+// Sentences about the figures: about a cell, a row, a column, or the sum of several.
 
 import { SCALES } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -10,17 +10,17 @@ import { summed, sumsOf } from "./sums.js";
 /** @import { Arranged, Choice, KindData, KindHeader, Label, Pinned, Place } from "./arrangement.js" */
 /** @import { Head } from "./grid.js" */
 
-/** @type {Record<InputKind, string>} what can be done with a large figure */
+/** @type {Record<InputKind, string>} advice on using a large figure */
 export const READING = {
   mouse: "Hover over a cell to read it; click to keep it selected.",
   touch: "Tap a cell to read it and keep it selected.",
   keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
 };
-/** @type {Record<InputKind, string>} the same of lines */
+/** @type {Record<InputKind, string>} the same for lines */
 export const READING_LINES = {
   ...READING, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
 };
-/** @type {Record<InputKind, string>} what can be done where there is only the grid */
+/** @type {Record<InputKind, string>} advice where there is only the grid */
 export const GLANCING = {
   mouse: "Hover over a head to see what it does.",
   touch: "Tap a head to open it.",
@@ -29,9 +29,9 @@ export const GLANCING = {
 
 /**
  * @param {Arranged} arranged
- * @param {Place | null} at what is pointed at
+ * @param {Place | null} at the place under the pointer
  * @param {Pinned} selected
- * @param {string} [invitation] where nothing is pointed at or pinned
+ * @param {string} [invitation] text to return if no place is pointed at or pinned
  */
 export function described(arranged, at, selected, invitation) {
   const several = selected.rows.size > 1 || selected.columns.size > 1;
@@ -55,7 +55,7 @@ export function sentenceOf(arranged, at, invitation = "") {
     return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
       + (arranged.signed ? `${weight} compared with as trained` : `with ${weight}`);
   }
-  // What is masked has no weight to be named.
+  // A masked cell has no weight that the sentence could give.
   /** @type {(cell: number) => number | null} */
   const seen = (cell) => (arranged.masked[cell] ? null : values[cell]);
   if (from) {
@@ -94,7 +94,7 @@ function sentenceOfSum(arranged, selected) {
 }
 
 /**
- * The three rows or columns with the largest values; null is none.
+ * The three rows or columns with the largest values; null values are left out.
  * @param {Arranged} arranged
  * @param {"row" | "column"} name
  * @param {(index: number) => number | null} valueAt
@@ -110,7 +110,7 @@ function most(arranged, name, valueAt) {
 }
 
 /**
- * What was done to the numbers before they were drawn, one sentence each.
+ * How the numbers were processed before they were drawn, one sentence each.
  * @param {Choice} choice
  * @param {Pinned} selected
  */
@@ -125,8 +125,8 @@ export function notesOf(choice, selected) {
 }
 
 /**
- * All heads of all layers, the one that looks most from a cell's row to its column first; none without a cell, or where
- * it is masked.
+ * All heads of all layers. The head that looks most from a cell's row to its column is first. The list is empty without
+ * a cell, or if the cell is masked.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} at
@@ -149,7 +149,7 @@ export function rankedHeads(data, choice, at) {
 }
 
 /**
- * What a figure shows, for whoever finds it saved: title, sentence, scale, and what was done to the numbers.
+ * The caption of a saved figure: title, sentence, scale, and how the numbers were processed.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged

@@ -1,4 +1,4 @@
-// Maps side by side; pointing at a cell points at it in all of them.
+// Maps side by side. The cell under the pointer is marked in all of them.
 
 import { saveable } from "../figures/saveable.js";
 import { shadesOf, themeOf } from "../shared/colours.js";
@@ -25,7 +25,7 @@ const READING_ALL = {
   touch: "Tap a cell to read it in all maps.",
   keys: "Arrow keys read a cell in all maps.",
 };
-// Of a saved picture, in CSS pixels: narrower maps stand below each other.
+// Width of a map in a saved picture, in CSS pixels; narrower maps stand below each other.
 const SMALLEST_SIDE = 320;
 export const SIDE_GAP = 16;
 const SIDE_TITLE = 24;
@@ -49,9 +49,9 @@ export class SideBySide extends PaintedComponent {
   /** @type {Side[]} */
   sides;
   lecture = false;
-  // What tells them from others that only differ in their numbers.
+  // Identifies these maps. Maps with the same names differ only in their numbers.
   names = "";
-  /** @type {Place | null} what is pointed at, in all of them */
+  /** @type {Place | null} the place under the pointer, marked in all maps */
   hover = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -72,7 +72,7 @@ export class SideBySide extends PaintedComponent {
     this.root.classList.toggle("lecture-sides", lecture);
     const names = JSON.stringify(sides.map(({ values, masked, ...named }) => named));
     if (names === this.names) {
-      // Other numbers in the same maps: what is pointed at stays, and nothing flickers.
+      // If only the numbers change, the place under the pointer stays, and nothing flickers.
       sides.forEach((message, index) => { this.sides[index].arranged = arrangedSide(message); });
     } else {
       this.names = names;
@@ -116,7 +116,7 @@ export class SideBySide extends PaintedComponent {
     if (!this.sides) return;
     const theme = themeOf(this.root);
     for (const side of this.sides) {
-      // Where a screen is not wide enough, a lecture leaves out the third.
+      // If the screen is not wide enough, lecture mode leaves out the third map.
       if (!side.box.clientWidth) continue;
       side.geometry = this.lecture
         ? lectureGeometry(side.arranged, this.roomOf(side))
@@ -129,7 +129,8 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * What a lecture has room for: the rest of the screen, which maps below each other share; a phone scrolls.
+   * The room in lecture mode: the rest of the screen, shared by maps that stand below each other. On a phone the page
+   * scrolls.
    * @param {Side} side
    * @returns {{ width: number, height: number }}
    */
@@ -185,7 +186,7 @@ export class SideBySide extends PaintedComponent {
     };
   }
 
-  // For each map, the cell, row or column that is pointed at.
+  // For each map, the cell, row or column under the pointer.
   described() {
     if (!this.hover) return READING_ALL[this.input.kind];
     const { row, column } = this.hover;

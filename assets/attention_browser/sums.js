@@ -1,10 +1,10 @@
-// Sums over the rows and the columns that are pinned: of the four decimals that are shown, so that they can be added up.
+// Sums over the pinned rows and columns. They add the four decimals on the screen, so that users can check them.
 
 /** @import { Arranged, Label, Pinned } from "./arrangement.js" */
 
 /**
- * `rows` is a sum for every column, `columns` a sum for every row, each null where nothing is pinned; `all` is the sum of
- * the cells where pinned rows and columns meet.
+ * `rows` is a sum for every column, and `columns` a sum for every row. Each is null if nothing is pinned. `all` is the
+ * sum of the cells where pinned rows and columns meet.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -22,7 +22,7 @@ export function sumsOf(arranged, selected) {
 }
 
 /**
- * The pinned pieces of a side: their numbers from 1, in order, and their labels.
+ * The pinned tokens of a side: their numbers from 1, in order, and their labels.
  * @param {Label[]} side
  * @param {Set<number>} indices
  */

@@ -12,9 +12,9 @@ import { FILES, HTML } from "./exports.js";
 /** @import { Choice, KindHeader } from "./arrangement.js" */
 
 /**
- * All controls; `reflect` shows what is chosen.
- * @param {(part: Partial<Choice>) => void} change called with what the reader changed
- * @param {(head: number) => void} toggleHead draws another head as lines, or no longer
+ * All controls; `reflect` shows the current choice.
+ * @param {(part: Partial<Choice>) => void} change called with the changed part
+ * @param {(head: number) => void} toggleHead adds or removes a head that is drawn as lines
  * @param {(format: string, options: SaveOptions) => unknown} save
  * @param {() => boolean} complete whether there is enough to save everything
  * @param {() => void} showKeys
@@ -34,7 +34,7 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
   const least = element("output");
   const threshold = element("label", { class: "field" }, element("span", {}, "Leave out below ", least), slider);
   const chips = headChips(toggleHead);
-  // What few people need lies behind a button: a map with all of its controls fits on a projector's screen.
+  // Controls that few people need are behind a button. A map with all of its controls fits on a projector's screen.
   const display = popup("Display", "display", [scale, palette, threshold, metric, chips]);
   const menu = saveMenu(save, FILES, (format) => format !== HTML || complete());
   const bar = element("div", { class: "bar" }, layer, head, look, display, menu,
@@ -57,7 +57,7 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
 }
 
 /**
- * In the line view: which heads of the layer are drawn, each in its colour.
+ * In the line view, shows which heads of the layer are drawn, each in its colour.
  * @param {(head: number) => void} toggle
  */
 function headChips(toggle) {

@@ -1,28 +1,28 @@
-// The widget of notebooks: the attention browser in a shadow root, with the theme of the notebook around it.
+// The notebook widget: the attention browser in a shadow root, with the theme of the notebook around it.
 
 import { isLight } from "../shared/colours.js";
 import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
-// Filled by attention_atlas/widget.py: a shadow root has no style sheet but its own.
+// attention_atlas/widget.py fills it, because a shadow root has no style sheet but its own.
 const SHEET = "";
 
 /**
- * What anywidget's model is used for.
+ * The part of anywidget's model that the widget uses.
  * @typedef {{
  *   get: (name: string) => any, set: (name: string, value: any) => void, save_changes: () => void,
  *   on: (event: string, call: () => void) => void, off: (event: string, call: () => void) => void,
  * }} Model
  */
 
-/** @type {("layer" | "head" | "rows" | "columns")[]} what Python reads and sets */
+/** @type {("layer" | "head" | "rows" | "columns")[]} traits that Python reads and sets */
 const CHOSEN = ["layer", "head", "rows", "columns"];
 /** @type {Record<string, string>} */
 const TITLES = { encoder: "Encoder attention", decoder: "Masked attention", cross: "Cross attention" };
 
 /**
- * Whether the notebook around an element is dark: by the first background that can be seen.
+ * Whether the notebook around an element is dark, judged by the first visible background.
  * @param {Element | null} around
  */
 function isDark(around) {
@@ -47,7 +47,7 @@ function render({ model, el }) {
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
-  // While this side tells Python, what Python says is what was told.
+  // While this side sets the traits in Python, changes from Python only repeat what it set.
   let telling = false;
   const tell = (/** @type {Choice} */ choice) => {
     telling = true;
@@ -65,7 +65,7 @@ function render({ model, el }) {
     /** @type {DataView} */
     const { buffer, byteOffset, byteLength } = model.get("messages")[kind];
     await browser.show(new Uint8Array(buffer, byteOffset, byteLength).slice());
-    // What Python chose before is shown; another kind has a head of its own to open with.
+    // The first browser shows Python's choice; another kind opens with a head of its own.
     if (first) follow();
     else tell(browser.choice);
   };

@@ -1,5 +1,5 @@
-// What one word looks at, or what looks at it, over all heads of a kind: first what stands out from what each head does
-// everywhere.
+// The links of one word, from it and to it, over all heads of a kind. The weights that stand out most from the usual
+// weights of their head come first.
 
 import { quote } from "../shared/direction.js";
 import { arrange, arrangementName, named, shownWeight } from "./arrangement.js";
@@ -9,7 +9,7 @@ import { GRID_GAP } from "./grid.js";
 /** @import { Arranged, Choice, KindData, Label, Place } from "./arrangement.js" */
 /** @import { GridGeometry, Head } from "./grid.js" */
 
-// Heads that look at a place, whatever is there.
+// Heads that look at a position, whatever token is there.
 const POSITIONAL = /\b(previous|same|next) piece\b/;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
@@ -18,14 +18,15 @@ const HAS_LETTER = /[\p{L}\p{N}]/u;
  * @typedef {Head & { row: number, column: number, weight: string, beyond: number }} WordLink
  */
 /**
- * `strongest` has one link for every other word, and `lit` the most that stands out in each head.
+ * `strongest` has one link for every other word, and `lit` the weight that stands out most in each head.
  * @typedef {{ strongest: WordLink[], lit: number[] }} WordLinks
  */
 
 /**
- * The links of the one row or the one column that is pointed at or pinned; none for a cell, and of differences.
- * Left out are the word itself, its neighbours, punctuation, start and end symbols, and positional heads. What a head does everywhere is its
- * mean weight in the other rows at the same distance, or on the same column; the larger of both is taken off.
+ * The links of the one row or column that is pointed at or pinned; null for a cell, and for differences. The links
+ * leave out the word itself, its neighbours, punctuation, start and end symbols, and positional heads. The usual weight
+ * of a head is its mean weight in the other rows at the same distance, or on the same column. The larger of the two is
+ * subtracted.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word
@@ -62,8 +63,8 @@ export function wordLinks(data, choice, word) {
 }
 
 /**
- * How much stands out in each head of what a word looks at and of what looks at it, by the positions of its rows and columns;
- * null without a word.
+ * The weight that stands out most in each head, among the links from a word and to it. The word is given by the
+ * positions of its rows and columns; the result is null without a word.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word
@@ -82,11 +83,11 @@ export function linksOfWord(data, choice, word) {
 }
 
 /**
- * What a head gives elsewhere to the same distance or to the same column, whichever is more.
+ * The usual weight of a head at the same distance or on the same column, whichever is larger.
  * @param {Arranged} arranged
  * @param {number} row
  * @param {number} column
- * @param {boolean} same rows and columns are the same text
+ * @param {boolean} same whether rows and columns are the same text
  */
 function habitAt({ rows, columns, values, masked }, row, column, same) {
   /** @type {(columnOf: (other: number) => number) => number} */
@@ -121,7 +122,7 @@ export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
 }
 
 /**
- * What the list of links is about, and what is not in it.
+ * The heading of the list of links, and the words that the list leaves out.
  * @param {Arranged} arranged
  * @param {Place} word a row or a column
  */
@@ -134,7 +135,7 @@ export function titleOfLinks({ rows, columns }, { row, column }) {
 }
 
 /**
- * Fades the small maps in which a word has nothing that stands out.
+ * Fades the small maps in which none of a word's weights stands out.
  * @param {CanvasSurface} surface
  * @param {GridGeometry} geometry
  * @param {WordLinks} links

@@ -1,4 +1,4 @@
-// Where a step looks: the source sentence and the pieces read, tinted; or every head of every layer.
+// The attention of a step: the source sentence and the tokens read, tinted, or every head of every layer.
 
 import { SHADES, tinted } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -13,12 +13,12 @@ const LINE = 7;
 const GUTTER = 56;
 
 /**
- * Pieces on the colours of their weights.
+ * Tokens on the colours of their weights.
  * @param {string} title
  * @param {string[]} labels
  * @param {number[]} weights
  * @param {Colour[]} shades
- * @param {"ltr" | "rtl"} direction that the pieces are read in
+ * @param {"ltr" | "rtl"} direction of reading the tokens
  */
 export function tintedPieces(title, labels, weights, shades, direction) {
   return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "pieces", role: "list", dir: direction },
@@ -28,8 +28,8 @@ export function tintedPieces(title, labels, weights, shades, direction) {
 }
 
 /**
- * Where a step looks in the source, and in what it has read: the rows of the chosen head, or of the mean of all. A layer
- * has a head of that number in both kinds of attention: two heads, each with its own name.
+ * The attention of a step to the source and to the tokens read: the rows of the chosen head, or of the mean of all. A
+ * layer has a head of that number in both kinds of attention. They are two heads, each with its own name.
  * @param {Translation} translation
  * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
  */
@@ -46,7 +46,7 @@ export function rowsOfStep(translation, { step, show, layer, head }) {
 }
 
 /**
- * Rows of all heads below each other, a block a layer; a click chooses the head.
+ * Rows of all heads below each other, a block for each layer; a click chooses the head.
  * @param {(part: Partial<StepsParams>) => void} choose
  */
 function allHeads(choose) {
@@ -108,7 +108,7 @@ function allHeads(choose) {
 }
 
 /**
- * Where a step looks, of the chosen head, of the mean or of every head.
+ * The attention of a step: of the chosen head, of the mean or of every head.
  * @param {(part: Partial<StepsParams>) => void} choose
  */
 export function attentionRows(choose) {

@@ -1,4 +1,4 @@
-// Decoding, step by step: holds the reader's settings, shows the translation, and tells the server.
+// Decoding, step by step: holds the user's settings, shows the translation, and sends the settings to the server.
 
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
@@ -22,28 +22,28 @@ import { candidates, translations } from "./what_if.js";
 /** @import { Decoded, StepsParams } from "./translation.js" */
 
 /**
- * What the server must decode again for; everything else is shown with what is here.
+ * Settings whose change makes the server decode again; the page shows all other changes with the data that it has.
  * @type {(keyof Decoded)[]}
  */
 const DECODED = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
 
-// Of the saved picture, in CSS pixels.
+// Width of the saved picture, in CSS pixels.
 const WIDEST_PICTURE = 900;
 
 class DecodingSteps extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array} as they came */
+  /** @type {ArrayBuffer | Uint8Array} as they arrived */
   bytes;
-  /** @type {Translation} those bytes, unpacked; missing until the first have come */
+  /** @type {Translation} the bytes, unpacked; missing until the first arrive */
   translation;
   /** @type {StepsParams} */
   params;
-  /** @type {Translation | null} the one that stands in the timeline and in the list */
+  /** @type {Translation | null} the translation in the timeline and in the list */
   filled = null;
   /** @type {Colour[]} */
   shades = shadesOf("viridis");
   playing = false;
   speed = 1;
-  /** @type {number | undefined} of the step that is played next */
+  /** @type {number | undefined} timer of the step that is played next */
   timer;
   synced = new SyncedState(this, "params", () => ({ ...this.params }));
 
@@ -100,7 +100,7 @@ class DecodingSteps extends PaintedComponent {
       this.bytes = bytes;
       const translation = new Translation(await unpack(bytes));
       if (bytes !== this.bytes) return; // overtaken by newer data
-      // The server asks for settings when a link was opened; otherwise the reader's own stays.
+      // The server sends settings when a link was opened; otherwise the user's own settings stay.
       if (translation.asked.number !== this.synced.number) {
         this.pause();
         this.synced.take(translation.asked.number, translation.asked.params);
@@ -112,7 +112,7 @@ class DecodingSteps extends PaintedComponent {
     this.draw();
   }
 
-  // The ids of everything written before this step.
+  // The ids of all tokens written before this step.
   before() {
     return this.translation.steps.slice(0, this.params.step).map(({ id }) => id);
   }
@@ -124,7 +124,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * By clicker: the next step or the one before; returns whether there is one.
+   * Moves to the next or previous step by clicker; returns whether there is one.
    * @param {number} by
    */
   step(by) {
@@ -148,14 +148,14 @@ class DecodingSteps extends PaintedComponent {
       this.decode({ suppressed: others });
       return;
     }
-    // What was forced from here on stays, up to the piece that is banned.
+    // Tokens that were forced from here on stay, up to the banned token.
     const forced = this.params.forced.slice(this.params.step);
     const remaining = forced.includes(piece) ? forced.slice(0, forced.indexOf(piece)) : forced;
     this.decode({ forced: [...this.before(), ...remaining], suppressed: [...suppressed, piece].sort((a, b) => a - b) });
   }
 
   /**
-   * The server makes pieces of a typed word; it answers with the translation that begins with them.
+   * The server splits a typed word into tokens. It answers with the translation that begins with them.
    * @param {string} text
    */
   type(text) {
@@ -165,7 +165,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * The server decides what follows.
+   * Asks the server, which decides what follows.
    * @param {"restart" | "read"} what
    */
   ask(what) {
@@ -195,7 +195,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Look at something else of this translation.
+   * Changes the view of this translation.
    * @param {Partial<StepsParams>} part
    */
   view(part) {
@@ -205,7 +205,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Take another translation: from now on the model decides what was not forced, even where a translation was given.
+   * Takes another translation. From now on the model decides all that was not forced, even if a translation was given.
    * @param {Partial<StepsParams>} part
    * @param {number} step
    */
@@ -274,7 +274,7 @@ class DecodingSteps extends PaintedComponent {
     const act = actions[event.key];
     const index = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;
     const candidate = translation.steps[params.step]?.candidates[index];
-    // A button that has the focus is pressed by the space bar; only the timeline has no other use for it.
+    // The space bar presses the button that has the focus; only the timeline has no other use for that key.
     if (event.key === " " && (event.target === this.root || this.timeline.contains(/** @type {Node} */ (event.target)))) {
       if (this.playing) this.pause();
       else this.play();

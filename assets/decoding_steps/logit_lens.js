@@ -1,4 +1,4 @@
-// The logit lens: what each layer alone would predict, a line a layer (nostalgebraist 2020).
+// The logit lens: the prediction of each layer alone, a line for each layer (nostalgebraist 2020).
 
 import { quote } from "../shared/direction.js";
 import { element } from "../shared/element.js";

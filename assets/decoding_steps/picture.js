@@ -1,4 +1,4 @@
-// A step of decoding as a picture that can be saved: what was written, what else it could have been, where it looked.
+// A step of decoding as a picture that can be saved: the tokens written, the other candidates, and the attention.
 
 import { Sheet } from "../figures/sheet.js";
 import { CHOSEN_COLOUR, css, inkOn, SHADES } from "../shared/colours.js";
@@ -8,7 +8,7 @@ import { candidatesOf, probabilityOf, sentenceOfStep } from "./translation.js";
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { Step, StepsParams, Translation } from "./translation.js" */
 
-// In CSS pixels: type, lines, and the boxes of pieces with what is inside and between them.
+// In CSS pixels: type, lines, and the boxes of tokens with the space inside and between them.
 const STEP_PICTURE = { size: 14, small: 12, line: 20, box: 38, inside: 8, space: 5, gap: 14, bar: 16, name: 120, number: 56 };
 
 /**
@@ -38,11 +38,11 @@ export function stepPicture(translation, params, width, theme, shades) {
 }
 
 /**
- * Pieces on the colours of their numbers, which stand below them.
+ * Tokens on the colours of their numbers, which stand below them.
  * @param {Sheet} sheet
  * @param {{ labels: string[], weights: number[], direction: "ltr" | "rtl" }} row weights from 0 to 1
  * @param {Colour[]} shades
- * @param {number} [current] that is framed; those after it are hollow
+ * @param {number} [current] index of the framed token; the tokens after it are hollow
  */
 function drawPieces(sheet, { labels, weights, direction }, shades, current) {
   const { size, small, box, inside, space, gap } = STEP_PICTURE;

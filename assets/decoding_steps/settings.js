@@ -1,4 +1,4 @@
-// How the next piece is chosen, and whose attention is shown.
+// The settings of decoding: how the next token is chosen, and whose attention is shown.
 
 import { focused, numbered, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -22,8 +22,8 @@ export const STEP_KEYS = [
 /** @typedef {"beam_size" | "length_penalty" | "temperature" | "top_k" | "top_p" | "seed"} NumberName */
 
 /**
- * A labelled box for a number; `show` shows another. A step of 1 takes whole numbers only; otherwise a step is only what
- * the arrows do, and what is typed may lie between.
+ * A labelled box for a number; `show` sets its value. If the step is 1, the box accepts whole numbers only. Otherwise
+ * only the arrows use the step, and a typed number may lie between.
  * @param {string} label
  * @param {{ min: number, max: number, step: number }} limits
  * @param {(value: number) => void} change
@@ -32,7 +32,7 @@ function number(label, { min, max, step }, change) {
   const box = element("input", { type: "number", "aria-label": label, min, max, step, onchange: () => {
     const typed = Number(box.value);
     const possible = box.value !== "" && typed >= min && typed <= max && (step < 1 || Number.isInteger(typed));
-    // As many digits as the URL keeps; what is out of range is put back.
+    // Keeps as many digits as the URL. An invalid number is replaced by the last valid one.
     box.value = String(possible ? Math.round(1e6 * typed) / 1e6 : shown);
     if (possible) change(Number(box.value));
   } });
@@ -40,16 +40,16 @@ function number(label, { min, max, step }, change) {
   /** @param {number} value */
   const show = (value) => {
     shown = value;
-    // What is being typed stays.
+    // The text that the user is typing stays.
     if (box !== focused(box)) box.value = String(value);
   };
   return Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { show });
 }
 
 /**
- * How the next piece is chosen, and whose attention is shown.
- * @param {(part: Partial<StepsParams>) => void} decode called with what the server must decode again for
- * @param {(part: Partial<StepsParams>) => void} view called with what is only looked at
+ * The controls for how the next token is chosen, and whose attention is shown.
+ * @param {(part: Partial<StepsParams>) => void} decode called with a change that makes the server decode again
+ * @param {(part: Partial<StepsParams>) => void} view called with a change of the view only
  * @param {{ showKeys: () => void, showTree: () => void }} open
  */
 export function settings(decode, view, { showKeys, showTree }) {

@@ -1,4 +1,4 @@
-// The translation as it is written, a button a step, and the controls that go from step to step.
+// The translation as it is written, a button for each step, and the controls that move between steps.
 
 import { tinted } from "../shared/colours.js";
 import { focused, keepingFocus, select } from "../shared/controls.js";
@@ -7,18 +7,18 @@ import { element } from "../shared/element.js";
 /** @import { Translation } from "./translation.js" */
 
 const SPEEDS = [["0.5", "slow"], ["1", "normal"], ["2", "fast"], ["4", "very fast"]];
-// Seconds a step at normal speed.
+// Seconds for each step at normal speed.
 export const PACE = 1.0;
 
 /** @typedef {{ shades: Colour[], text: string }} StepsTheme */
 
 /**
- * A button a step; `mark` marks the one that is looked at.
+ * A button for each step; `mark` marks the current one.
  * @param {(step: number) => void} go
  */
 export function timeline(go) {
   const row = element("div", { class: "timeline", role: "toolbar", "aria-label": "The pieces written, one a step" });
-  /** @type {(translation: Translation, shades: Colour[]) => void} the pieces stand as the translation is read */
+  /** @type {(translation: Translation, shades: Colour[]) => void} shows tokens in reading direction */
   const fill = (translation, shades) => keepingFocus(row, "button", () => {
     row.dir = translation.languages.target.direction;
     row.replaceChildren(...translation.steps.map((step, index) => tinted("button", {
@@ -27,7 +27,7 @@ export function timeline(go) {
     }, shades, Math.exp(step.logProb), element("span", { dir: "auto" }, step.out),
     element("small", {}, Math.exp(step.logProb).toFixed(2)))));
   });
-  /** @type {(step: number) => void} what comes later is hollow, as it is not written yet */
+  /** @type {(step: number) => void} later tokens are hollow, because they are not written yet */
   const mark = (step) => row.querySelectorAll("button").forEach((piece, index) => {
     piece.setAttribute("aria-current", index === step ? "step" : "false");
     piece.tabIndex = index === step ? 0 : -1;
@@ -38,7 +38,7 @@ export function timeline(go) {
 }
 
 /**
- * Play, pause, and the steps before and after.
+ * Play, pause, next step and previous step.
  * @param {{
  *   go: (step: number) => void, toggle: () => void, hesitate: () => void, pace: (speed: number) => void,
  *   restart: () => void,

@@ -1,16 +1,16 @@
-// A translation that the server sent: its steps, and every head's attention at each.
+// A translation from the server: its steps, and every head's attention at each.
 
 import { quote } from "../shared/direction.js";
 import { typeset, withMinus } from "../shared/numbers.js";
 import { weightOf } from "../shared/wire.js";
 
 /**
- * A piece that could be written: id, label and log-probability in nats.
+ * A token that could be written: id, label and log-probability in nats.
  * @typedef {[number, string, number]} Candidate
  */
 /**
- * One step: the piece `id` was written, whose label is `out`; `layers` has what each layer alone would predict, and the
- * log-probability that it gives to that piece.
+ * One step, which wrote the token `id` with the label `out`. `layers` has the prediction of each layer alone, and the
+ * log-probability that the layer gives to that token.
  * @typedef {{
  *   id: number, out: string, logProb: number, rank: number, entropy: number, forced: boolean, candidates: Candidate[],
  *   layers: { candidates: Candidate[], logProb: number }[],
@@ -24,8 +24,8 @@ import { weightOf } from "../shared/wire.js";
  * }} TreeNode
  */
 /**
- * The beam's search tree: `best` are the nodes of the translation, `cutoffs` the last score of each step that survived,
- * `rows` the attention of one node, `left` how many nodes were not sent.
+ * The beam's search tree. `best` are the nodes of the translation, and `cutoffs` the last score of each step that
+ * survived. `rows` is the attention of one node, and `left` the number of nodes that were not sent.
  * @typedef {{
  *   nodes: TreeNode[], best: number[], cutoffs: number[], left: number,
  *   rows: { node: number, whose: string, cross: number[], decoder: number[] } | null,
@@ -39,13 +39,13 @@ import { weightOf } from "../shared/wire.js";
  * }} Decoded
  */
 /**
- * Those settings, and what is looked at; `node` counts from 1, 0 is none.
+ * Those settings, and the user's view; `node` counts from 1, and 0 stands for no node.
  * @typedef {Decoded & {
  *   step: number, show: string, node: number, search: boolean, layer: number, head: number,
  * }} StepsParams
  */
 /**
- * A translation that was visited: what it has in common with the first one, and its own.
+ * A visited translation: the part it has in common with the first one, and its own part.
  * @typedef {{
  *   common: string, own: string, current: boolean, read: boolean, how: string, logProb: number, count: number,
  *   params: Decoded, parts: number | null,
@@ -53,7 +53,7 @@ import { weightOf } from "../shared/wire.js";
  */
 /** @typedef {{ name: string, direction: "ltr" | "rtl" }} NamedLanguage */
 /**
- * What the server sends of a translation, or of a continuation, whose beginning has `before` pieces
+ * The header that the server sends for a translation, or for a continuation of a text with `before` tokens
  * (pages/ui/decoding/payload.py).
  * @typedef {{
  *   id: string, asked: { number: number, params: StepsParams }, lecture?: boolean, params: Decoded, layers: number, heads: number, before: number, noun: string,
@@ -66,7 +66,7 @@ import { weightOf } from "../shared/wire.js";
 export const NATS = (value) => typeset(value, 2);
 
 /**
- * Four decimals, or the power of ten where they would all be 0: no piece has a probability of exactly 0.
+ * Four decimals, or a power of ten where they would all be 0, because no token has a probability of exactly 0.
  * @param {number} logProb
  */
 export function probabilityOf(logProb) {
@@ -75,7 +75,7 @@ export function probabilityOf(logProb) {
 }
 
 /**
- * A probability as a label, whose whole number is in the text that comes by pointing at it.
+ * A probability as a label, with the full number in the text that appears under the pointer.
  * @param {number} logProb
  */
 export function roughProbability(logProb) {
@@ -123,7 +123,7 @@ export class Translation {
   }
 
   /**
-   * Weights of the cross attention at a step.
+   * Weights of the cross-attention at a step.
    * @param {number} plane as for the decoder
    * @param {number} step
    */
@@ -134,7 +134,7 @@ export class Translation {
   }
 
   /**
-   * What has been read at a step.
+   * The tokens that the decoder has read at a step.
    * @param {number} step
    */
   readUpTo(step) {
@@ -142,21 +142,21 @@ export class Translation {
   }
 
   /**
-   * The plane that is looked at; the mean, too, where all heads are.
+   * The plane to show; the mean if all heads are shown.
    * @param {Pick<StepsParams, "show" | "layer" | "head">} params
    */
   plane({ show, layer, head }) {
     return show === "head" ? layer * this.heads + head : this.planes - 1;
   }
 
-  // The step at which the two likeliest pieces are closest to each other.
+  // The step at which the two most likely tokens are closest to each other.
   get hesitation() {
     const gaps = this.steps.map(({ candidates: [first, second] }) => Math.exp(first[2]) - Math.exp(second?.[2] ?? -99));
     return gaps.indexOf(Math.min(...gaps));
   }
 
   /**
-   * The sum of the log-probabilities up to a step, that step included.
+   * The sum of the log-probabilities up to and including a step.
    * @param {number} step
    */
   scoreAt(step) {
@@ -165,8 +165,8 @@ export class Translation {
 }
 
 /**
- * The likeliest pieces of a step, and behind them the one it took, if it is none of them: a piece that was sampled or forced
- * may have a much lower rank.
+ * The most likely tokens of a step, followed by the token it took, if that is not one of them. A token that was sampled
+ * or forced may have a much lower rank.
  * @param {Step} step
  * @returns {Candidate[]}
  */
@@ -188,7 +188,7 @@ export function sentenceOfStep(translation, step) {
   if (rank > 1) return `It took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was likelier.`;
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
   if (torn) return `Here it hesitates between ${named(first)} and ${named(second)}.`;
-  // As it is written, with two decimals.
+  // The probability as written, with two decimals.
   if (most >= 0.895) return `Here it is sure: ${named(first)}.`;
   if (entropy > 2) {
     return `Here it prefers ${named(first)}, but much else is possible: the entropy is ${entropy.toFixed(2)} nats.`;

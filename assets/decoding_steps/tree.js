@@ -1,4 +1,4 @@
-// The search tree of the beam: a column a step, its expansions in the order of their scores, the best on top.
+// The search tree of the beam: a column for each step, its expansions in the order of their scores, the best on top.
 
 import { checkbox } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -14,10 +14,10 @@ import { NATS, probabilityOf } from "./translation.js";
 export const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 
 /**
- * Where every node stands: its column is its step, its place the one among those of its step that are shown; null where
- * it is not shown.
+ * The place of every node: its column is its step, its row is its place among the shown nodes of that step. It is null
+ * if the node is not shown.
  * @param {Pick<TreeNode, "step" | "fate">[]} nodes
- * @param {boolean} pruned whether those are shown
+ * @param {boolean} pruned whether pruned nodes are shown
  */
 export function treePlaces(nodes, pruned) {
   /** @type {number[]} */
@@ -42,11 +42,11 @@ export function pathTo(nodes, index) {
 }
 
 /**
- * The node that an arrow key leads to. Nodes count from 1 here, 0 is none.
+ * The node that an arrow key leads to. Nodes count from 1 here, and 0 stands for no node.
  * @param {SearchTree} tree
  * @param {number} chosen
  * @param {string} key
- * @param {boolean} pruned whether those are shown
+ * @param {boolean} pruned whether pruned nodes are shown
  */
 export function nextNode({ nodes, best }, chosen, key, pruned) {
   if (!chosen) return best[0] + 1;
@@ -107,10 +107,10 @@ export function tree({ look, follow }) {
     place();
   };
 
-  // Columns that the screen has room for, at least one.
+  // Number of columns that fit on the screen, at least one.
   const fitting = () => Math.max(1, Math.floor((scroll.clientWidth + NODE.across - NODE.width) / NODE.across));
 
-  // Which steps are seen.
+  // Writes which steps are visible.
   function place() {
     const count = shown.cutoffs.length;
     const { scrollLeft, scrollWidth, clientWidth } = scroll;
@@ -123,7 +123,7 @@ export function tree({ look, follow }) {
     later.disabled = atEnd;
   }
 
-  /** @param {number} step that is brought into sight */
+  /** @param {number} step to scroll into view */
   function show(step) {
     if (!chosen) scroll.scrollLeft = Math.max(0, (step - 2) * NODE.across);
   }
@@ -205,7 +205,7 @@ export function tree({ look, follow }) {
     if (x < scrollLeft || x + NODE.width > scrollLeft + clientWidth) scroll.scrollLeft = x - clientWidth / 2;
   }
 
-  // Continue from the chosen node as if its pieces had been forced.
+  // Continues from the chosen node as if its tokens had been forced.
   function take() {
     const { nodes } = shown;
     follow(pathTo(nodes, chosen - 1).map(({ id }) => id), nodes[chosen - 1].step);

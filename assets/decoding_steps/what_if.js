@@ -1,5 +1,5 @@
-// What else it could have been: the candidates of a step, to be taken or banned, one to be typed, and the translations
-// visited.
+// Alternatives: the candidates of a step, which the user takes or bans, a box for a typed one, and the visited
+// translations.
 
 import { keepingFocus } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -66,8 +66,8 @@ export function candidates({ take, ban, type }) {
 }
 
 /**
- * All translations visited, the first one on top; each shows from where it differs from the first. Below, what is forced
- * and what is suppressed.
+ * All visited translations, the first one on top. Each shows the part from where it differs from the first. Below are
+ * the forced and the suppressed tokens.
  * @param {{
  *   follow: (params: Decoded, parts: number | null) => void, readElsewhere: () => void, release: () => void,
  *   allow: (piece: number) => void,
@@ -96,7 +96,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
       ...(read ? [element("span", { class: "read" }, " · on the other pages")] : []))));
   }
 
-  // The one that is shown may be below what the list has room for.
+  // The shown translation may be below the visible part of the list.
   function reveal() {
     const shown = list.querySelector("[aria-pressed=true]");
     if (!shown) return;
@@ -105,7 +105,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
     if (own.top < room.top) list.scrollTop -= room.top - own.top + 4;
   }
 
-  /** @type {(busy: boolean) => void} while another translation is on its way, this one cannot be passed on */
+  /** @type {(busy: boolean) => void} while the page waits for another translation, this one cannot be used elsewhere */
   const wait = (busy) => { elsewhere.disabled = busy; };
 
   /** @type {(translation: Translation) => void} */

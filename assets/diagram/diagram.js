@@ -1,6 +1,6 @@
-// The Transformer as a drawing whose boxes are links to the pages: large on the first one, with three maps of its attention,
-// below the reader's sentence and its translation, whose words lead through it. On the page Inside a layer, its boxes are the
-// parts that a sentence goes through there.
+// The Transformer as a drawing whose boxes are links to the pages. On the first page it is large and has three maps of
+// its attention. Below it are the user's sentence and its translation, whose words lead through the drawing. On the
+// page Inside a layer, its boxes are the parts that a sentence goes through there.
 
 import { element, svgElement } from "../shared/element.js";
 import { opensElsewhere } from "../shared/input.js";
@@ -15,7 +15,7 @@ import { placesOf, Story } from "./story.js";
 
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
-// Parts of the model, as the paper stacks them: name of the part, label, place.
+// Parts of the model, stacked as in the paper: name of the part, label, place.
 const PARTS_WIDTH = 330;
 const PARTS_HEIGHT = 148;
 /** @type {[string, string, number, number][]} */
@@ -30,7 +30,7 @@ const PARTS_BOXES = [
   ["generator.", "To the word", 181, 3],
 ];
 const PARTS_BOX = { width: 148, height: 23 };
-// Of a language model: one stack, and nothing beside it.
+// Parts of a language model: one stack, and nothing beside it.
 /** @type {[string, string, number, number][]} */
 const PARTS_OF_ONE_STACK = [
   ["decoder.", "Into the model", 91, 119],
@@ -61,7 +61,7 @@ function partsDrawing({ stages }) {
 class Diagram extends Component {
   /** @type {DrawingMessage | PartsMessage | undefined} */
   data;
-  /** @type {string} what is drawn */
+  /** @type {string} the data of the current drawing */
   message;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -72,7 +72,7 @@ class Diagram extends Component {
     this.story = new Story((label, page, changed) => element("a", { "data-page": page, "data-changed": JSON.stringify(changed) }, label),
       (word) => this.lead(word));
     this.root.onclick = (event) => this.follow(event);
-    // The address grows with every choice, and a link that is opened in another tab takes it along.
+    // The address grows with every choice, and a link that is opened in another tab includes it.
     this.root.onpointerover = () => this.address();
     this.root.addEventListener("focusin", () => this.address());
     this.resizing = new ResizeObserver(() => this.draw());
@@ -94,10 +94,10 @@ class Diagram extends Component {
   draw() {
     const { data } = this;
     if (!data) return;
-    // Out of sight, in a lecture, it has no width.
+    // A hidden drawing in lecture mode has no width.
     const room = this.root.clientWidth || LEAST_ROOM;
     const places = room < LEAST_ROOM ? STACKED : SIDE_BY_SIDE;
-    // What is drawn follows the theme by itself; drawn again, it would lose the focus.
+    // The drawing follows the theme by itself; a new drawing would lose the focus.
     const message = JSON.stringify([data, "kinds" in data ? places : null]);
     if (message === this.message) {
       this.story.drawLines();
@@ -125,7 +125,7 @@ class Diagram extends Component {
   }
 
   /**
-   * Shows the way of a chosen word through the drawing, and tells the small maps of it.
+   * Shows the way of a chosen word through the drawing, and sends the word to the small maps.
    * @param {Word | null} word
    */
   lead(word) {
@@ -165,7 +165,7 @@ class Diagram extends Component {
   }
 
   /**
-   * As a link of the menus: the session goes along.
+   * Opens a link as the menus do, so that the session continues.
    * @param {MouseEvent} event
    */
   follow(event) {

@@ -1,4 +1,4 @@
-// The Transformer as a large drawing: the reader's sentence, its translation, and three maps of its attention.
+// The Transformer as a large drawing: the user's sentence, its translation, and three maps of its attention.
 
 import { apart, directionOf } from "../shared/direction.js";
 import { svgElement } from "../shared/element.js";
@@ -7,7 +7,7 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
 /** @import { StoryMessage } from "./story.js" */
 
 /**
- * What is shown of a kind of attention.
+ * The data of one kind of attention in the drawing.
  * @typedef {{ title: string, subtitle: string, head: string, map: string, rows: number, columns: number }} AttentionBox
  */
 /**
@@ -17,9 +17,10 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
  *   kinds: { encoder: AttentionBox, decoder: AttentionBox, cross: AttentionBox } }} DrawingMessage
  */
 
-// Large: columns of the encoder and the decoder, read from the bottom up; beside each other, or, on a telephone, the
-// decoder on top. Down says how far below its place beside the decoder the encoder stands, and aside where the way out of
-// it to the decoder's cross-attention runs: between both, or around the outside.
+// The large drawing has columns for the encoder and the decoder, read from the bottom up. They stand beside each other,
+// or on a phone with the decoder on top. `down` is how far the encoder stands below its place beside the decoder.
+// `aside` is where the path from the encoder to the decoder's cross-attention runs: between both, or around the
+// outside.
 const COLUMN = 360;
 const ENCODER_LEFT = 40;
 /** @typedef {{ width: number, height: number, decoderLeft: number, down: number, aside: number, longest: number }} Places */
@@ -27,27 +28,27 @@ const ENCODER_LEFT = 40;
 export const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
 /** @type {Places} */
 export const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
-// The bottom of the frames around a layer, and what a sub-layer takes beside its own height: its norm, and the place where
-// its by-pass is added.
+// The bottom of the frames around a layer, and the room that a sub-layer takes in addition to its own height. That room
+// is for its norm, and for the place where its residual connection is added.
 const BOTTOM = 436;
 const AROUND = 48;
 const BAR = 28;
-// In CSS pixels; with less room they are stacked.
+// In CSS pixels; with less room the columns are stacked.
 export const LEAST_ROOM = 620;
 const MAP = 64;
 const ATTENTION = 76;
-// The size of type in a lecture: twenty points on a screen of 1024 pixels.
+// The type size in lecture mode: twenty points on a screen of 1024 pixels.
 const HALL = 25.6;
 
 /**
- * A box of attention: a real map, what looks at what, and which head it is.
+ * A box of attention: a real map, the two sides that it relates, and the name of its head.
  * @param {string} page
  * @param {number} left
  * @param {number} top
  * @param {AttentionBox} shown
  */
 function attentionBox(page, left, top, { title, subtitle, head, map, rows, columns }, large = false) {
-  // Cells are square: the longer side fills the place.
+  // Cells are square: the longer side fills the available length.
   const side = MAP / Math.max(rows, columns);
   const [width, height] = [columns * side, rows * side];
   return linkBox(page, `${title}: ${subtitle}`, { x: left, y: top, width: COLUMN, height: ATTENTION },
@@ -77,14 +78,14 @@ function barBox(page, name, left, top, height, label) {
 }
 
 /**
- * A sentence as one line, cut where it is too long.
+ * A sentence as one line, shortened if it is too long.
  * @param {string} string
  * @param {number} left
  * @param {number} top
  * @param {string} style
  * @param {number} size of its type
  * @param {number} longest
- * @param {string} side whose chosen word may stand there instead
+ * @param {string} side whose chosen word may replace the sentence
  */
 function sentenceLine(string, left, top, style, size, longest, side = "") {
   const shown = shortened(string.replace(/\s+/g, " "), longest, size, style === "title");
@@ -96,7 +97,7 @@ function sentenceLine(string, left, top, style, size, longest, side = "") {
 }
 
 /**
- * The layer norm of a sub-layer or of a stack. In a lecture its name would be too small to read.
+ * The layer norm of a sub-layer or of a stack. In lecture mode its name would be too small to read.
  * @param {number} middle
  * @param {number} y
  * @param {boolean} large
@@ -107,8 +108,9 @@ function normPill(middle, y, large) {
 }
 
 /**
- * A layer: its sub-layers from the bottom up, each with its by-pass, and the norm before it or, post-norm, after the sum.
- * A pre-norm stack ends in a norm of its own; a post-norm one has just been normalised. Norms are drawn last, over the arrows.
+ * A layer: its sub-layers from the bottom up, each with its residual connection. The norm stands before a sub-layer or,
+ * in post-norm models, after the sum. A pre-norm stack ends in a norm of its own; a post-norm stack has just been
+ * normalised. Norms are drawn last, over the arrows.
  * @param {number} left
  * @param {DrawingMessage} data
  * @param {[number, (top: number) => Node][]} parts height and box of each
@@ -145,7 +147,7 @@ function layerOf(left, { norm, lecture: large = false }, parts, count) {
 }
 
 /**
- * A box whose link another one has too, so that the keyboard need not stop at both.
+ * Takes a box out of the Tab order, because another box has the same link.
  * @param {SVGElement} box
  */
 function again(box) {
@@ -154,7 +156,7 @@ function again(box) {
 }
 
 /**
- * What lights up for a chosen word.
+ * The arrows that light up for a chosen word.
  * @param {SVGElement} arrows
  */
 const way = (arrows) => svgElement("g", { class: "way" }, arrows);
@@ -199,7 +201,7 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     way(arrow([middle.decoder, next], [middle.decoder, next - 11])),
     barBox("decoding", "Decoding step by step", decoderLeft, next, BAR, words.next),
     again(barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in)),
-    // In a lecture, both sentences stand above the drawing.
+    // In lecture mode, both sentences stand above the drawing.
     ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest, "target")]),
     sentenceLine(words.far + apart(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest),
   ];

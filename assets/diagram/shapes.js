@@ -1,10 +1,10 @@
-// What the drawings of the Transformer are made of.
+// Shapes for the drawings of the Transformer.
 
 import { svgElement } from "../shared/element.js";
 
 /**
  * A box that is a link.
- * @param {string} page the file it leads to
+ * @param {string} page the target file of the link
  * @param {string} name of the link
  * @param {{ x: number, y: number, width: number, height: number }} place
  * @param {Node[]} inside

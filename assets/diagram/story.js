@@ -1,22 +1,24 @@
-// A sentence and its translation as a control: a word shows its strongest links over all heads of all kinds of attention.
+// A sentence and its translation as a control: a word shows its strongest links over all heads of all kinds of
+// attention.
 
 import { ARROWS, clamped } from "../shared/controls.js";
 import { directionOf, quote } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 
 /**
- * The words of a sentence: their labels, which of them have letters, the positions of their rows and columns, the numbers of
- * the links of each, what it looks at and what looks at it, whether a map of words has each row as it is, and which word of the
- * other sentence has most cross-attention with it, as the mean of all heads; -1 for none.
+ * The words of a sentence. `words` has their labels, and `spoken` says which have letters. `rows` and `columns` have
+ * the positions of each word's rows and columns. `alone` says whether a map of words has each row unchanged. `looks`
+ * and `looked` have the numbers of the links from each word and to it. `across` is the word of the other sentence with
+ * the most cross-attention, as the mean of all heads; -1 for none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
  *   looks: number[][], looked: number[][], across: number[],
- * }} Told
+ * }} StorySentence
  */
 /** @typedef {"source" | "target"} SideName */
 /** @typedef {"encoder" | "decoder" | "cross"} Kind */
 /** @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link counted from 0 */
-/** @typedef {{ source: Told, target: Told, links: Link[], opens: number }} StoryMessage */
+/** @typedef {{ source: StorySentence, target: StorySentence, links: Link[], opens: number }} StoryMessage */
 /** @typedef {{ side: SideName, at: number }} Word */
 /** @typedef {(label: string, page: string, changed: Record<string, string>) => HTMLAnchorElement} MakeLink */
 
@@ -36,10 +38,10 @@ const MEASURED = "Attention weights of this run, not causes. Shown are the links
 const percent = (weight) => `${Math.round(100 * weight)}%`;
 
 /**
- * A link as it is said: the other word, how much, and where.
+ * The text of a link: the other word, its share, and its head.
  * @param {StoryMessage} story
  * @param {Link} link
- * @param {boolean} looks whether the word that is told of is the one that looks
+ * @param {boolean} looks whether the described word is the one that looks
  */
 export function said(story, [kind, row, column, layer, head, weight], looks) {
   const { rows, columns } = KINDS[kind];
@@ -60,7 +62,8 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * Where a link is shown: in its head, with its row marked; of tokens, where a row of words is not this one alone.
+ * The address of a link: its head, with its row marked. It shows tokens if this row of words would include another
+ * word.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}
@@ -75,11 +78,11 @@ export function addressOf(story, [kind, row, column, layer, head]) {
 export class Story {
   /** @type {StoryMessage} */
   story;
-  /** @type {string} what is shown */
+  /** @type {string} the current content */
   key;
   /** @type {Word | null} */
   word = null;
-  /** @type {Word | null} that stays when the pointer leaves */
+  /** @type {Word | null} the word that stays when the pointer leaves */
   kept = null;
 
   /**
@@ -164,7 +167,7 @@ export class Story {
     this.chosen(word);
   }
 
-  /** @returns {{ link: Link, looks: boolean }[]} of the word that is shown */
+  /** @returns {{ link: Link, looks: boolean }[]} links of the shown word */
   shown() {
     const { word, story } = this;
     if (!word) return [];
@@ -200,7 +203,7 @@ export class Story {
       element("p", { class: "measured" }, MEASURED));
   }
 
-  // One line for each link: over the English words, under the German ones, and between both.
+  // Draws a line for each link: over the English words, under the German ones, and between both.
   drawLines() {
     const { stage } = this;
     this.lines.setAttribute("viewBox", `0 0 ${stage.clientWidth} ${stage.clientHeight}`);
@@ -213,7 +216,7 @@ export class Story {
       const bend = kind === "cross" ? (endY - startY) / 2 : (up ? -1 : 1) * (16 + 44 * far / (far + 200));
       const path = `M${from.middle} ${startY}C${from.middle} ${startY + bend} ${to.middle} ${endY + (kind === "cross" ? -bend : bend)} `
         + `${to.middle} ${endY}`;
-      // How much stands at the other word, where no two lines meet.
+      // The share stands at the other word, where no two lines meet.
       const place = { x: (looks ? to : from).middle, y: looks ? endY + (kind === "encoder" ? -12 : 12) : startY + (up ? -12 : 12) };
       return [svgElement("path", { class: `${kind}${looks ? "" : " looked"}`, d: path, "stroke-width": 1.5 + 5 * weight }),
         svgElement("text", { ...place, "text-anchor": "middle" }, percent(weight))];

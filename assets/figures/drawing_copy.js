@@ -1,10 +1,10 @@
-// A copy of a drawing that looks the same away from its page, and holds nothing but what is named here.
+// Copies a drawing, so that it looks the same outside its page and holds only the elements and attributes named here.
 
 import { svgElement } from "../shared/element.js";
 import { drawingContext } from "../shared/ruler.js";
 import { writable } from "../shared/surface.js";
 
-// What may be in a saved document, and which of its attributes: nothing that runs, and nothing that is fetched.
+// The elements and attributes that a saved document may have. None of them runs code or fetches a file.
 const ELEMENTS = new Set(["g", "path", "rect", "line", "circle", "ellipse", "polyline", "polygon", "text", "tspan",
   "image", "use", "defs", "clipPath", "linearGradient", "radialGradient", "stop", "marker", "symbol"]);
 const ATTRIBUTES = new Set(["id", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", "d", "points", "cx", "cy", "r", "rx", "ry",
@@ -13,7 +13,7 @@ const ATTRIBUTES = new Set(["id", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", 
 // A drawing and a link become groups.
 const GROUPS = new Set(["svg", "a"]);
 const REFERENCES = ["clip-path", "marker-start", "marker-mid", "marker-end"];
-// The initial values of what styles an element; children inherit the first ones.
+// The initial values of the style properties; children inherit the first ones.
 /** @type {Record<string, string>} */
 const INHERITED = {
   "fill": "rgb(0, 0, 0)", "fill-opacity": "1", "stroke": "none", "stroke-opacity": "1", "stroke-width": "1px",
@@ -26,14 +26,14 @@ const STYLES = Object.entries({ ...INHERITED, ...OWN });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
 // Pixels of an enlarged map per pixel of the drawing.
 const MAP_DENSITY = 4;
-// With more cells than this, a map is painted (pages/ui/charts/matrix.py), and saved as an image within the drawing.
+// A map with more cells is painted (pages/ui/charts/matrix.py), and saved as an image within the drawing.
 const MOST_SHAPES = 2_000;
-// What Plotly lays over a figure for the pointer.
+// Layers that Plotly puts over a figure for the pointer.
 const FOR_POINTERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 /**
- * A copy that looks the same away from its page: styles as attributes, no classes, and only what ELEMENTS and ATTRIBUTES
- * let through.
+ * A copy that looks the same outside its page. It has styles as attributes, no classes, and only what ELEMENTS and
+ * ATTRIBUTES allow.
  * @param {SVGSVGElement} drawing
  * @param {Map<string, string>} recoloured
  */
@@ -68,7 +68,7 @@ export function standalone(drawing, recoloured) {
       if (key in INHERITED) passedOn[key] = value;
       setStyle(copy, key, value, recoloured);
     }
-    // Plotly's paper, and the background of its axes.
+    // The background of Plotly's paper, and of its axes.
     if (original.matches(".main-svg > rect:first-child, .bglayer .bg")) copy.setAttribute("data-backdrop", "");
     for (const child of original.childNodes) {
       if (child instanceof Element) copy.append(...[copyOf(child, passedOn)].filter((each) => each !== null));
@@ -84,7 +84,7 @@ export function standalone(drawing, recoloured) {
 /**
  * @param {Element} copy
  * @param {string} key
- * @param {string} value as computed
+ * @param {string} value the computed value
  * @param {Map<string, string>} recoloured
  */
 function setStyle(copy, key, value, recoloured) {
@@ -122,7 +122,7 @@ function opaque(value) {
 }
 
 /**
- * Thousands of cells as one image, which loses nothing: a file of as many shapes would take long to open.
+ * Draws thousands of cells as one image, which loses nothing. A file with as many shapes would take long to open.
  * @param {SVGGElement} cells
  * @param {Map<string, string>} recoloured
  */
@@ -146,7 +146,7 @@ function imageOfCells(cells, recoloured) {
 }
 
 /**
- * A map of few pixels, with more of them: many programs would blur it.
+ * Enlarges a map of few pixels, because many programs would blur it.
  * @param {SVGImageElement} image
  */
 function enlarged(image) {

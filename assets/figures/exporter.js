@@ -1,4 +1,4 @@
-// Once a page: saves any figure of it, and asks the server for what makes a PDF when the first one is wanted.
+// Saves any figure of the page, and requests the PDF writer from the server on first use. Each page has one exporter.
 
 import { mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
@@ -6,14 +6,14 @@ import { withPicture } from "./page_figure.js";
 import { savePicture } from "./picture_files.js";
 /** @import { Server } from "../shared/mount.js" */
 
-// Milliseconds until the server has sent that.
+// Milliseconds to wait for the PDF writer from the server.
 const PDF_PATIENCE = 60_000;
 
 class Exporter {
   /** @type {Server} */
   server;
 
-  /** @param {{ colours: [string, string][] }} message what each colour of the dark theme is in the light one */
+  /** @param {{ colours: [string, string][] }} message light colour for each dark one */
   show({ colours }) {
     const light = new Map(colours);
     page.saveFigure = async (place, format, { file, title, sentence }, options) => {
@@ -24,7 +24,7 @@ class Exporter {
     page.writePdf ??= async (root, title) => (await this.pdfWriter())(root, title);
   }
 
-  // Sent on demand: what makes a PDF is larger than the rest of the page.
+  // The PDF writer is sent on demand, because it is larger than the rest of the page.
   async pdfWriter() {
     this.server.setTriggerValue("pdf", true);
     for (let waited = 0; !page.pdfWriter; waited += 100) {

@@ -1,4 +1,4 @@
-// A figure that the page shows, as a picture: of Altair, of Plotly, or a drawing or a canvas of a component of ours.
+// Turns a figure on the page into a picture: of Altair, of Plotly, or a drawing or canvas of one of our components.
 
 import { LIGHT_THEME, lightTheme, themeOf } from "../shared/colours.js";
 import { standalone } from "./drawing_copy.js";
@@ -9,23 +9,23 @@ import { layoutWidth } from "./svg_file.js";
 /** @import { SaveOptions } from "./save_menu.js" */
 /** @import { Picture } from "./svg_file.js" */
 
-// Milliseconds in which a figure is laid out anew, and between two looks at it.
+// Milliseconds in which a figure is laid out again, and between two checks of it.
 const LAYOUT_PATIENCE = 5_000;
 const LOOK_AGAIN = 120;
 // Half of the thickest line of a drawing that begins at its edge.
 const STROKE = 2;
 
 /**
- * A component's own figure: an element of it that draws itself for a width, null for the one on the screen.
+ * A component's own figure: an element that draws itself for a width. A width of null is the width on the screen.
  * @typedef {HTMLElement & { picture?: (width: number | null, theme: Theme | null) => Promise<Picture> | Picture }} OwnFigure
  */
 
 /**
  * Takes the picture of the figure in a place, laid out for the chosen width.
  * @param {HTMLElement} place
- * @param {string} name of the figure, where a component has several
+ * @param {string} name of the figure, if a component has several
  * @param {SaveOptions} options
- * @param {Map<string, string>} light what each colour of the dark theme is in the light one
+ * @param {Map<string, string>} light each colour of the dark theme and its counterpart in the light one
  * @param {(picture: Picture) => Promise<void>} take
  */
 export async function withPicture(place, name, options, light, take) {
@@ -53,7 +53,7 @@ export async function withPicture(place, name, options, light, take) {
 const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_THEME["--st-background-color"];
 
 /**
- * Runs `act` while a drawing of ours, whose colours are the theme's by name, has those of the light theme.
+ * Runs `act` while one of our drawings has the colours of the light theme. Its colours are names of theme colours.
  * @template Result
  * @param {SVGSVGElement} drawing
  * @param {boolean} light
@@ -73,7 +73,7 @@ function asLight(drawing, light, act) {
 }
 
 /**
- * An element of a component, where the theme's colours have names.
+ * An element of a component in which the theme's colours have names.
  * @param {HTMLElement} place
  */
 function hostOf(place) {
@@ -107,7 +107,7 @@ function drawingsOf(place) {
 }
 
 /**
- * Runs `act` while the place is as wide as asked for and its figure is drawn so.
+ * Runs `act` while the place has the requested width and its figure is drawn at that width.
  * @param {HTMLElement} place
  * @param {number | null} width
  * @param {() => Promise<void>} act
@@ -125,7 +125,7 @@ async function laidOut(place, width, act) {
 }
 
 /**
- * Until the figure has its new width and does not change any more.
+ * Waits until the figure has its new width and no longer changes.
  * @param {HTMLElement} place
  * @param {number} width
  */
@@ -167,7 +167,7 @@ function pictureOfDrawings(drawings, place, recoloured, options) {
 }
 
 /**
- * How far labels stand out of their drawings, which a page shows and a file would cut off.
+ * How far labels extend beyond their drawings. A page shows them, but a file would cut them off.
  * @param {SVGSVGElement[]} drawings of the same size
  * @param {number} scale pixels of the drawing per CSS pixel
  */

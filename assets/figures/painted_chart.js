@@ -1,7 +1,7 @@
-// A chart that Vega has painted because it has thousands of cells: as a drawing, for as long as it takes to copy it.
+// A chart that Vega has painted because it has thousands of cells. It becomes a drawing while it is copied.
 
 /**
- * Where Vega has painted its chart.
+ * The element in which Vega has painted its chart.
  * @param {HTMLElement} place
  */
 export const paintedCanvas = (place) => place.querySelector("[data-testid=stVegaLiteChart] > canvas");
@@ -16,10 +16,10 @@ export async function redrawn(painted, act) {
   if (!text) throw new Error("This map cannot be saved as it is painted. Choose words instead of pieces, or a shorter sentence.");
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const drawing = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.importNode(parsed, true)));
-  // The file has a background of its own, or none.
+  // The file has its own background, or none.
   drawing.querySelector(":scope > rect")?.remove();
   drawing.style.cssText = "position: fixed; left: -99999px; top: 0";
-  // As in a chart that is not painted (INK in pages/ui/charts/matrix.py).
+  // The same colours as in a chart that is not painted (INK in pages/ui/charts/matrix.py).
   drawing.querySelectorAll("[class*=role-axis] text, [class*=role-legend] text").forEach((text) => text.setAttribute("fill", "currentColor"));
   painted.append(drawing);
   try {
@@ -30,14 +30,14 @@ export async function redrawn(painted, act) {
 }
 
 /**
- * The view of Vega behind a chart. Streamlit offers it to nobody, so it is looked for in what React keeps.
+ * The Vega view behind a chart. Streamlit does not expose it, so the function searches the data that React keeps.
  * @param {HTMLElement} chart
  * @returns {{ toSVG: () => Promise<string> } | null}
  */
 function paintedView(chart) {
   const key = Object.keys(chart).find((name) => name.startsWith("__reactFiber$")) ?? "";
   for (let fiber = /** @type {any} */ (chart)[key]; fiber; fiber = fiber.return) {
-    // Only components that are functions keep a list of what they remember.
+    // Only function components keep a list of their hooks.
     for (let hook = fiber.memoizedState; hook && "next" in hook; hook = hook.next) {
       const found = [hook.memoizedState, hook.memoizedState?.current].find((value) => typeof value?.toSVG === "function");
       if (found) return found;

@@ -1,4 +1,4 @@
-// An SVG document as PDF, by jsPDF and svg2pdf.js, with the letters that it uses of fonts that may be embedded.
+// Writes an SVG document as PDF with jsPDF and svg2pdf.js, and embeds the letters it uses from fonts that allow this.
 
 import "../vendor/jspdf.js";
 import "../vendor/svg2pdf.js";
@@ -12,11 +12,11 @@ import { base64 } from "./base64.js";
 /** @import { Server } from "../shared/mount.js" */
 
 const TEXT_FONT = "Source Sans 3";
-// Has what the other lacks: the mark of a space, and more scripts.
+// This font has characters that the other lacks: the space mark, and more scripts.
 const OTHER_FONT = "DejaVu Sans";
 const POINTS_PER_PIXEL = 0.75;
 const POINTS_PER_MM = 72 / 25.4;
-// Of text that is in neither font, and becomes a picture: pixels per CSS pixel.
+// Pixels per CSS pixel for text that neither font has; such text becomes a picture.
 const TEXT_DENSITY = 6;
 
 /** @typedef {{ family: string, weight: string, data: string }} EmbeddedFont */
@@ -34,7 +34,7 @@ class PdfWriter {
     const fonts = await Promise.all(/** @type {{ family: string, weight: string, size: number }[]} */ (header.fonts).map(
       async ({ family, weight, size }) => {
         const file = bytes.slice(start, start += size);
-        // What svg2pdf.js measures on the page must be as wide as what it writes.
+        // Text that svg2pdf.js measures on the page must be as wide as the text it writes.
         document.fonts.add(await new FontFace(family, file, { weight }).load());
         return { family, weight, data: await base64(file) };
       }));
@@ -69,7 +69,7 @@ async function pdfOf(root, title, fonts) {
     return [family, pdf.getFont().metadata.cmap.unicode.codeMap];
   }));
   pdf.setProperties({ title, creator: "Attention Atlas" });
-  // It is measured where the page does not show it.
+  // The document is measured where the page does not show it.
   const place = element("div", { style: "position: fixed; left: -99999px; top: 0" });
   document.body.append(place);
   place.append(svg);
@@ -83,7 +83,8 @@ async function pdfOf(root, title, fonts) {
 }
 
 /**
- * Gives every letter a font that has it; text with a letter that none has becomes a picture, as the browser draws it.
+ * Gives every letter a font that has it. Text with a letter that no font has becomes a picture, as the browser draws
+ * it.
  * @param {SVGTextElement} text
  * @param {Map<string, Record<number, number>>} letters code points of each font
  */
@@ -96,7 +97,7 @@ function inEmbeddedFonts(text, letters) {
   const has = (family) => (letter) => Boolean(letters.get(family)?.[letter.codePointAt(0) ?? 0]);
   const [inText, inOther] = [has(TEXT_FONT), has(OTHER_FONT)];
   const all = [...string];
-  // What runs from right to left needs letters joined and put in order, which only the browser does.
+  // In right-to-left text the letters must be joined and put in order, which only the browser does.
   if (RIGHT_TO_LEFT.test(string) || !all.every((letter) => inText(letter) || inOther(letter))) {
     text.replaceWith(pictureOf(text));
     return;

@@ -1,4 +1,4 @@
-// A picture as a file, without the server.
+// Saves a picture as a file, without the server.
 
 import { element } from "../shared/element.js";
 import { page } from "../shared/page.js";
@@ -9,7 +9,7 @@ import { svgFile } from "./svg_file.js";
 
 /**
  * @param {string} format one of PICTURES
- * @param {string} name of the file, without an ending
+ * @param {string} name of the file, without its extension
  * @param {Picture} picture
  * @param {Caption} caption
  * @param {SaveOptions} options

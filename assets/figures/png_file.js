@@ -1,4 +1,4 @@
-// A picture as PNG.
+// Writes a picture as PNG.
 
 import { element } from "../shared/element.js";
 import { drawingContext } from "../shared/ruler.js";
@@ -22,14 +22,14 @@ export async function pngFile(picture, caption, options, density) {
   } else {
     drawWithCaption(picture, caption, options, (width, height) => new CanvasSurface(canvas, width, height, density));
   }
-  // At once: `toBlob` waits for idle time, in Chromium up to seven seconds.
+  // Encodes at once, because `toBlob` waits for idle time, in Chromium up to seven seconds.
   const png = canvas.toDataURL().split(",")[1];
   if (!png) throw new Error(`A picture of ${canvas.width} x ${canvas.height} pixels is too large: save it as SVG.`);
   return fromBase64(png);
 }
 
 /**
- * Paints an SVG document: its text apart, as an image by itself does not know the fonts of the page.
+ * Paints an SVG document. Its text is painted separately, because an image does not know the fonts of the page.
  * @param {HTMLCanvasElement} canvas
  * @param {Element} root
  * @param {number} density
@@ -72,7 +72,7 @@ async function imageOf(svg) {
 }
 
 /**
- * What paints a text of a document on the page where it stands now.
+ * A function that paints a text of a document, which is on the page now.
  * @param {SVGTextElement} text
  * @param {number} density
  * @returns {(context: CanvasRenderingContext2D) => void}

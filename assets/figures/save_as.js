@@ -1,4 +1,4 @@
-// "Save as" below a figure of Altair or Plotly, or of a component of ours.
+// "Save as" below a figure of Altair or Plotly, or of one of our components.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -6,7 +6,7 @@ import { page } from "../shared/page.js";
 import { saveMenu } from "./save_menu.js";
 /** @import { SaveOptions } from "./save_menu.js" */
 
-/** What the server sends (pages/ui/components/save_as.py).
+/** The message from the server (pages/ui/components/save_as.py).
  * @typedef {{ file: string, title: string, sentence: string, label: string }} SaveAsMessage
  */
 
@@ -21,7 +21,7 @@ class SaveAs extends Component {
 
   /** @param {SaveAsMessage} message */
   show(message) {
-    // Open, it stays so while its figure changes.
+    // An open menu stays open while its figure changes.
     if (message.label !== this.message?.label) {
       this.root.replaceChildren(saveMenu((format, options) => this.save(format, options), [], () => true, message.label));
     }

@@ -1,4 +1,4 @@
-// The menu "Save as" of a figure: in which format, how wide, with what around it, in whose colours.
+// The menu "Save as" of a figure: its format, its width, its caption and background, and its colours.
 
 import { checkbox, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -9,20 +9,20 @@ const WIDTHS = [["", "as on the screen"], ["one", "one column (77 mm)"], ["two",
 const COPY_LINK = "Copy link";
 
 /**
- * How a picture is saved: `column` is a key of COLUMNS or empty for the width on the screen.
+ * The options for saving a picture; `column` is a key of COLUMNS, or empty for the width on the screen.
  * @typedef {{ column: string, caption: boolean, transparent: boolean, light: boolean }} SaveOptions
  */
 
 /**
- * What the reader chose last, for the next figure.
+ * The user's last choice, used for the next figure.
  * @type {SaveOptions}
  */
 const chosenOptions = { column: "", caption: true, transparent: false, light: false };
 
 /**
- * The menu; `root` opens and closes. A figure is saved by `save`, which says by an error what went wrong.
+ * The menu; `root` opens and closes. `save` saves a figure, and reports a failure as an error.
  * @param {(format: string, options: SaveOptions) => unknown} save
- * @param {string[]} others formats beside those of pictures
+ * @param {string[]} others formats in addition to those of pictures
  * @param {(format: string) => boolean} can whether a format can be saved now
  * @param {string} label of its button
  */
@@ -45,7 +45,7 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
     said.textContent = "";
     buttons.forEach((button) => {
       const format = button.textContent ?? "";
-      // A file has no server: what makes a PDF comes from there, and a link would lead to the file.
+      // A file has no server, which would send the PDF writer, and a link would lead to the file.
       const served = location.protocol !== "file:" || (format !== "PDF" && format !== COPY_LINK);
       button.hidden = !served || !can(format);
     });
@@ -71,7 +71,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return;
   }
-  // Where the app comes over http from another machine, browsers offer only the old way.
+  // If the app comes over http from another machine, browsers offer only the older method.
   const box = element("textarea", { style: "position: fixed; opacity: 0" });
   box.value = text;
   document.body.append(box);

@@ -1,4 +1,4 @@
-// A component's own figure, which "Save as" finds on the page (page_figure.js).
+// Registers a component's own figure, which "Save as" finds on the page (page_figure.js).
 
 import { themeOf } from "../shared/colours.js";
 /** @import { Theme } from "../shared/colours.js" */
@@ -8,11 +8,11 @@ import { themeOf } from "../shared/colours.js";
  * Makes an element a figure that can be saved.
  * @param {HTMLElement} root
  * @param {(width: number, theme: Theme) => Picture | Promise<Picture>} picture
- * @param {{ name?: string, widest?: number }} [options] what it is called where a place has several, and CSS pixels
+ * @param {{ name?: string, widest?: number }} [options] its name if a place has several, and CSS pixels
  */
 export function saveable(root, picture, { name = "", widest = Infinity } = {}) {
   root.dataset.figure = name;
-  /** @type {(width: number | null, theme: Theme | null) => Picture | Promise<Picture>} null is as on the screen */
+  /** @type {(width: number | null, theme: Theme | null) => Picture | Promise<Picture>} null: as on the screen */
   const asWanted = (width, theme) => picture(width ?? Math.min(root.clientWidth, widest), theme ?? themeOf(root));
   Object.assign(root, { picture: asWanted });
 }

@@ -1,4 +1,4 @@
-// A picture of text and boxes, each below what came before.
+// A picture of text and boxes, in which each part is below the one before.
 
 import { wrapped } from "../shared/ruler.js";
 import { PICTURE_EDGE } from "../shared/surface.js";
@@ -11,9 +11,9 @@ export class Sheet {
   drawn = [];
 
   /**
-   * @param {number} outer width, with the edges, in CSS pixels
+   * @param {number} outer width, including the edges, in CSS pixels
    * @param {Theme} theme
-   * @param {{ size: number, line: number, gap: number }} type of what is written, and what is above the first line
+   * @param {{ size: number, line: number, gap: number }} type size, line height, and the gap above the first line
    */
   constructor(outer, theme, { size, line, gap }) {
     this.outer = outer;
@@ -34,7 +34,7 @@ export class Sheet {
   }
 
   /**
-   * Boxes one after another, as they are read, in as many rows as they need.
+   * Boxes one after another in reading order, in as many rows as they need.
    * @param {{ wide: number, draw: (surface: Surface, left: number, top: number) => void }[]} boxes
    * @param {number} high
    * @param {number} space between them

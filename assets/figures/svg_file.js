@@ -1,4 +1,4 @@
-// A picture as an SVG document of its own, with its caption below it.
+// Writes a picture as a standalone SVG document, with its caption below it.
 
 import { wrapped } from "../shared/ruler.js";
 import { SvgSurface } from "../shared/surface.js";
@@ -6,30 +6,33 @@ import { SvgSurface } from "../shared/surface.js";
 /** @import { Surface } from "../shared/surface.js" */
 /** @import { SaveOptions } from "./save_menu.js" */
 
-// Millimetres: a column and the width of the text in the two-column style of the ACL.
+// Width of a column and of the text in the two-column style of the ACL, in millimetres.
 /** @type {Record<string, number>} */
 const COLUMNS = { one: 77, two: 160 };
-// A picture for a column is laid out with this many CSS pixels a millimetre: labels of 13 pixels are 8 points high there.
+// A picture for a column is laid out with this many CSS pixels per millimetre, so that labels of 13 pixels are 8 points
+// high.
 const PIXELS_PER_MM = 4.6;
 const CAPTION_LINE = 19;
 const CAPTION_SIZE = 13;
-// Where the page's font is not installed, an SVG is shown in one whose words are up to this much wider: LibreOffice has DejaVu.
+// If the page's font is not installed, programs show an SVG in another one, whose words are up to this much wider.
+// LibreOffice has DejaVu.
 const WIDER_FONT = 1.22;
 
 /**
- * A figure that can be drawn on any surface: its height in CSS pixels is `end`. A `vector` is the same as SVG, where it can
- * be drawn on nothing else. A `name` says in the name of the file which part of the figure this is.
+ * A figure that can be drawn on any surface. `end` is its height in CSS pixels. A `vector` is the same figure as SVG,
+ * for a figure that can be drawn on nothing else. `name` is the part of the file's name that says which part of the
+ * figure this is.
  * @typedef {{
  *   geometry: { width: number }, draw: (surface: Surface) => void, end: number, theme: Theme, vector?: boolean, name?: string,
  * }} Picture
  */
 /**
- * What stands below a picture, and what only machines read: `description`.
+ * The text below a picture, and `description`, which only programs read.
  * @typedef {{ title: string, sentence: string, notes: string, description: string }} Caption
  */
 
 /**
- * The width at which a figure is laid out, in CSS pixels; null for the width that it has.
+ * The width at which a figure is laid out, in CSS pixels; null for its current width.
  * @param {SaveOptions} options
  */
 export function layoutWidth({ column }) {

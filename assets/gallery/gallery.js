@@ -1,4 +1,4 @@
-// The gallery: every exhibit is a head, and sentences whose words have the colours of where it looks. All are links.
+// The gallery: each exhibit is a head, with sentences whose words are coloured by its attention. All of them are links.
 
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
@@ -10,28 +10,28 @@ import { Component, mount } from "../shared/mount.js";
 import { galleryPicture } from "./picture.js";
 
 /**
- * A sentence, or only a head: where the link leads.
+ * The target of the link: a sentence, or only a head.
  * @typedef {{ label: string, href: string }} Destination
  * @typedef {{ before: string, looking: string, after: string, direction: "ltr" | "rtl", words: { label: string, weight: number, aim: boolean }[] }} Strip
  * @typedef {Destination & Strip & { about: string }} ExampleCard
  * @typedef {{ title: string, meaning: string, head: Destination, numbers: string, examples: ExampleCard[] }} ExhibitCard
  */
 
-// Of the saved picture, in CSS pixels.
+// Width of the saved picture, in CSS pixels.
 const WIDEST = 760;
-// Frames in which a page that comes back may still be growing.
+// Number of frames in which a page may still grow after the user comes back.
 const GROWING = 40;
-/** @type {{ top: number, back: boolean } | null} how far the page was scrolled when a link was followed, and whether Back was used since */
+/** @type {{ top: number, back: boolean } | null} scroll position at the last followed link; whether Back followed */
 let left = null;
 addEventListener("popstate", () => { if (left) left.back = true; });
 
 class HeadGallery extends Component {
-  /** @type {string} what is shown */
+  /** @type {string} the current content */
   message;
   shades = shadesOf("viridis");
   /** @type {ExhibitCard[]} */
   exhibits = [];
-  // The exhibit that a lecture shows.
+  // The exhibit that lecture mode shows.
   at = 0;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -47,12 +47,12 @@ class HeadGallery extends Component {
   }
 
   /**
-   * @param {{ exhibits: ExhibitCard[], lecture?: boolean }} data in a lecture, one exhibit is seen at a time
+   * @param {{ exhibits: ExhibitCard[], lecture?: boolean }} data in lecture mode, one exhibit is visible at a time
    */
   show({ exhibits, lecture = false }) {
     this.root.classList.toggle("lecture", lecture);
     const message = JSON.stringify(exhibits);
-    // Shown again, a link would lose the focus.
+    // A new copy of a link would lose the focus.
     if (message === this.message) return;
     this.message = message;
     this.exhibits = exhibits;
@@ -72,18 +72,18 @@ class HeadGallery extends Component {
   /**
    * Scrolls once the page is long enough.
    * @param {number} top
-   * @param {number} frames that it is waited for
+   * @param {number} frames number of frames to wait
    */
   scrollTo(top, frames) {
     const { page } = this;
     if (!page || !frames) return;
     page.scrollTop = top;
-    // Streamlit scrolls a page that comes to its top.
+    // Streamlit scrolls a page to its top when it opens.
     requestAnimationFrame(() => this.scrollTo(top, frames - 1));
   }
 
   /**
-   * The next exhibit of a lecture, or the one before.
+   * Shows the next or previous exhibit in lecture mode.
    * @param {number} by
    */
   step(by) {
@@ -116,7 +116,7 @@ class HeadGallery extends Component {
 
   /**
    * @param {Destination} to
-   * @param {number[]} place what the server is told when it is clicked
+   * @param {number[]} place sent to the server on a click
    * @param {(Node | string)[]} inside
    */
   link({ label, href }, place, ...inside) {

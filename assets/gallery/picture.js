@@ -7,13 +7,13 @@ import { textWidth } from "../shared/ruler.js";
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { ExhibitCard, Strip } from "./gallery.js" */
 
-// In CSS pixels: type, lines, the words of a sentence and what is between things.
+// In CSS pixels: type, lines, the words of a sentence and the gaps.
 const CARD = { size: 13, line: 18, word: 20, inside: 6, space: 3, gap: 14 };
 
 /**
- * Every exhibit below the one before.
+ * Draws every exhibit below the one before.
  * @param {ExhibitCard[]} exhibits
- * @param {number} width with the edges
+ * @param {number} width including the edges
  * @param {Theme} theme
  * @param {Colour[]} shades
  */
@@ -36,7 +36,7 @@ export function galleryPicture(exhibits, width, theme, shades) {
 }
 
 /**
- * A word with the colour of how much the head looks there.
+ * A word in the colour of the head's attention to it.
  * @param {Strip["words"][number]} word
  * @param {Colour[]} shades
  * @returns {Parameters<Sheet["row"]>[0][number]}

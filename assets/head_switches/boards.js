@@ -1,4 +1,4 @@
-// A board of switches and the names of its heads, which are those of the address.
+// A board of switches and the names of its heads, which are the names in the address.
 
 /**
  * A board: the maps of its heads are one picture, and a switch shows its part of it.
@@ -6,7 +6,7 @@
  */
 
 /**
- * Of the heads of one layer of a board.
+ * The names of the heads of one layer of a board.
  * @param {Board} board
  * @param {number} layer
  */

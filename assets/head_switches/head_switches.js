@@ -1,6 +1,6 @@
-// Switches for all heads of the model: a board for each kind of attention, a row a layer, a column a head. A switch shows
-// its head's map; the numbers beside a row and above a column switch all of it. One board is open; the others are pictures
-// of themselves, each of which is one button that opens it.
+// Switches for all heads of the model: a board for each kind of attention, a row for each layer, a column for each
+// head. A switch shows its head's map. The numbers beside a row and above a column switch the whole row or column. One
+// board is open. Each of the others is one button that shows a picture of its board and opens it.
 
 import { saveable } from "../figures/saveable.js";
 import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
@@ -11,7 +11,7 @@ import { switchesPicture } from "./picture.js";
 /** @import { Board } from "./boards.js" */
 
 /**
- * What the server sends (pages/ui/switch_heads_off/switches.py).
+ * The message from the server (pages/ui/switch_heads_off/switches.py).
  * @typedef {{ boards: Board[], off: string, changed: string }} SwitchesMessage
  */
 
@@ -23,11 +23,11 @@ class HeadSwitches extends Component {
   boards = [];
   /** @type {Set<string>} names as in the address, such as cross.1.8 */
   off = new Set();
-  /** @type {string[]} what was sent and is not yet answered */
+  /** @type {string[]} states that were sent and are not yet answered */
   sent = [];
-  /** what the boards were made of */
+  /** the data of the current boards */
   made = "";
-  /** what is done to the heads that are off, in words */
+  /** the change to the heads that are off, in words */
   changed = "";
   /** the head that had the focus last; empty for none */
   current = "";
@@ -56,10 +56,10 @@ class HeadSwitches extends Component {
     this.boards = boards;
     this.changed = changed;
     const received = new Set(off === NO_HEADS ? [] : off.split(BETWEEN_HEADS));
-    // Whoever clicks faster than the server answers sees the last click, not the answer to an earlier one.
+    // A user who clicks faster than the server answers sees the last click, not the answer to an earlier one.
     this.sent = this.sent.slice(this.sent.indexOf(this.written(received)) + 1);
     if (!this.sent.length) {
-      // What was switched elsewhere, by an example or a link, is in sight.
+      // A head that was switched elsewhere, by an example or a link, becomes visible.
       const [switched] = boards.flatMap(namesOf).filter((name) => received.has(name) && !this.off.has(name));
       if (switched) {
         [this.open] = switched.split(".");
@@ -72,7 +72,7 @@ class HeadSwitches extends Component {
     this.draw();
   }
 
-  // Makes the boards anew where they are others, or another one is open.
+  // Rebuilds the boards if they changed, or if another one is open.
   fill() {
     const needed = JSON.stringify([this.boards, this.open]);
     if (this.made === needed) return;
@@ -82,7 +82,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * A board that is not open, as one button.
+   * A closed board as one button.
    * @param {Board} board
    */
   closed(board) {
@@ -101,7 +101,7 @@ class HeadSwitches extends Component {
     const names = this.boards.filter((board) => board.kind === kind).flatMap(namesOf);
     const current = names.find((name) => this.off.has(name)) ?? names[0];
     this.fill();
-    // The button that was pressed is gone, and another one has had the focus meanwhile.
+    // The pressed button no longer exists, and another one has had the focus meanwhile.
     this.current = current;
     this.draw();
     this.heads().find((head) => head.tabIndex === 0)?.focus();
@@ -140,7 +140,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * If one of them is on, all go off; otherwise on.
+   * Switches all heads off if one of them is on; otherwise switches all on.
    * @param {string[]} names
    */
   toggle(names) {
@@ -154,7 +154,7 @@ class HeadSwitches extends Component {
     this.tell();
   }
 
-  /** The other heads of the current one's board go off, and it goes on. */
+  /** Switches off the other heads of the current one's board, and switches it on. */
   keepCurrent() {
     const board = this.boards.find((each) => namesOf(each).includes(this.current));
     if (!board) return;
@@ -202,7 +202,7 @@ class HeadSwitches extends Component {
       head.setAttribute("aria-checked", String(!off));
       head.tabIndex = -1;
     }
-    // The Tab key stops once at the board, at the head that is current.
+    // The Tab key stops once at the board, at the current head.
     const stop = this.heads().find((head) => head.dataset.head === this.current);
     if (stop) stop.tabIndex = 0;
     for (const [at, section] of [...this.place.children].entries()) {
@@ -226,7 +226,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * The arrow keys go from switch to switch of a board, and to the numbers that switch a row or a column.
+   * The arrow keys move between the switches of a board, and to the numbers that switch a row or a column.
    * @param {KeyboardEvent} event
    */
   move(event) {

@@ -10,11 +10,11 @@ import { namesOfRow } from "./boards.js";
 
 // In CSS pixels.
 const BOARD = { narrowest: 200, gap: 20, title: 24, label: 22, size: 13, space: 3 };
-// A cell of a map has so many pixels, for programs that would blur it.
+// Pixels for each cell of a map. Programs would blur a smaller map.
 const PIXELS_A_CELL = 6;
 
 /**
- * Boards side by side where there is room, else below each other; heads that are off are pale and crossed out.
+ * Boards side by side where there is room, else below each other. Heads that are off are pale and crossed out.
  * @param {Board[]} boards
  * @param {Set<string>} off
  * @param {number} width

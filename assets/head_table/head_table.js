@@ -1,4 +1,5 @@
-// Every number of every head: a click on a row, or Enter on its name, opens the head; one on a column's name sorts.
+// A table of all measurements for all heads. A click on a row, or Enter on its name, opens the head. A click on a
+// column's name sorts.
 
 import { keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -10,7 +11,7 @@ const DIGITS = 3;
 /** @typedef {{ number: number, name: string, values: (number | string | null)[] }} HeadRow */
 
 export class HeadTable extends Component {
-  /** @type {string[][]} what each measures, and which part of that it is, if there are several; the first are the heads */
+  /** @type {string[][]} the measurement of each, and its part if there are several; the first are the heads */
   columns;
   /** @type {HeadRow[]} their first value is their number, by which the heads are sorted */
   rows;
@@ -35,7 +36,7 @@ export class HeadTable extends Component {
   }
 
   /**
-   * Largest numbers and first words first, then the other way round; what is missing always last.
+   * Sorts the largest numbers and first words first, then the reverse; missing values are always last.
    * @param {number} column
    */
   sort(column) {
@@ -57,7 +58,7 @@ export class HeadTable extends Component {
     });
   }
 
-  // The names of the columns; those that measure the same stand below its name, which is written once.
+  // The names of the columns. Columns of one measurement stand below its name, which is written once.
   header() {
     /** @type {{ name: string, at: number[] }[]} */
     const groups = [];

@@ -1,10 +1,11 @@
-// What has to be there before the page is drawn; app.py runs it first of all, in every run. A script, because a module would wait for
-// the document.
+// Sets up the clicker and the history before the page is drawn; app.py runs it first, in every run. It is a script,
+// because a module would wait for the document.
 
 (() => {
   const page = /** @type {import("../shared/page.js").Page} */ (globalThis);
   if (page.early) return;
-  // A clicker that is pressed while the page loads: Lecture takes over, and presses the keys again.
+  // Collects the keys of a clicker that is pressed while the page loads. Lecture takes over, and presses the keys
+  // again.
   /** @type {string[]} */
   const keys = [];
   /** @param {KeyboardEvent} event */
@@ -14,8 +15,8 @@
   if (!page.clickerHeard) addEventListener("keydown", hear, true);
   page.early = { keys, hear };
 
-  // Streamlit changes page in up to three steps: the page that is left without its address, then with that of the page
-  // to come, then the page to come. The back button stops at the last one alone.
+  // Streamlit changes page in up to three steps. The address first loses the old page's parameters, then gets those of
+  // the next page, then shows the next page. The back button stops only at the last one.
   const push = history.pushState.bind(history);
   let half = "";
   history.pushState = (state, unused, url) => {
@@ -28,6 +29,6 @@
     }
     half = !search || !moves ? href : "";
   };
-  // What the reader does next is a step of its own.
+  // The user's next action is a step of its own.
   for (const done of ["pointerdown", "keydown"]) addEventListener(done, () => { half = ""; }, true);
 })();

@@ -1,4 +1,4 @@
-// The lecturer's controls: present the page, collect slides, show the QR code, go on by clicker.
+// The lecturer's controls: present the page, collect slides, show the QR code, and step by clicker.
 
 import { stepFigure } from "../shared/clicker.js";
 import { element } from "../shared/element.js";
@@ -10,13 +10,13 @@ import { slidesDialog } from "./slides.js";
 
 // Milliseconds that the controls stay on a presented page after the pointer has moved.
 const AWAKE = 2500;
-// What a clicker and a keyboard send in a lecture.
+// Keys that a clicker and a keyboard send in lecture mode.
 /** @type {Record<string, "next" | "previous" | "blank" | "code" | "leave">} */
 const LECTURE_KEYS = {
   PageDown: "next", PageUp: "previous", ArrowRight: "next", ArrowLeft: "previous", ".": "blank", b: "blank", q: "code",
   Escape: "leave",
 };
-// The same as a list to look at.
+// The same keys as a list for the user.
 const LECTURE_KEY_LIST = [
   ["Page Down, →", "the next step, then the next slide"],
   ["Page Up, ←", "the step before, then the slide before"],
@@ -30,7 +30,7 @@ const IN_CONTROL = "input, select, textarea, [contenteditable]";
 class Lecture extends Component {
   /** @type {LectureMessage | undefined} */
   data;
-  /** @type {number} the slide that was asked for last: a clicker is faster than a page */
+  /** @type {number} the slide that was requested last, because a clicker is faster than a page */
   wanted = 0;
   /** @type {number | undefined} */
   dozing;
@@ -62,7 +62,7 @@ class Lecture extends Component {
       onclick: () => this.black.close() });
     this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
     this.root.append(this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
-    // Before anything on the page: a clicker works whatever has the focus.
+    // Captures keys before any element of the page, so that a clicker works whatever has the focus.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
@@ -99,7 +99,7 @@ class Lecture extends Component {
     this.pressEarly();
   }
 
-  // What was pressed while the page was loading, once there is something for it to change.
+  // Replays the keys that were pressed while the page was loading, once the page can react to them.
   pressEarly() {
     clearTimeout(this.early);
     if (!page.early?.keys.length) return;
@@ -133,11 +133,11 @@ class Lecture extends Component {
   }
 
   /**
-   * What the figure itself has next, then the next slide; or the one before.
+   * Goes to the figure's next or previous step, else to the next or previous slide.
    * @param {number} by
    */
   step(by) {
-    // A lesson that is a slide answers its question before the next slide comes.
+    // A lesson on a slide answers its question before the next slide comes.
     /** @type {HTMLButtonElement | null} */
     const show = document.querySelector(".st-key-lesson_show button");
     if (by > 0 && show) {
@@ -145,7 +145,7 @@ class Lecture extends Component {
       return;
     }
     const count = this.data?.slides.length ?? 0;
-    // While another slide is on its way, the figure is that of the slide before.
+    // While another slide is loading, the figure is still that of the slide before.
     const here = this.wanted === this.data?.slide;
     if ((here && stepFigure(by, count > 0)) || !count) return;
     const wanted = this.wanted + by;
@@ -168,7 +168,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Whatever is pressed on a blank screen, the page comes back; a key that would do something else does not.
+   * Shows the page again if a key is pressed on a blank screen. The key has no other effect.
    * @param {KeyboardEvent} event
    */
   uncover(event) {
@@ -178,12 +178,12 @@ class Lecture extends Component {
   }
 
   /**
-   * Does what a key means; returns whether it means anything.
+   * Runs the action of a key; returns whether it has one.
    * @param {KeyboardEvent} event
    * @param {EventTarget} target
    */
   meant({ key }, target) {
-    // The buttons of a lesson listen to a clicker's keys; a laptop without them has arrows.
+    // The buttons of a lesson react to a clicker's keys; on a laptop without these keys, the arrow keys replace them.
     const clicked = /** @type {Record<string, string>} */ ({ ArrowRight: "PageDown", ArrowLeft: "PageUp" })[key];
     if (clicked && this.data?.stepped && !this.code.open && target instanceof Element && target.matches("body, button")) {
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: clicked, code: clicked, bubbles: true, cancelable: true }));
@@ -193,7 +193,7 @@ class Lecture extends Component {
       if (key === "p") this.act({ what: "present" });
       return key === "p";
     }
-    // Arrow keys belong to whatever has the focus.
+    // Arrow keys belong to the element that has the focus.
     if (key.startsWith("Arrow") && target !== document.body && target !== this.code) return false;
     if (key === "?") {
       this.keys.showModal();
@@ -202,11 +202,11 @@ class Lecture extends Component {
     const meaning = LECTURE_KEYS[key];
     const moves = meaning === "next" || meaning === "previous";
     const stepped = moves && this.data.stepped !== "";
-    // A lesson has buttons of its own for them.
+    // A lesson has its own buttons for these keys.
     if (!meaning || (stepped && !this.code.open)) return false;
     if (moves && !stepped) this.step(meaning === "next" ? 1 : -1);
     else if (meaning === "blank") this.black.showModal();
-    // Esc takes away what lies on top first.
+    // Esc first closes what lies on top.
     else this.act({ what: stepped || meaning === "code" || this.code.open ? "code" : "leave" });
     return true;
   }

@@ -1,10 +1,10 @@
-// The slides of a lecture: a list that is reordered, saved as a file and loaded from one.
+// The slides of a lecture: a list that can be reordered, saved as a file and loaded from one.
 
 import { focused, keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 
 /**
- * What the server sends (pages/ui/lecture/bar.py).
+ * The message from the server (pages/ui/lecture/bar.py).
  * @typedef {{
  *   lecture: boolean, slide: number, stepped: string, heading: string, file: string, limit: number, problem: string,
  *   slides: { title: string, page: string, text: string }[], longest: number, start: string,
@@ -12,12 +12,12 @@ import { element } from "../shared/element.js";
  * }} LectureMessage
  */
 /**
- * What the lecturer did; slides are counted from 1.
+ * An action of the lecturer; slides are counted from 1.
  * @typedef {{ what: string, slide?: number, by?: number, text?: string }} LectureAct
  */
 
 /**
- * The dialog; `reflect` shows the slides that there are.
+ * The dialog; `reflect` shows the current slides.
  * @param {(act: LectureAct) => void} act
  */
 export function slidesDialog(act) {
@@ -31,7 +31,7 @@ export function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
-  // What the list was made of, and the button that a moved slide keeps the focus on.
+  // The data of the current list, and the button that a moved slide keeps the focus on.
   let made = "";
   let moved = /** @type {{ slide: number, label: string } | null} */ (null);
   const add = button("Add this page", () => act({ what: "add" }));
@@ -39,7 +39,7 @@ export function slidesDialog(act) {
   file.onchange = async () => {
     const [chosen] = file.files ?? [];
     if (chosen && data) {
-      // What is too large is answered by the server, which reads no more of it.
+      // The server rejects a file that is too large, and reads no more of it.
       act({ what: "load", text: await chosen.slice(0, data.limit + 1).text() });
     }
     file.value = "";
@@ -72,13 +72,13 @@ export function slidesDialog(act) {
     data = message;
     const { slides } = message;
     const pages = JSON.stringify(slides.map(({ page, text }) => [page, text]));
-    // A title that is being typed stays as it is.
+    // A title that the user is typing stays unchanged.
     if (pages === made) list.querySelectorAll("input").forEach((title, index) => {
       if (title !== focused(list)) title.value = slides[index].title;
     });
     else keepingFocus(list, "button, input", () => list.replaceChildren(...slides.map((shown, index) => item(shown, index, message))));
     made = pages;
-    // At the end of the list only the other one of the two buttons is enabled.
+    // At the end of the list, only the other one of the two buttons is enabled.
     const buttons = moved ? [...list.children[moved.slide - 1].querySelectorAll("button:enabled[title^=Move]")] : [];
     const same = buttons.find((one) => one instanceof HTMLElement && one.title === moved?.label) ?? buttons[0];
     if (same instanceof HTMLElement) same.focus();
@@ -86,10 +86,10 @@ export function slidesDialog(act) {
     list.querySelectorAll("li").forEach((one, index) => one.classList.toggle("here", index + 1 === message.slide));
     problem.textContent = message.problem;
     none.hidden = slides.length > 0;
-    // Otherwise the first slide has the focus when it opens.
+    // Otherwise the first slide would have the focus when the dialog opens.
     add.autofocus = slides.length === 0;
     for (const one of [list, present, start, save]) one.hidden = slides.length === 0;
-    // Below the app's own address, whatever folder that is in.
+    // The address is below the app's own address, whatever folder that is in.
     if (message.start) start.href = message.start.startsWith("?") ? `./${message.start}` : message.start;
   };
   return Object.assign(dialog, { reflect });

@@ -7,7 +7,7 @@ import { Component, mount } from "../shared/mount.js";
 /** @typedef {{ kind: string, page: string, prefix: string, layer: number, head: number, text: string }} HeadLink */
 
 class Prose extends Component {
-  /** @type {string} what is shown */
+  /** @type {string} the current content */
   message;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -17,7 +17,7 @@ class Prose extends Component {
 
   /** @param {{ parts: (string | HeadLink)[] }} data */
   show({ parts }) {
-    // Shown again, a link would lose the focus.
+    // A new copy of a link would lose the focus.
     if (JSON.stringify(parts) === this.message) return;
     this.message = JSON.stringify(parts);
     this.root.replaceChildren(...parts.map((part) => (typeof part === "string" ? part : this.link(part))));

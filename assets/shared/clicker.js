@@ -1,20 +1,20 @@
-// A lecturer's clicker. Every component is a module of its own: the controls of the lecture tell the figures by an event.
+// A lecturer's clicker. Every component is a module of its own, so the lecture's controls send the figures an event.
 
-/** @typedef {{ by: number, slides: boolean }} LectureStep 1, or -1 for back; whether there are slides to go on to */
+/** @typedef {{ by: number, slides: boolean }} LectureStep 1, or -1 for back; whether there are more slides */
 
 /**
- * Goes on in the figure of the page; returns whether a figure did.
+ * Moves the figure of the page by a step; returns whether a figure moved.
  * @param {number} by 1, or -1 for back
- * @param {boolean} slides whether there are slides: then only figures go on that come to an end
+ * @param {boolean} slides whether there are slides; if so, only figures that come to an end move
  */
 export function stepFigure(by, slides) {
   return !dispatchEvent(new CustomEvent("lecturestep", { detail: { by, slides }, cancelable: true }));
 }
 
 /**
- * @param {(by: number) => boolean | void} go returns whether it went on, where it goes on among slides
- * @param {{ amongSlides?: boolean }} [when] also where there are slides to go on to
- * @returns {() => void} what ends it
+ * @param {(by: number) => boolean | void} go returns whether it moved, if it moves among slides
+ * @param {{ amongSlides?: boolean }} [when] whether it also moves if there are slides
+ * @returns {() => void} stops it
  */
 export function onStep(go, { amongSlides = false } = {}) {
   /** @param {Event} event */

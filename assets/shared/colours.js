@@ -1,4 +1,4 @@
-// Colour scales, and how a weight becomes a colour.
+// Colour scales, and the colour of a weight.
 
 import { element } from "./element.js";
 import { PALETTE } from "./palette.js";
@@ -13,11 +13,12 @@ import { drawingContext } from "./ruler.js";
 export const PALETTES = PALETTE.sequential;
 export const HEAD_COLOURS = PALETTE.heads;
 export const MASKED_COLOUR = PALETTE.masked;
-// At least 3 : 1 on both themes for frames, 4.5 : 1 on its own theme for text (WCAG 2.2, 1.4.11 and 1.4.3).
+// Contrast is at least 3 : 1 on both themes for frames, and 4.5 : 1 on its own theme for text (WCAG 2.2, 1.4.11 and
+// 1.4.3).
 export const CHOSEN_COLOUR = "#ea580c";
 const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
 export const SHADES = 256;
-// What a user can choose from; differences have a scale of their own.
+// The palettes that a user can choose; differences have a scale of their own.
 export const SCALES = ["0 to 1", "each head its own", "square root"];
 
 /** @type {(colour: string) => Colour} */
@@ -75,7 +76,7 @@ export function inkOn(colour) {
 }
 
 /**
- * By relative luminance as in WCAG 2.
+ * Uses relative luminance as in WCAG 2.
  * @param {Colour | Uint8ClampedArray} colour
  */
 export function isLight([r, g, b]) {
@@ -111,7 +112,7 @@ export const LIGHT_THEME = {
 export const lightTheme = () => themeNamed((name) => LIGHT_THEME[name]);
 
 /**
- * The page's colours, light or dark, as it has them now.
+ * The page's current colours, light or dark.
  * @param {Element} root
  */
 export function themeOf(root) {

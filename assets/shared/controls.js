@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 
 /**
- * A labelled list of choices; `fill` replaces them, `box` is the list itself.
+ * A labelled list of choices; `fill` replaces them, and `box` is the list itself.
  * @param {string} label
  * @param {string[][] | null} options values, each with its text
  * @param {(value: string) => void} change
@@ -26,7 +26,7 @@ export function select(label, options, change) {
 export const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
 
 /**
- * A labelled box to tick.
+ * A labelled checkbox.
  * @param {string} label
  * @param {(checked: boolean) => void} change
  */
@@ -36,14 +36,14 @@ export function checkbox(label, change) {
 }
 
 /**
- * The nearest index of a list of `count`.
+ * The nearest valid index in a list of `count` items.
  * @param {number} index
  * @param {number} count
  */
 export const clamped = (index, count) => Math.min(count - 1, Math.max(0, index));
 
 /**
- * Rows and columns that an arrow key moves by.
+ * Number of rows and columns that an arrow key moves by.
  * @type {Record<string, [number, number]>}
  */
 export const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
@@ -58,7 +58,7 @@ export function focused(node) {
 }
 
 /**
- * Runs `refill`, and puts the focus back on the child with the same number.
+ * Runs `refill`, then returns the focus to the child with the same number.
  * @param {Element} parent
  * @param {string} selector of its children
  * @param {() => void} refill

@@ -1,15 +1,15 @@
-// Scripts that run from right to left: which way a string runs, and what keeps its parts in order.
+// Right-to-left scripts: finds the direction of a string, and keeps the order of its parts.
 
-// Of Hebrew, Arabic and other scripts that run from right to left.
+// Letters of Hebrew, Arabic and other scripts that run from right to left.
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
 export const ARROW = " → ";
-// A symbol with what it stands for: its letters are Latin in any text.
+// A symbol and its meaning, whose letters are Latin in any text.
 export const SYMBOL = /<[^<>\s]+>( [a-z]+)?/g;
 
 /**
- * Which way a string runs: its first letter decides, as in HTML's dir=auto; what leads from one thing to another runs as
- * its arrow does.
+ * The direction of a string. Its first letter decides, as in HTML's dir=auto. A string that leads from one thing to
+ * another has the direction of its arrow.
  * @param {string} string
  * @returns {"ltr" | "rtl"}
  */
@@ -19,7 +19,7 @@ export function directionOf(string) {
 }
 
 /**
- * A string to be drawn, in which what runs from right to left stands by itself and reorders nothing around it.
+ * A string to draw. A right-to-left part is isolated, so that it reorders nothing around it.
  * @param {string} string
  */
 export function isolated(string) {
@@ -29,7 +29,7 @@ export function isolated(string) {
 }
 
 /**
- * A string within a sentence; one that runs from right to left does not reorder the numbers behind it.
+ * A string within a sentence. If it runs from right to left, it does not reorder the numbers after it.
  * @param {string} string
  */
 export const apart = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2068${string}\u2069` : string);
@@ -40,7 +40,8 @@ export const apart = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2068${string}\
  */
 export const quote = (label) => `“${apart(label)}”`;
 
-// Where a string lies beside its point, whichever way it runs: what canvas and SVG call start and end depends on that.
+// The side of its point on which a string lies, whatever its direction. The meaning of start and end in canvas and SVG
+// depends on the direction.
 /** @type {Record<"start" | "middle" | "end", CanvasTextAlign>} */
 export const ALIGN = { start: "left", middle: "center", end: "right" };
 export const MIRRORED = { start: "end", middle: "middle", end: "start" };

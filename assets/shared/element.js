@@ -1,10 +1,10 @@
-// Elements that components share. What users type only ever becomes text.
+// Helpers that create elements. Text from users is always inserted as text, never as HTML.
 
 /**
- * An element.
+ * Creates an element.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
- * @param {Record<string, any>} attributes `on…` is a listener; true is an attribute without a value, false is none
+ * @param {Record<string, any>} attributes `on…` is a listener; true sets an attribute without a value, false sets none
  * @param {(Node | string)[]} children
  * @returns {HTMLElementTagNameMap[Name]}
  */
@@ -22,7 +22,7 @@ export function element(name, attributes = {}, ...children) {
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element of a drawing.
+ * Creates an element of a drawing.
  * @param {string} name
  * @param {Record<string, string | number>} attributes
  * @param {(Node | string)[]} children

@@ -1,4 +1,5 @@
-// Explanations of technical words; empty here, because pages/ui/components/bundle.py fills it from assets/glossary.toml.
+// Explanations of technical terms; empty here, because pages/ui/components/bundle.py fills it from
+// assets/glossary.toml.
 
 /** @type {Record<string, string>} */
 export const GLOSSARY = {};

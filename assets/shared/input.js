@@ -1,15 +1,15 @@
-// By what a component is used, so that its advice is something that its user can do.
+// Tracks the input device of a component, so that its advice is something that its user can do.
 
 /** @typedef {"mouse" | "touch" | "keys"} InputKind */
 
 /**
- * Whether a click on a link opens a tab or a window: with a key held, the browser does.
+ * Whether a click on a link opens a tab or a window. With one of these keys held, the browser opens it.
  * @param {MouseEvent} event
  */
 export const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }) => ctrlKey || metaKey || shiftKey || altKey;
 
 /**
- * What was used last on an element; before anything is, what the screen is made for.
+ * The last input device used on an element. Before any is used, it is the device that the screen is made for.
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}
  */

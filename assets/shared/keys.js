@@ -1,10 +1,10 @@
-// The keyboard: the list of keys, and which key presses are meant for a component.
+// The keyboard: the list of keys, and a test of whether a key press is meant for a component.
 
 import { element } from "./element.js";
 
 /**
  * The list of keys, as a dialog.
- * @param {string[][]} keys each with what it does
+ * @param {string[][]} keys each with its action
  */
 export function keysDialog(keys) {
   return element("dialog", { class: "keys", "aria-label": "Keys" }, element("h3", {}, "Keys"),
@@ -21,7 +21,7 @@ export function keysButton(showKeys) {
 }
 
 /**
- * Whether a key press may be one of a component's own: not one for a control, the browser or the list of keys.
+ * Whether a component may handle a key press: not if it is for a control, the browser or the list of keys.
  * @param {KeyboardEvent} event
  * @param {HTMLDialogElement} dialog
  */

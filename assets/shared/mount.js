@@ -1,7 +1,7 @@
-// What every component has in common: its place on the page, and how it is mounted.
+// Base classes of all components: their place on the page, and how Streamlit mounts them.
 
 /**
- * What a component calls to tell the server something: a state stays, a trigger is seen once.
+ * Functions that send the server a component's values: a state stays, a trigger is seen once.
  * @typedef {{
  *   setStateValue: (name: string, value: any) => void,
  *   setTriggerValue: (name: string, value: any) => void,
@@ -20,7 +20,7 @@ export class Component {
 
   /**
    * @param {HTMLElement | ShadowRoot} parent
-   * @param {HTMLElement} root which the component fills
+   * @param {HTMLElement} root element that the component fills
    */
   constructor(parent, root) {
     this.root = root;
@@ -32,15 +32,15 @@ export class Component {
   }
 }
 
-/** A component that is painted on the next frame, once however much changes until then, and again for another width. */
+/** A component that is painted on the next frame, once for any number of changes, and again after a change of width. */
 export class PaintedComponent extends Component {
-  /** @type {number | null} the next frame, if it is waited for */
+  /** @type {number | null} the requested frame, if there is one */
   frame = null;
   resizing = new ResizeObserver(() => this.draw());
 
   /**
    * @param {HTMLElement | ShadowRoot} parent
-   * @param {HTMLElement} root which the component fills
+   * @param {HTMLElement} root element that the component fills
    */
   constructor(parent, root) {
     super(parent, root);
@@ -64,8 +64,8 @@ export class PaintedComponent extends Component {
 }
 
 /**
- * A class of components as the function that Streamlit calls: when the page is drawn, and again with new data or another
- * theme. What it returns is called when the component leaves the page.
+ * Wraps a component class as the function that Streamlit calls. Streamlit calls it when the page is drawn, and again
+ * with new data or another theme. It calls the returned function when the component leaves the page.
  * @param {new (parent: HTMLElement | ShadowRoot) => Mounted} ComponentClass
  */
 export function mount(ComponentClass) {

@@ -1,4 +1,4 @@
-// Numbers on the screen, with the minus sign of mathematics; files have the hyphen, which programs read.
+// Numbers on the screen have the mathematical minus sign; files have the hyphen, which programs read.
 
 /**
  * @param {string} number
@@ -6,7 +6,7 @@
 export const withMinus = (number) => number.replaceAll("-", "−");
 
 /**
- * A number with so many decimals; what they do not tell from 0 has no sign.
+ * A number with this many decimals. A number that they do not distinguish from 0 has no sign.
  * @param {number} value
  * @param {number} digits
  */

@@ -1,15 +1,15 @@
-// What the components of a page leave for each other. Each is a file of its own, so they share no module, only the page.
+// Names on the page that its components share. Each component is a file of its own, so they share no module.
 
 /** @import { SaveAsMessage } from "../figures/save_as.js" */
 /** @import { SaveOptions } from "../figures/save_menu.js" */
 /**
- * - `early` from lecture/early.js for Lecture: keys of a clicker that were pressed before anything was there to hear them.
- * - `clickerHeard` from Lecture for lecture/early.js: it hears the keys itself.
+ * - `early` from lecture/early.js for Lecture: keys of a clicker that were pressed before any component listened.
+ * - `clickerHeard` from Lecture for lecture/early.js: Lecture listens to the keys itself.
  * - `attentionExport` from HtmlExportParts for the attention browser.
- * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document: rows and
- *   columns of the word that is pointed at, by kind.
+ * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document:
+ *   rows and columns of the word under the pointer, by kind.
  * - `saveFigure` from Exporter for every "Save as": saves the figure in a place of the page.
- * - `writePdf` from Exporter: an SVG document as PDF; the server sends PdfWriter when the first one is wanted.
+ * - `writePdf` from Exporter: an SVG document as PDF; the server sends PdfWriter on first use.
  * - `pdfWriter` from PdfWriter for Exporter.
  * @typedef {{
  *   early?: { keys: string[], hear: (event: KeyboardEvent) => void },

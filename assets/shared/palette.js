@@ -1,10 +1,10 @@
-// The colours of every figure. Python takes them from here too (pages/ui/charts/palette.py): the object is JSON.
+// The colours of every figure. Python also reads them here (pages/ui/charts/palette.py), because the object is JSON.
 
-// Perceptually uniform and safe for the colour-blind. Viridis, magma: van der Walt and Smith 2015; cividis: Nuñez et al.
-// 2018. Paper is for print: white is nothing. Diverging, for signs: white is 0 (ColorBrewer's RdBu, Harrower and Brewer
-// 2003). Heads drawn together: eight colours that the colour-blind can tell apart (Okabe and Ito 2008; black and yellow,
-// which one of the themes would swallow, replaced by grey and ochre). Pair and series: two
-// and more lines or bars of one chart.
+// The sequential palettes are perceptually uniform and safe for colour-blind users. Viridis, magma: van der Walt and
+// Smith 2015; cividis: Nuñez et al. 2018. Paper is for print: white is zero weight. Diverging, for signs: white is 0
+// (ColorBrewer's RdBu, Harrower and Brewer 2003). Heads drawn together have eight colours that colour-blind users can
+// tell apart (Okabe and Ito 2008). Black and yellow would be invisible in one of the themes; grey and ochre replace
+// them. Pair and series: two, or more, lines or bars of one chart.
 export const PALETTE = {
   "sequential": {
     "viridis": ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],

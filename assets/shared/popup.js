@@ -3,11 +3,11 @@
 import { element } from "./element.js";
 
 /**
- * The panel opens below the button, or above it where there is no room below.
+ * The panel opens below the button, or above it if there is no room below.
  * @param {string} label of the button
  * @param {string} name of its class
  * @param {(Node | string)[]} contents of the panel
- * @param {() => void} prepare is called before it opens, so that nobody sees its contents change
+ * @param {() => void} prepare runs before the panel opens, so that its contents do not change visibly
  */
 export function popup(label, name, contents, prepare = () => {}) {
   const choices = element("div", { class: "choices" }, ...contents);
@@ -31,15 +31,15 @@ export function popup(label, name, contents, prepare = () => {}) {
     raise(menu, menu.open);
     menu.classList.remove("above");
     if (!menu.open) return;
-    // It stays while one thing after the other is chosen in it, so a press anywhere else closes it.
+    // The panel stays open while the user chooses several things in it; a press anywhere else closes it.
     addEventListener("pointerdown", leave, true);
     const { top, bottom } = summary.getBoundingClientRect();
     const { height } = choices.getBoundingClientRect();
     menu.classList.toggle("above", opensAbove(top, bottom, height, innerHeight));
-    // It opens to the left; on a telephone the button may stand too far to the left for that.
+    // The panel opens to the left; on a phone the button may stand too far to the left for that.
     choices.style.translate = "";
     choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
-    // Where there is room on neither side, nobody would see that it has opened.
+    // If there is room on neither side, the user would not see that the panel has opened.
     choices.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   return menu;
@@ -50,15 +50,15 @@ export function popup(label, name, contents, prepare = () => {}) {
  * @param {number} top of the button, from the top of the screen
  * @param {number} bottom of the button
  * @param {number} height of the panel
- * @param {number} screen its height
+ * @param {number} screen height of the screen
  */
 export const opensAbove = (top, bottom, height, screen) => bottom + height + POPUP_GAP > screen && top > screen - bottom;
 
-// Between the button and its panel, and between the panel and the edge of the screen.
+// Gaps between the button and its panel, and between the panel and the edge of the screen.
 const POPUP_GAP = 8;
 
 /**
- * Lifts the component of a popup over those that come after it on the page, or lets it down.
+ * Lifts the component of a popup over those that come after it on the page, or lowers it again.
  * @param {HTMLElement} menu
  * @param {boolean} up
  */

@@ -1,11 +1,11 @@
-// How much room a text takes, and what of it fits, in the page's font.
+// Measures text in the page's font, and shortens it to the available room.
 
 import { ARROW, SYMBOL } from "./direction.js";
 
 export const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif';
 
 /**
- * The context to draw on a canvas.
+ * The canvas context for measuring and drawing.
  * @template {HTMLCanvasElement | OffscreenCanvas} Canvas
  * @param {Canvas} canvas
  * @param {CanvasRenderingContext2DSettings} [settings]
@@ -20,7 +20,7 @@ export function drawingContext(canvas, settings) {
 const ruler = drawingContext(new OffscreenCanvas(1, 1));
 
 /**
- * In CSS pixels.
+ * The width of a text in CSS pixels.
  * @param {string} string
  * @param {number} size
  * @param {boolean} bold
@@ -31,8 +31,8 @@ export function textWidth(string, size, bold = false) {
 }
 
 /**
- * How far below its middle the baseline of a text is, in CSS pixels. Few programs know SVG's own word for the middle,
- * dominant-baseline; all know dy.
+ * The distance from a text's middle down to its baseline, in CSS pixels. Few programs know SVG's own attribute for the
+ * middle, dominant-baseline; all know dy.
  * @param {number} size
  * @param {boolean} bold
  */
@@ -46,7 +46,8 @@ export function middleShift(size, bold) {
 }
 
 /**
- * The string, cut in the middle if it is wider than `width` pixels; of one that leads to another, each is cut by itself.
+ * The string, cut in the middle if it is wider than `width` pixels. If it leads from one thing to another, each is cut
+ * separately.
  * @param {string} string
  * @param {number} width
  * @param {number} size
@@ -59,14 +60,15 @@ export function shortened(string, width, size, bold = false) {
   if (to) {
     const room = width - textWidth(ARROW, size, bold);
     const [first, second] = [from, to].map((part) => textWidth(part, size, bold));
-    // A symbol stays whole, for a part of one says nothing; else the shorter, if it takes no more than half of the room.
+    // A symbol stays whole, because part of one means nothing. Else the shorter string stays whole, if it takes at most
+    // half of the room.
     const [fromMost, toMost] = [from, to].map((part) => (part.search(SYMBOL) < 0 ? room / 2 : 0.75 * room));
     const fromRoom = fromMost > toMost || (fromMost === toMost && first < second)
       ? Math.min(first, fromMost) : room - Math.min(second, toMost);
     return `${shortened(from, fromRoom, size, bold)}${ARROW}${shortened(to, room - fromRoom, size, bold)}`;
   }
   const words = string.split(" ");
-  // Of a sentence, whole words are left out.
+  // From a sentence, whole words are left out.
   for (let remaining = words.length - 1; words.length > 4 && remaining > 1; remaining--) {
     const front = Math.ceil(remaining / 2);
     const cut = [...words.slice(0, front), "…", ...words.slice(words.length - (remaining - front))].join(" ");
@@ -82,7 +84,7 @@ export function shortened(string, width, size, bold = false) {
 }
 
 /**
- * The string as lines of at most `width` pixels, broken between words, or within a word that is wider itself.
+ * The string as lines of at most `width` pixels. It is broken between words, or within a word that is itself wider.
  * @param {string} string
  * @param {number} width
  * @param {number} size

@@ -1,4 +1,4 @@
-// Two things to draw on, a canvas and an SVG document, with the same methods: a figure is drawn once and saved as seen.
+// Two drawing surfaces with the same methods, a canvas and an SVG document. A figure is drawn once and saved as seen.
 
 import { css } from "./colours.js";
 import { ALIGN, directionOf, isolated, MIRRORED } from "./direction.js";
@@ -6,16 +6,16 @@ import { drawingContext, FONT, middleShift } from "./ruler.js";
 /** @import { Colour } from "./colours.js" */
 
 /**
- * The colour of a cell; null for nothing.
+ * The colour of a cell; null for an empty cell.
  * @typedef {(row: number, column: number) => Colour | null} CellColour
  */
 /**
- * How a string is drawn: `angle` in radians, clockwise.
+ * The style of a drawn string; `angle` is in radians, clockwise.
  * @typedef {{ size?: number, fill: string, anchor?: "start" | "middle" | "end", angle?: number, bold?: boolean }} TextStyle
  */
 /**
- * What a figure is drawn on; places and lengths are in CSS pixels. `cells` draws a map without gaps, `image` a picture with
- * sharp pixels, and `moved` draws with another origin.
+ * The surface of a figure; places and lengths are in CSS pixels. `cells` draws a map without gaps, `image` draws a
+ * picture with sharp pixels, and `moved` draws with another origin.
  * @typedef {{
  *   rect: (x: number, y: number, width: number, height: number, fill: string) => void,
  *   frame: (x: number, y: number, width: number, height: number, stroke: string, thickness: number) => void,
@@ -29,10 +29,10 @@ import { drawingContext, FONT, middleShift } from "./ruler.js";
  * }} Surface
  */
 
-// In a saved drawing: names that other programs know come before those of the page.
+// Fonts of a saved drawing. Names that other programs know precede those of the page.
 const FILE_FONT = "'Source Sans 3', 'Source Sans Pro', 'Source Sans', Arial, Helvetica, sans-serif";
 
-// Between what is written in a picture and its sides, in CSS pixels.
+// Distance between the content of a picture and its sides, in CSS pixels.
 export const PICTURE_EDGE = 8;
 
 /** @implements {Surface} */
@@ -94,7 +94,7 @@ export class CanvasSurface {
     }
     const small = new OffscreenCanvas(columns, rows);
     drawingContext(small).putImageData(picture, 0, 0);
-    // Cells stay sharp where there is a pixel for each; where there are more cells than pixels they are averaged.
+    // Cells stay sharp if there is a pixel for each; if there are more cells than pixels, they are averaged.
     this.context.imageSmoothingEnabled = cellWidth < 1 || cellHeight < 1;
     this.context.imageSmoothingQuality = "high";
     this.context.drawImage(small, x, y, cellWidth * columns, cellHeight * rows);
@@ -135,7 +135,7 @@ export class SvgSurface {
   /**
    * @param {number} width
    * @param {number} height
-   * @param {string} description holds what there may be no room to draw
+   * @param {string} description text for which the drawing may have no room
    */
   constructor(width, height, description) {
     this.document = document.implementation.createDocument("http://www.w3.org/2000/svg", "svg", null);
@@ -169,7 +169,7 @@ export class SvgSurface {
 
   /** @type {Surface["rect"]} */
   rect(x, y, width, height, fill) {
-    // Else neighbours, which share an edge between two pixels, leave a line of background.
+    // Otherwise neighbours that share an edge between two pixels would leave a line of background.
     this.add("rect", { x, y, width, height, fill, "shape-rendering": "crispEdges" });
   }
 
@@ -219,7 +219,7 @@ export class SvgSurface {
 }
 
 /**
- * Without the characters that no XML document may hold: they would make the whole file unreadable.
+ * Removes the characters that XML forbids, because one of them would make the whole file unreadable.
  * @param {string} string
  */
 export function writable(string) {

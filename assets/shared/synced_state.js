@@ -1,28 +1,29 @@
-// What a component tells the server of its state, and when.
+// Decides which state a component sends to the server, and when.
 
 /** @import { Server } from "./mount.js" */
 
-// Milliseconds. Long enough that holding an arrow key sends one message, short enough to seem immediate.
+// In milliseconds. Long enough that holding an arrow key sends one message, short enough to seem immediate.
 const TELL_AFTER = 250;
 
 /**
  * A state of a component that the server holds as well.
  *
- * What the server knows already is not sent: a message that changes nothing may only overtake the address that the
- * server has just written. What is sent carries its time: Streamlit calls nobody where a state is the one it had before,
- * even if the server asked for another one in between. It also carries the request that was answered last: if the server
- * has asked for another state since, it asks for this one again, for the reader's word counts.
+ * A state that the server already knows is not sent. A message that changes nothing could only overtake the address
+ * that the server has just written. Each message carries its time. Streamlit calls no callback if a state has its
+ * previous value, even if the server requested another one in between. Each message also carries the last answered
+ * request. If the server has requested another state since then, it requests this one again, because the user's choice
+ * wins.
  */
 export class SyncedState {
   /**
-   * That of the component that left the page last. Where something appears or vanishes above a component, the page builds
-   * it anew and gives it the same request again.
+   * The state of the component that left the page last. If something appears or vanishes above a component, the page
+   * rebuilds the component and gives it the same request again.
    * @type {SyncedState | null}
    */
   static left = null;
-  /** @type {number | null} the number of the request of the server that was taken last */
+  /** @type {number | null} number of the last request taken from the server */
   number = null;
-  /** @type {Record<string, any>} what was sent last, or what the server asked for since */
+  /** @type {Record<string, any>} the state sent last, or the state that the server requested since */
   known = {};
   /** @type {number | undefined} */
   timer;
@@ -39,8 +40,7 @@ export class SyncedState {
   }
 
   /**
-   * Makes the state what a request of the server asks for, or what the reader had made of it before the component was
-   * built anew.
+   * Sets the state that the server requests, or the state that the user had chosen before the component was rebuilt.
    * @param {number} number of the request
    * @param {Record<string, any>} asked
    */
@@ -50,11 +50,11 @@ export class SyncedState {
     this.component[this.name] = { ...(before ? before.component[this.name] : asked) };
     this.known = before?.known ?? this.current();
     this.number = number;
-    // What the reader did last may not have been sent.
+    // The user's last change may not have been sent.
     if (before) this.send();
   }
 
-  // Sends the state as it then is, once however often it changes until then.
+  // Sends the state at the time of sending, once for any number of changes before that.
   send(after = TELL_AFTER) {
     this.cancel();
     this.timer = setTimeout(() => {
@@ -69,7 +69,7 @@ export class SyncedState {
     clearTimeout(this.timer);
   }
 
-  // Called when the component leaves the page.
+  // Runs when the component leaves the page.
   leave() {
     this.cancel();
     SyncedState.left = this;

@@ -1,11 +1,11 @@
-// Technical words in the components, explained where they stand.
+// Technical terms in the components, explained in place.
 
 import { element } from "./element.js";
 import { GLOSSARY } from "./glossary.js";
 
 /**
- * A word whose explanation comes by pointer, by focus and by tap; Esc puts it away.
- * @param {string} text as it stands there
+ * A term whose explanation appears by pointer, by focus and by tap; Esc closes it.
+ * @param {string} text as displayed
  * @param {string} word of the glossary
  */
 export function term(text, word) {
@@ -13,7 +13,7 @@ export function term(text, word) {
   const show = () => {
     bubble.hidden = false;
     bubble.style.left = "0px";
-    // Within the screen, however near its edge the word stands.
+    // The explanation stays within the screen, however near its edge the term stands.
     const { left, right } = bubble.getBoundingClientRect();
     bubble.style.left = `${Math.min(0, innerWidth - 8 - right) - Math.min(0, left - 8)}px`;
   };
@@ -22,7 +22,7 @@ export function term(text, word) {
     class: "term", tabindex: 0, role: "button", "aria-label": `${text === "?" ? word : text}: ${GLOSSARY[word]}`,
     onfocus: show, onblur: hide,
     onclick: (/** @type {MouseEvent} */ event) => {
-      // A click on a label would go on to its control.
+      // A click on a label would otherwise activate its control.
       event.preventDefault();
       show();
     },

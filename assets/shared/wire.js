@@ -1,7 +1,8 @@
 // Messages of the server: a header, and weights as 16-bit codes (attention_atlas/browser/wire.py is the other end).
 
-// A weight is a whole number of 1/60,000, placed so that its first four decimals are the tensor's; those on pieces that are
-// not special are doubled as often as the header says of their row (attention_atlas/browser/payload.py).
+// A weight is a multiple of 1/60,000, placed so that its first four decimals are the tensor's. Weights on ordinary
+// tokens are doubled as often as the header says for their row (attention_atlas/browser/payload.py). Weights on special
+// tokens are not doubled.
 const WEIGHT_STEPS = 60000;
 export const MASKED_CODE = 65535;
 
@@ -17,7 +18,7 @@ export function unframe(bytes) {
 }
 
 /**
- * A compressed body, as a response to read it from.
+ * A compressed body, as a response that can be read.
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
 export function inflated(bytes) {
@@ -39,7 +40,7 @@ export async function unpack(bytes) {
 }
 
 /**
- * The weight that a code stands for; 0 where it is masked.
+ * The weight for a code; 0 for a masked cell.
  * @param {number} code
  */
 export function weightOf(code) {

@@ -1,25 +1,25 @@
-// A box for one line of text, and its button. What is typed and not yet sent stays in this tab of the browser: on other
-// pages, after a reload, and while the server starts again.
+// A box for one line of text, and its button. Typed text that was not sent stays in this browser tab: on other pages,
+// after a reload, and while the server restarts.
 
-// For its style sheet.
+// Imported for its style sheet.
 import "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 
 /**
- * What the server sends for a box (pages/ui/components/text_box.py).
+ * The message from the server for a box (pages/ui/components/text_box.py).
  * @typedef {{
  *   name: string, text: string, asked: number, belongs: string, label: string, placeholder: string, button: string,
  *   help: string, primary: boolean,
  * }} BoxMessage
  */
 /**
- * What is typed, and for which text it was.
+ * The typed text, and the text that it replaces.
  * @typedef {{ typed: string, text: string, belongs: string }} Draft
  */
 
 /**
- * For browsers that allow no storage: what is typed lasts until the next reload.
+ * For browsers that allow no storage. Typed text then lasts until the next reload.
  * @type {Map<string, Draft>}
  */
 const remembered = new Map();
@@ -50,7 +50,7 @@ function recall(name) {
 export class TextBox extends Component {
   /** @type {BoxMessage | undefined} */
   data;
-  /** @type {string | null} what was sent and is not yet answered */
+  /** @type {string | null} the text that was sent and is not yet answered */
   sent = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -64,14 +64,14 @@ export class TextBox extends Component {
       event.preventDefault();
       this.send();
     };
-    // A letter that is typed here is not a shortcut of the page.
+    // A letter typed here is not a shortcut of the page.
     this.root.onkeydown = (event) => {
       if (event.key.length === 1) event.stopPropagation();
     };
   }
 
   /**
-   * `data.text` is what the server reads; what the reader is typing stays, unless the server reads something else now.
+   * `data.text` is the server's text; typed text stays, unless the server's text changes.
    * @param {BoxMessage} data
    */
   show(data) {
@@ -82,7 +82,7 @@ export class TextBox extends Component {
     this.input.title = data.help;
     this.button.textContent = data.button;
     this.root.classList.toggle("primary", data.primary);
-    // A server that started again counts from 0.
+    // A restarted server counts from 0.
     const asked = before && data.asked > before.asked;
     if (before && before.text === data.text && before.belongs === data.belongs && !asked) return;
     const draft = before ? null : recall(data.name);
@@ -102,7 +102,7 @@ export class TextBox extends Component {
   }
 
   send() {
-    // What is typed before the answer comes stays, too.
+    // Text that is typed before the answer arrives also stays.
     this.sent = this.input.value;
     this.keep();
     this.server.setTriggerValue("submitted", this.sent);

@@ -1,4 +1,4 @@
-// The losses, and what every head does, over the steps of a training: panels with one axis of steps.
+// The losses, and a score of every head, over the steps of a training: panels with one axis of steps.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { CHOSEN_COLOUR } from "../shared/colours.js";
@@ -15,7 +15,7 @@ export const KIND_LINES = {
   encoder: { colour: PALETTE.heads[0], name: "encoder" }, decoder: { colour: PALETTE.heads[2], name: "masked" },
   cross: { colour: PALETTE.heads[1], name: "cross" },
 };
-// Units of a figure whose labels are LABEL_SIZE high; a lecture enlarges it.
+// Lengths are in units of a figure whose labels are LABEL_SIZE high; lecture mode enlarges it.
 export const CURVES_LEFT = 48;
 export const CURVES_RIGHT = 92;
 const CURVES_TOP = 36;
@@ -24,13 +24,13 @@ const LECTURE_PANEL = 44;
 const PANEL_GAP = 26;
 const CURVES_FOOT = 24;
 const LABEL_LINE = 14;
-// No loss is drawn lower.
+// The lowest loss that is drawn.
 const LOWEST_LOSS = 1e-4;
-// A panel of entropies is this many times as high as its highest point.
+// The height of a panel of entropies, as a multiple of its highest point.
 const HEADROOM = 1.05;
 
 /**
- * A line: its name, and where it goes; null where there is nothing.
+ * A line: its name and its points; null for a missing value.
  * @typedef {{ name: string, colour: string, thickness: number, opacity: number, points: [number, number | null][] }} Curve
  */
 /** @typedef {{ title: string, log: boolean, low: number, high: number, curves: Curve[] }} CurvePanel */
@@ -38,7 +38,7 @@ const HEADROOM = 1.05;
 
 /**
  * @param {number} width
- * @param {boolean} lecture the losses alone
+ * @param {boolean} lecture whether only the losses are shown
  */
 export function curvesGeometry(width, lecture) {
   const panel = lecture ? LECTURE_PANEL : PANEL;
@@ -122,7 +122,7 @@ export function marksOf({ log, low, high }) {
 /**
  * Round numbers from 0 to the highest, equally far apart.
  * @param {number} highest
- * @param {number} most how many there are at most, 0 not counted
+ * @param {number} most the largest count, 0 not counted
  */
 export function roundMarks(highest, most) {
   const rough = highest / most;
@@ -132,13 +132,13 @@ export function roundMarks(highest, most) {
 }
 
 /**
- * Five round numbers of steps at most, whole ones.
+ * At most five round, whole numbers of steps.
  * @param {number} steps
  */
 export const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
 
 /**
- * Where labels go that would lie on each other: as close to their places as they fit, in the order of those.
+ * Places of labels that would overlap: as close to their points as they fit, in the order of the points.
  * @param {number[]} places
  * @param {number} top
  * @param {number} bottom
@@ -203,7 +203,7 @@ export function drawCurves(surface, geometry, { film, view, theme }) {
 }
 
 /**
- * Lines across a panel at round numbers, and the numbers.
+ * Draws lines across a panel at round numbers, and the numbers.
  * @param {Surface} surface
  * @param {number[]} marks
  * @param {(value: number) => number} place
@@ -218,7 +218,7 @@ export function drawMarks(surface, marks, place, { left, right }, theme) {
 }
 
 /**
- * Each line's name, at its end.
+ * Writes each line's name at its end.
  * @param {Surface} surface
  * @param {Curve[]} curves
  * @param {(value: number) => number} place
@@ -230,7 +230,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
     const last = curve.points.findLast(([, value]) => value !== null);
     return last ? [{ curve, y: place(/** @type {number} */ (last[1])) }] : [];
   });
-  // Where there is no room for all names, there is for those of the thick lines.
+  // If there is no room for all names, there is for those of the thick lines.
   const crowded = named.length > (bottom - top) / LABEL_LINE + 1;
   const shown = crowded ? named.filter(({ curve }) => curve.thickness > 2) : named;
   const places = spread(shown.map(({ y }) => y), top, bottom, LABEL_LINE);
@@ -241,7 +241,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
 }
 
 /**
- * The numbers of the events, as the list has them.
+ * The numbers of the events, as in the list.
  * @param {Surface} surface
  * @param {FilmHeader} header
  * @param {(step: number) => number} across

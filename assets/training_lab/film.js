@@ -1,4 +1,4 @@
-// What a training leaves, unpacked: its numbers, and the attention of every moment that was kept.
+// The unpacked result of a training: its numbers, and the attention of every stored moment.
 
 import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @import { AxisTitles } from "../attention_browser/arrangement.js" */
@@ -7,13 +7,13 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
- * What is looked at (pages/ui/params/training_lab.py). A moment of -1 follows the training; heads count from 1, over all layers, and 0
- * is that of the first event of its kind; a score "auto" is that of the first event.
+ * The user's view (pages/ui/params/training_lab.py). A moment of -1 follows the training. Heads count from 1, over all
+ * layers, and 0 is the head of the first event of its kind. The score "auto" is the score of the first event.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
- * What the server sends (pages/ui/training_lab/payload.py). Where training items come again, `learned` is the share of them that the
- * model has right; `spectra` are there where numbers are added modulo one.
+ * The header from the server (pages/ui/training_lab/payload.py). If training items repeat, `learned` is the share of
+ * them that the model has right. `spectra` are present if the task adds numbers modulo one.
  * @typedef {{
  *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],
  *   exact: number[], learned: number[] | null, spectra: number[][] | null, scores: Record<string, Record<FilmKind, (number | null)[][]>>, events: FilmEvent[],
@@ -45,7 +45,7 @@ export class Film {
   }
 
   /**
-   * The head of a kind that is shown, over all layers, from 0.
+   * The shown head of a kind, over all layers, from 0.
    * @param {FilmKind} kind
    * @param {FilmView} view
    */

@@ -1,4 +1,4 @@
-// The Fourier spectrum of the number embeddings at a moment of a training: a bar a frequency.
+// The Fourier spectrum of the number embeddings at a moment of a training: a bar for each frequency.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { PALETTE } from "../shared/palette.js";
@@ -11,15 +11,15 @@ const SPECTRUM_TOP = 30;
 const SPECTRUM_BARS = 84;
 const SPECTRUM_FOOT = 24;
 export const SPECTRUM_TITLE = "Fourier spectrum of the number embeddings: norm of each frequency";
-// Of the room of a bar, so that neighbours stay apart.
+// The width of a bar as a share of its room, so that neighbours stay apart.
 const BAR_SHARE = 0.7;
-// The frequencies that are named in words.
+// Number of frequencies that are named in words.
 const NAMED_FREQUENCIES = 5;
 
 /** @typedef {ReturnType<typeof spectrumGeometry>} SpectrumGeometry */
 
 /**
- * Its bars begin and end where the curves do.
+ * The geometry of the spectrum. Its bars begin and end where the curves do.
  * @param {number} width
  */
 export function spectrumGeometry(width) {
@@ -39,12 +39,12 @@ export function largestFrequencies(spectrum) {
 /**
  * @param {Surface} surface
  * @param {SpectrumGeometry} geometry
- * @param {{ spectra: number[][], index: number, theme: Theme }} figure the spectra of all snapshots, and which is shown
+ * @param {{ spectra: number[][], index: number, theme: Theme }} figure spectra of all snapshots, and the shown index
  */
 export function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, index, theme }) {
   /** @type {TextStyle} */
   const ink = { size: SMALL_SIZE, fill: theme.text };
-  // One scale for all moments, so that one sees frequencies grow and shrink.
+  // All moments have one scale, so that users see frequencies grow and shrink.
   const highest = Math.max(...spectra.flat());
   const spectrum = spectra[index];
   const room = (right - left) / spectrum.length;

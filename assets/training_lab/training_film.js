@@ -1,4 +1,4 @@
-// A training as a film: the maps of a moment, the curves of all of it, and the controls that go from moment to moment.
+// A training as a film: the maps of a moment, all of the curves, and the controls that move between moments.
 
 import { lectureZoom, zoomedSurface } from "../attention_browser/lecture_map.js";
 import { LABEL_SIZE } from "../attention_browser/map_geometry.js";
@@ -19,25 +19,25 @@ import { drawSpectrum, largestFrequencies, SPECTRUM_TITLE, spectrumGeometry } fr
 /** @import { CurvesGeometry } from "./curves.js" */
 /** @import { FilmKind, FilmView } from "./film.js" */
 
-// Milliseconds a snapshot while it plays: a hundred in ten seconds.
+// Milliseconds for each snapshot while the film plays: a hundred in ten seconds.
 const FRAME = 100;
-// Snapshots that a lecturer's clicker goes on by.
+// Snapshots that a press of a lecturer's clicker moves by.
 const CLICK = 5;
 
 class TrainingFilm extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array} as they came */
+  /** @type {ArrayBuffer | Uint8Array} as they arrived */
   bytes;
-  /** @type {Film} those bytes, unpacked; missing until the first have come */
+  /** @type {Film} the bytes, unpacked; missing until the first arrive */
   film;
   /** @type {FilmView} */
   view;
   playing = false;
-  /** @type {number | undefined} of the snapshot that is played next */
+  /** @type {number | undefined} timer of the snapshot that is played next */
   timer;
   synced = new SyncedState(this, "view", () => ({ ...this.view }));
-  /** @type {string} the heads and the events that can be chosen */
+  /** @type {string} the selectable heads and events */
   listed = "";
-  /** @type {CurvesGeometry | undefined} of the curves that are drawn */
+  /** @type {CurvesGeometry | undefined} geometry of the drawn curves */
   geometry;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -78,7 +78,7 @@ class TrainingFilm extends PaintedComponent {
       this.bytes = bytes;
       const film = new Film(await unpack(bytes));
       if (bytes !== this.bytes) return; // overtaken by newer data
-      // The server asks for a moment when a link was opened; otherwise the reader's own stays.
+      // The server sends a moment when a link was opened; otherwise the user's own moment stays.
       if (film.header.asked.number !== this.synced.number) {
         this.pause();
         this.synced.take(film.header.asked.number, film.header.asked.view);
@@ -95,7 +95,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * The moment of a snapshot: its step; -1 for the newest one, so that newer ones are followed.
+   * The moment of a snapshot: its step, or -1 for the newest one, so that the view follows newer ones.
    * @param {number} index
    */
   momentOf(index) {
@@ -104,7 +104,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * Look at something else of this training.
+   * Changes the view of this training.
    * @param {Partial<FilmView>} part
    */
   look(part) {
@@ -154,7 +154,7 @@ class TrainingFilm extends PaintedComponent {
     this.list();
     this.reflect(index);
     const sides = film.sides(index, view);
-    // A projector has room for one or two: cross-attention comes first.
+    // A projector has room for one or two maps, and cross-attention comes first.
     this.maps.show({ sides: lecture ? sides.reverse() : sides, lecture });
     const zoom = this.zoom();
     const geometry = this.geometry = curvesGeometry(this.curves.clientWidth / zoom, lecture);
@@ -166,7 +166,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * The spectrum below the curves, where the task has one and nobody presents.
+   * The spectrum below the curves, if the task has one and lecture mode is off.
    * @param {number} index of the snapshot
    */
   drawBars(index) {
@@ -179,7 +179,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * The controls as what is shown has them.
+   * Sets the controls to the shown moment.
    * @param {number} index of the snapshot
    */
   reflect(index) {
@@ -195,7 +195,7 @@ class TrainingFilm extends PaintedComponent {
     for (const { kind, field } of this.heads) field.box.value = String(film.headOf(kind, view));
   }
 
-  // What the training has to choose from: its heads, and its events, each a button that goes there and shows its head.
+  // Fills the lists of the training's heads and events. Each event is a button that goes to it and shows its head.
   list() {
     const { film } = this;
     const { layers, heads, events } = film.header;
@@ -215,7 +215,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * The moment as a picture: its maps above the curves, and those above the spectrum.
+   * The moment as a picture: its maps above the curves, and the curves above the spectrum.
    * @param {number} width
    * @param {Theme} theme
    * @returns {Picture}
