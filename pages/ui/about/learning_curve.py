@@ -50,7 +50,7 @@ def show_learning(curve: str) -> None:
 
 
 def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
-    """Draw lines over the training steps.
+    """Return a chart with lines over the training steps.
 
     Args:
         table: a learning curve (`transformer.checkpoints.learning_curve.FIELDS`).

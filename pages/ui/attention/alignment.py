@@ -70,7 +70,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
 
 
 def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> FilledChart:
-    """Draw target tokens by layers.
+    """Return a chart of target tokens by layers.
 
     Args:
         rows: [L, N, S], the mean of each layer's heads.
@@ -107,7 +107,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
-    """Draw bars of coverage, [S], with a line at 1."""
+    """Return a chart with bars of coverage, [S], and a line at 1."""
     table = pd.DataFrame({"at": range(1, len(sources) + 1), "piece": sources, "coverage": covered.astype(float)})
     return FilledChart(_coverage_form, (len(sources),), {"bars": table}, {"column_labels": sources})
 

@@ -97,7 +97,7 @@ def _limits(tables: Sequence[pd.DataFrame]) -> tuple[float, float]:
 
 
 def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> alt.Chart:
-    """Draw a line per model.
+    """Return a chart with a line per model.
 
     Args:
         place: the column that names the places.

@@ -92,7 +92,7 @@ def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
 
 
 def next_chart(table: pd.DataFrame) -> alt.Chart:
-    """Draw two bars per candidate of a `next_table`."""
+    """Return a chart with two bars per candidate of a `next_table`."""
     rows = [
         {"place": place, "piece": piece, "model": model, "probability": float(probability)}
         for place, (piece, *both) in enumerate(zip(table.piece, table.before, table.after, strict=True), start=1)

@@ -29,7 +29,7 @@ def heatmap(
     rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, first: tuple[int, int] = (0, 0),
     height: int | None = None, square: bool = False,
 ) -> go.Figure:
-    """Draw a matrix as a heatmap; row 0 is on top.
+    """Return a matrix as a heatmap; row 0 is on top.
 
     Args:
         values: [R, C]; values that are not finite are masked.

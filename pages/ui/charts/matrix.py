@@ -90,7 +90,7 @@ def matrix(
     marks: tuple[str, np.ndarray] | None = None, picked: tuple[int, int] | None = None, clickable: bool = False,
     square: bool = False,
 ) -> alt.Chart | alt.LayerChart:
-    """Draw a matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
+    """Return a matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
     Args:
         values: [R, C].
@@ -161,7 +161,7 @@ def matrix(
 
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
-    """Draw a `matrix` of one number per head, [L, H]; a click selects `PICK`."""
+    """Return a `matrix` of one number per head, [L, H]; a click selects `PICK`."""
     layers, heads = ([f"{what} {number + 1}" for number in range(count)]
                      for what, count in zip(("layer", "head"), values.shape, strict=True))
     return matrix(values, layers, heads, name=name, scale=scale, clickable=True)

@@ -14,7 +14,7 @@ LONGEST_LINE = 26
 
 
 def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
-    """Draw bars, one for each part.
+    """Return a figure with a bar per part.
 
     Args:
         table: of `transformer.model.parameter_counts.parameter_table`.

@@ -22,7 +22,7 @@ ROOM = 66
 
 
 def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
-    """Draw a cell per token, in the order of each text, coloured by its probability; a long text has several lines.
+    """Return a cell per token, in the order of each text, coloured by its probability; a long text has several lines.
 
     Args:
         texts: the name of each, its tokens' labels, and the log-probability of each given those before it, nats [N].

@@ -24,7 +24,7 @@ PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0
 
 
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
-    """Draw heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1.
+    """Return heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1.
 
     A unit has the same length to the right and upwards, so distances on screen are true.
     """

@@ -83,7 +83,7 @@ def branches(linkage: np.ndarray) -> pd.DataFrame:
 
 
 def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
-    """Draw the tree; its leaves are named layer.head."""
+    """Return the tree; its leaves are named layer.head."""
     order = leaf_order(linkage)
     axis, names = labelled_axis(
         "leaf_labels", [f"{leaf // heads + 1}.{leaf % heads + 1}" for leaf in order], labelAngle=-90, grid=False,

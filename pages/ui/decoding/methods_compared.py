@@ -23,7 +23,7 @@ NATS = ("log-probability", "a piece")
 
 
 def show_methods_compared(reading: Reading) -> None:
-    """Draw greedy decoding, beam search and three samples of the sentence, in an expander that computes them once open."""
+    """Draw greedy decoding, beam search and three samples of the sentence; an expander computes them once open."""
     part = st.expander("Methods compared: greedy, beam, three samples", key="ways", on_change="rerun")
     if not part.open:
         return

@@ -184,7 +184,7 @@ def _output(
 
 
 def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
-    """Draw weights and norms side by side, with a bar per column."""
+    """Return weights and norms side by side, with a bar per column."""
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [

@@ -136,7 +136,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
 
 
 def size_chart(table: pd.DataFrame) -> alt.LayerChart:
-    """Draw a line of the stream over bars of the written vectors."""
+    """Return a line of the stream over bars of the written vectors."""
     names = list(table["after"])
     base = alt.Chart(table).encode(
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),

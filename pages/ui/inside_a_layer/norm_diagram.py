@@ -16,7 +16,7 @@ WIDE, HALF = ("LayerNorm", "sub-layer"), 0.41
 
 
 def diagram(place: str) -> alt.LayerChart:
-    """Draw the diagram.
+    """Return the diagram.
 
     Args:
         place: "pre" or "post".

@@ -70,7 +70,7 @@ def stage_matrix(
 
 
 def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
-    """Return the table of a stage that has only ids, [B, N]: each position's token, and its number in the vocabulary."""
+    """Return the table of a stage with only ids, [B, N]: each position's token, and its number in the vocabulary."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
     table = {"position": numbered(piece_labels(trace, letter)), "id in the vocabulary": ids}
