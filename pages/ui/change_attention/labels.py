@@ -41,7 +41,7 @@ def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> s
 def spoken(pieces: tuple[Piece, ...], span: Span, text: str) -> str:
     """Return neighbouring tokens in quotation marks.
 
-    They are the characters that the tokens cover, numbered like those that can be erased.
+    The text has the characters that the tokens cover, numbered like those that can be erased.
     """
     first, last = span
     if first >= len(pieces):

@@ -106,7 +106,7 @@ class Highest:
 
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
-    """Return the highest head of all kinds that the metric applies to; None if there is none."""
+    """Return the head with the highest value, of all kinds that the metric applies to; None if there is none."""
     found = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)

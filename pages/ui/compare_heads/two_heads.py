@@ -61,7 +61,7 @@ class Compared:
     written: Callable[[Trace], str] | None = None
 
     def pins(self) -> dict[str, Pin]:
-        """A and B, by their fields, limited to the layers and heads that the model has."""
+        """Return A and B by their fields, limited to the layers and heads that the model has."""
         found = {}
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
@@ -71,7 +71,7 @@ class Compared:
 
 
 def compared_translator(model: Translator) -> Compared:
-    """Return a translator, which reads the sentence of all pages."""
+    """Return a translator for the comparison; it reads the sentence of all pages."""
 
     def written(trace: Trace) -> str:
         language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
