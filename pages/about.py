@@ -1,4 +1,4 @@
-"""What the model is: architecture, parameters, training, scores, limits, licences."""
+"""Page about the model: architecture, parameters, training, scores, limits, licences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.cards import folded, without_media
 from transformer.model.parameter_counts import parameter_table
 
-# Characters of a section of a card that stands there open.
+# Sections of a card with at most this many characters are not folded.
 LONGEST_OPEN = 2_000
 
 introduction = st.container()
@@ -53,9 +53,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.metric("Pieces", pieces, help=explain("piece", "vocabulary"))
 card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
-    # A table that is wider than a phone scrolls by itself.
+    # A table that is wider than a phone scrolls on its own.
     st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
-    # Logs and long tables are opened on demand, so that what the model is and where it fails fits on a few screens.
+    # Logs and long tables are folded. The description of the model and its failures then fits on a few screens.
     for title, text in folded(without_media(model.card), LONGEST_OPEN):
         with st.expander(markdown(title)) if title else st.container():
             st.markdown(text)

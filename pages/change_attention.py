@@ -1,4 +1,4 @@
-"""Change what it looks at: rows of attention that are given, words that are erased, and what the model writes then."""
+"""Page Change what it looks at: set rows of attention, erase words, and see what the model writes then."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from transformer.values.interventions import AS_TRAINED
 
-# Close together: on a projector, every line above the map pushes it off the screen.
+# Lines are close together: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):
     reading = read_sentence()
     show_translation(reading)
@@ -32,7 +32,7 @@ with st.container(gap="xsmall"):
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")
     if resolved.interventions == AS_TRAINED:
-        # The map is drawn before an example is looked for.
+        # Draw the map before the search for an example starts.
         with example:
             show_example(reading)
 changes, next_word = st.columns([1, 1], gap="large")

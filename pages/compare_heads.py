@@ -1,4 +1,4 @@
-"""Heads compared: by their metrics, by similarity, two by two, and through the layers."""
+"""Page Compare heads: by their metrics, by similarity, in pairs, and across the layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["compare_heads"]
 
-# In one line, and close together: on a projector, every line above a figure pushes it off the screen.
+# The controls share one line: on a projector, every line above a figure pushes it off the screen.
 with st.container(gap="xsmall"):
     controls = st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
     with controls:

@@ -1,4 +1,4 @@
-"""Decoding, step by step: what was read, what was predicted, and what else it could have been."""
+"""Page Decoding, step by step: what the model read, what it predicted, and the other candidates."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.text.markup import markdown
 
 reading = read_sentence()
-# The steps may show another method.
+# The steps may show another decoding method.
 show_translation(reading, label="The model's own translation")
-# The place of remarks stays where there are none: so the steps stay in theirs, and keep the focus.
+# This container stays even without remarks. The steps below then keep their place and the keyboard focus.
 with st.container():
     traced, params = traced_decoding(reading)
-    # The line above is about the model's own.
+    # The translation above is the model's own.
     if not traced.translation.complete and reading.own.complete:
         st.caption("This translation reached the limit on length before it was finished.")
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):

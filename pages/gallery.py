@@ -1,4 +1,4 @@
-"""The heads of this model that do something which can be told in one sentence."""
+"""Gallery of this model's heads whose function can be described in one sentence."""
 
 from __future__ import annotations
 

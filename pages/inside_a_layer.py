@@ -1,4 +1,4 @@
-"""Inside a layer: one sentence through every stage of the model, and one cell of it, number by number."""
+"""Page Inside a layer: one sentence through every stage of the model, and one cell computed number by number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["inside_a_layer"]
 
-# Close together: on a projector, every line above a figure pushes it off the screen.
+# Lines are close together: on a projector, every line above a figure pushes it off the screen.
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         subject_choice(InsideParams.PREFIX)

@@ -1,4 +1,4 @@
-"""Language model: it goes on from a beginning, and says how likely a text is."""
+"""Page Language model: continues a text, and says how likely a text is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["language_model"]
 
-# Close together: on a projector, every line above the map pushes it off the screen.
+# Lines are close together: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):
     model = language_model()
     with st.container(horizontal=True, vertical_alignment="center", key="what_it_is"):

@@ -1,4 +1,4 @@
-"""Lessons: a figure of the model, a question, and the number that was measured."""
+"""Page Lessons: each step has a figure of the model, a question, and the measured number."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from transformer.lessons.shelf import lesson_files
 
 params = session.params(LessonParams)
 opened = params.id
-# Whoever opens a lesson far down in the list begins at its top, as on a page of its own; an answer moves nothing.
+# A lesson opened from far down the list starts at its top, like a new page. An answer does not scroll the page.
 st.html(
     "<script>document.querySelector('[data-testid=stMain]').scrollTo(0, 0); "
     f"/* {crc32(f'{opened} {params.step}'.encode())} */</script>",
     unsafe_allow_javascript=True,
 )
-# On a projector the buttons of a step stand side by side without the names of their keys; elsewhere they name the arrow
-# key that does the same (`assets/lecture/lecture.js`), for most laptops have no Page Down. The title of the
-# next lesson is broken into lines where Streamlit would cut it.
+# On a projector, the buttons of a step are side by side and do not show the names of their keys. Elsewhere they show
+# the arrow key that does the same (`assets/lecture/lecture.js`), because most laptops have no Page Down. The title of
+# the next lesson wraps where Streamlit would cut it.
 st.html("""<style>
 @media (max-width: 1200px) { .st-key-lesson_words kbd { display: none; } }
 :is(.st-key-lesson_show, .st-key-lesson_next, .st-key-lesson_previous) kbd { font-size: 0; }

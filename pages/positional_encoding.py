@@ -1,4 +1,4 @@
-"""Positional encoding: how the order of the pieces is known, what its vectors measure, and whether they matter."""
+"""Page Positional encoding: how the model knows the order of the tokens, what the vectors measure, if they matter."""
 
 from __future__ import annotations
 

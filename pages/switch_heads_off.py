@@ -1,4 +1,4 @@
-"""Switch heads off: what the translation is then, what every head is worth to it, and how many it needs."""
+"""Page Switch heads off: the translation without some heads, each head's importance, and how many are needed."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ with worth:
     lead_to_importance()
 example = st.container()
 interventions = pick_heads(reading)
-# The switches are drawn before an example is looked for.
+# Draw the switches before the search for an example starts.
 with example:
     show_example(reading)
-# The main figure is what was asked for last on the way down.
+# The main figure is the lowest one that the user asked for.
 show_effect(reading, interventions, params.draws, main=not (params.importance or params.removal))
 show_importance(reading, main=params.importance and not params.removal)
 show_removal(reading)

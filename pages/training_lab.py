@@ -1,4 +1,4 @@
-"""Training lab: a small Transformer learns a task before the reader's eyes."""
+"""Page Training lab: a small Transformer learns a task while the user watches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.ui.training_lab.live import begin, controls, own_training, recorded, 
 from pages.ui.training_lab.recorded_runs import command_of
 from pages.ui.training_lab.shown import show_run
 
-# What is seen, and what to do with it.
+# Explains what the page shows and what the user can do with it.
 RECORDED = (
     "**You see a recording** of a training that has ended. *Play* shows it from its first step, *Train live* trains a "
     "new model."

@@ -1,4 +1,4 @@
-"""The first page: a sentence, its translation, and the Transformer as a drawing that leads to all other pages."""
+"""First page: a sentence, its translation, and a drawing of the Transformer that links to all other pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mattered: what every method says of a word of the translation, and how far that can be believed."""
+"""Page What mattered: what each method says about a translated word, and how far it can be believed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Your own attention: every head of any model, from a file."""
+"""Page Your own attention: shows every head of any model, from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the model learned: its loss and its translations, over the steps of its training."""
+"""Learning curve of the model: its loss and its translations over the training steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLOURS = {"training": SECOND, "held out": FIRST}
 
 
 def show_learning(curve: str) -> None:
-    """Both charts, what they are of, and the numbers where all were measured.
+    """Draw both charts with their explanation, and the numbers at the steps where all were measured.
 
     Args:
         curve: of `transformer.checkpoints.checkpoint.Checkpoint`.
@@ -50,16 +50,16 @@ def show_learning(curve: str) -> None:
 
 
 def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
-    """Lines over the steps.
+    """Return a chart with lines over the training steps.
 
     Args:
         table: a learning curve (`transformer.checkpoints.learning_curve.FIELDS`).
-        lines: the columns that are drawn, and what each is of: keys of COLOURS.
+        lines: the columns to draw, and what each one shows: keys of COLOURS.
         unit: of their numbers.
     """
     long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
     scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])
-    # Where no line comes: they all begin high on the left.
+    # No line reaches this corner, because all lines start high on the left.
     legend = alt.Legend(title=None, **{**LEGEND, "orient": "top-right"}) if len(lines) > 1 else None
     return alt.Chart(long).mark_line().encode(
         x=alt.X("step:Q", axis=alt.Axis(tickCount=5, **AXIS)),

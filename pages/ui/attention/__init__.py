@@ -1,1 +1,1 @@
-"""The three pages of attention."""
+"""The three attention pages."""

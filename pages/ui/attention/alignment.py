@@ -1,4 +1,4 @@
-"""Alignment: the source piece of each target piece, according to cross-attention."""
+"""Alignment: the source token of each target token, according to cross-attention."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Pixels that axis and legend take.
+# Pixels that the axis and the legend take.
 ROUND = 160
 STEPS = {False: "the one that writes the piece", True: "the next one, which reads it"}
 
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
-    """For every target piece, the source piece that each layer looks at most; then coverage in one layer."""
+    """Draw the source token that each layer looks at most for every target token, then the coverage in one layer."""
     source, target = (each.name for each in languages)
     st.subheader(
         f"Which {source} piece does each {target} piece come from?", anchor="alignment",
@@ -70,7 +70,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
 
 
 def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> FilledChart:
-    """Target pieces by layers.
+    """Return a chart of target tokens by layers.
 
     Args:
         rows: [L, N, S], the mean of each layer's heads.
@@ -96,7 +96,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
         color=alt.Color(
             "weight:Q", scale=sequential(), legend=alt.Legend(title="weight", **LEGEND)
         ),
-        # Altair looks through all of its schema for a channel that is only named.
+        # Each type is given, because Altair searches its whole schema for a channel that has only a name.
         tooltip=[
             alt.Tooltip("piece:N"), alt.Tooltip("layer:O"), alt.Tooltip("source:N"),
             alt.Tooltip("weight:Q", format=".4f"),
@@ -107,7 +107,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
-    """Bars of coverage, [S], with a line at 1."""
+    """Return a chart with bars of coverage, [S], and a line at 1."""
     table = pd.DataFrame({"at": range(1, len(sources) + 1), "piece": sources, "coverage": covered.astype(float)})
     return FilledChart(_coverage_form, (len(sources),), {"bars": table}, {"column_labels": sources})
 
@@ -123,7 +123,7 @@ def _coverage_form(sources: int) -> alt.LayerChart:
 
 
 def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: int, target: str) -> str:
-    """Markdown: what the coverage of a layer says, from its numbers; `target` is the language of the rows."""
+    """Return Markdown that describes the coverage of a layer from its numbers; `target` is the rows' language."""
     each = coverage(rows)
     words = np.flatnonzero(~special)
     most, least = words[each[words].argmax()], words[each[words].argmin()]

@@ -1,4 +1,4 @@
-"""The page of one kind of attention; the same for three pages."""
+"""Page of one kind of attention, shared by three pages."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from transformer.values.trace import Kind
 
 
 def attention_page(kind: Kind, subtitle: str) -> Reading:
-    """Draw the page of a kind; returns what was read.
+    """Draw the page of a kind; return what the model read.
 
     Args:
         kind: "encoder", "decoder" or "cross".
-        subtitle: what it is, in one plain sentence, with {source} and {target} for the names of the languages.
+        subtitle: explains the kind in one plain sentence; {source} and {target} become the names of the languages.
     """
-    # Close together: on a projector, every line above the map pushes it off the screen.
+    # Lines are close together: on a projector, every line above the map pushes it off the screen.
     with st.container(gap="xsmall"):
         reading = read_sentence()
         show_translation(reading, beside=lambda: _change_button(kind))
@@ -71,7 +71,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
 
 
 def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams) -> None:
-    """Every weight of the head, sums of what is pinned, and the lines that compute them."""
+    """Draw every weight of the head, sums of the pinned cells, and the lines that compute them."""
     head = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}"
     draw_table(matrix.cells(view, choice.layer, choice.head), f"{kind}_weights", height=320, file=f"{head}-weights")
     for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
@@ -90,7 +90,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 
 
 def _change_button(kind: Kind) -> None:
-    """Draw the button that opens the same head where its attention can be changed."""
+    """Draw the button that opens the same head in the page that changes its attention."""
     if st.button(
         "Change what it looks at", key=f"{kind}_change", icon=":material/edit:",
         help="Opens a page where a click on a cell moves the whole attention of its row there, and the model runs "

@@ -1,4 +1,4 @@
-"""Gradients of the sentence that is read, computed for one person at a time, while others translate, and cached."""
+"""Gradients of the current sentence, cached, and computed for one user at a time while others translate."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TRAINED, PRE, POST = "this model, trained", "pre-norm, untrained", "post-norm, u
 
 @dataclass(frozen=True)
 class Loss:
-    """What a loss is asked of.
+    """Loss to compute.
 
     Attributes:
-        trace: whose translation it is about.
+        trace: of the translation whose loss it is.
         step: of the translation; None for all.
         smoothing: of the labels.
     """
@@ -42,7 +42,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class _LossRun(Run[Result]):
-    """A run about a loss, by hand, with the weights."""
+    """Run that computes a loss by hand, with the weights."""
 
     loss: Loss
 
@@ -56,7 +56,7 @@ class _LossRun(Run[Result]):
 
 @dataclass(frozen=True)
 class SentenceGradientsRun(_LossRun[SentenceGradients]):
-    """The gradients, with everything of two layers: 40 MB for the model that ships, twice, in float64."""
+    """Run for the gradients, with everything of two layers. The shipped model needs 40 MB, twice, in float64."""
 
     encoder_layer: int
     decoder_layer: int
@@ -71,7 +71,7 @@ class SentenceGradientsRun(_LossRun[SentenceGradients]):
 
 @dataclass(frozen=True)
 class DifferenceRun(_LossRun[float]):
-    """The finite difference of one number of a parameter or an activation."""
+    """Run for the finite difference of one number of a parameter or an activation."""
 
     name: str
     at: tuple[int, ...]
@@ -84,7 +84,7 @@ class DifferenceRun(_LossRun[float]):
 
 @dataclass(frozen=True)
 class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
-    """The size of gradients through this model, and through fresh ones with the norms in both places."""
+    """Run for the size of gradients through this model, and through fresh ones with pre-norm and with post-norm."""
 
     message = "Computing the gradients of three models …"
 
@@ -103,23 +103,23 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
 
 
 def asked(reading: Reading) -> Loss:
-    """The loss that the page is about."""
+    """Return the loss that the page shows."""
     params = session.params(BackpropagationParams)
     step = min(params.step, len(reading.trace.predicted_pieces)) - 1
     return Loss(reading.run, None if step < 0 else step, params.smoothing)
 
 
 def gradients_of(reading: Reading, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
-    """The gradients, with everything of two layers."""
+    """Return the gradients, with everything of two layers."""
     return reading.runs.get(SentenceGradientsRun(asked(reading), encoder_layer, decoder_layer))
 
 
 def difference_of(reading: Reading, stage: GradientStage, row: int, column: int) -> float:
-    """The finite difference of one number of a stage."""
+    """Return the finite difference of one number of a stage."""
     point = stage.point
     return reading.runs.get(DifferenceRun(asked(reading), point.name, point.place(row, column), point.shape))
 
 
 def sizes_of(reading: Reading) -> dict[str, GradientSizes]:
-    """The sizes of gradients of this model and of fresh ones."""
+    """Return the sizes of the gradients of this model and of fresh ones."""
     return reading.runs.get(GradientSizesRun(asked(reading)))

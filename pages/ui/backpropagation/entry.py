@@ -1,4 +1,4 @@
-"""One number of a gradient: where it stands, what autograd and a finite difference say, and the sum that it is."""
+"""One number of a gradient: its place, its value by autograd and by a finite difference, and the sum behind it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
-# A map of more cells is drawn whole as a picture, and a part of it to click in.
+# A map with more cells is drawn whole as a picture, and a part of it can be clicked.
 MOST_CELLS = 900
 WINDOW = (9, 12)
 DIGITS = 6
 
 
 def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) -> None:
-    """The gradient as a map to click in, and the number that was clicked.
+    """Draw the gradient as a clickable map, and the number that was clicked.
 
     Args:
         shown: the matrix of the stage.
@@ -58,7 +58,7 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
 
 
 def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
-    """All of a large matrix, too small to click in."""
+    """Draw all of a large matrix, too small to click in."""
     show_plotly(
         heatmap(
             shown.seen(stage.masked), titles=shown.titles, name="gradient", rows=shown.rows, columns=shown.columns,
@@ -69,7 +69,7 @@ def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
 
 
 def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
-    """The matrix to click in; of a large one, the part around a number."""
+    """Draw the clickable matrix; for a large one, only the part around a number."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
         for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True)
@@ -83,7 +83,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
             for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
-    # A chart remembers what was clicked in it: a number chosen elsewhere gets a new one.
+    # A chart remembers the last click. A number chosen elsewhere gets a new chart.
     key = f"backward_map_{stage.key}_{row}_{column}"
 
     def clicked() -> None:
@@ -106,7 +106,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
 
 
 def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
-    """Where a window around a place begins."""
+    """Return where a window around a place begins."""
     top, left = (
         max(0, min(at - size // 2, whole - size)) for at, size, whole in zip(place, WINDOW, shape, strict=True)
     )
@@ -114,7 +114,7 @@ def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
-    """Boxes that choose the number, for those who do not use a pointer, and a way to the largest."""
+    """Draw boxes that choose the number without a pointer, and a button that leads to the largest number."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title, labels, size, at, other in (
             ("row", shown.titles[0], shown.rows, shown.values.shape[0], row, {"column": column + 1}),
@@ -138,7 +138,7 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """The gradient three times, and what it is the gradient of."""
+    """Draw the gradient computed in three ways, and say what it is the gradient of."""
     at = row, int(shown.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = difference_of(reading, stage, *at)
@@ -166,7 +166,7 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
 
 
 def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """The sum that the formula stands for, carried out."""
+    """Draw the sum in the formula with its numbers."""
     if stage.terms_of is None:
         st.caption("It comes from other layers; choose the layer above to see where it comes from.")
         return

@@ -1,4 +1,4 @@
-"""The way back through the model: one gradient large, with its formula, its numbers, and one of them taken apart."""
+"""The backward pass: one large gradient with its formula and numbers, and one of its numbers in detail."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
 
-# In the order of the way back; short, so that all of them stand in one row on a projector. Names of languages come in
-# where they stand in braces.
+# Sections are in the order of the backward pass. Their names are short, so that all fit into one row on a projector.
+# Names in braces become the names of languages.
 SECTIONS = {
     "generator": "Loss", "decoder.feed_forward": "Decoder: FFN", "decoder.cross_attention": "Cross",
     "decoder.self_attention": "Masked", "decoder": "{target}", "memory": "Encoder output",
@@ -37,7 +37,7 @@ OUTPUTS = ("output", "layer", "memory")
 
 
 def section_of(key: str) -> str:
-    """The part in `SECTIONS` that a stage belongs to."""
+    """Return the part in `SECTIONS` that a stage belongs to."""
     stack, _, rest = key.partition(".")
     part = rest.partition(".")[0]
     if f"{stack}.{part}" in SECTIONS:
@@ -48,7 +48,7 @@ def section_of(key: str) -> str:
 
 
 def show_gradient(reading: Reading) -> None:
-    """The chosen gradient, buttons to its neighbours, and what is known of all of them."""
+    """Draw the chosen gradient, buttons to its neighbours, and the facts about all of them."""
     config = reading.translator.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
@@ -72,12 +72,12 @@ def show_gradient(reading: Reading) -> None:
 
 
 def _open(key: str) -> None:
-    """Callback: show another gradient, and the largest of its numbers."""
+    """Callback: show another gradient, and its largest number."""
     session.update(BackpropagationParams, stage=key, row=0, column=0)
 
 
 def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) -> None:
-    """The part of the model, and all gradients, so that a search finds those of every part."""
+    """Draw the parts of the model, and all gradients, so that a search finds those of every part."""
     keys = [stage.key for stage in listed]
     firsts = {section_of(key): key for key in reversed(keys)}
     titles = {
@@ -108,7 +108,7 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
 
 
 def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
-    """One gradient with its formula and its shape, the number that is looked at, and the table."""
+    """Draw one gradient with its formula and its shape, the chosen number, and the table."""
     stage, config, trace = listed[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
     letters = {**sizes(config, trace), "N": len(stage.pieces)}
@@ -127,7 +127,7 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
 
 
 def named(stage: GradientStage) -> str:
-    """The name of a stage, with the symbol of a parameter in every way that somebody looks for it."""
+    """Return the name of a stage, with the symbol of a parameter in every spelling that a user may search for."""
     found = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
     if not found:
         return stage.name
@@ -137,6 +137,6 @@ def named(stage: GradientStage) -> str:
 
 
 def folded(formula: str) -> str:
-    """A formula of several parts, each on a line of its own."""
+    """Put each part of a formula with several parts on its own line."""
     lines = formula.replace(r", \quad ", r" \\ ")
     return rf"\begin{{gathered}} {lines} \end{{gathered}}"

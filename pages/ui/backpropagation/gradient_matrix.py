@@ -1,4 +1,4 @@
-"""A stage of the way back as a matrix with labels. Pure."""
+"""A stage of the backward pass as a matrix with labels. Pure."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# Of a sum with more terms than this, the largest are listed and the others are added up.
+# If a sum has more terms than this, the table lists the largest ones and adds up the others.
 MOST_TERMS = 300
 LARGEST = 24
 
 
 @dataclass(frozen=True, eq=False)
 class GradientMatrix:
-    """A matrix to be drawn.
+    """Matrix to draw.
 
     Attributes:
         values: [R, C].
@@ -41,11 +41,11 @@ class GradientMatrix:
     chosen: np.ndarray
 
     def seen(self, masked: np.ndarray | None) -> np.ndarray:
-        """The values, not finite where they are masked."""
+        """Return the values, not finite where they are masked."""
         return self.values if masked is None else np.where(masked, -np.inf, self.values)
 
     def place(self, row: int, column: int) -> tuple[int, int]:
-        """Row and column in this matrix, from what an address says: from 1, and 0 for the largest number."""
+        """Return row and column in this matrix from an address, which counts from 1; 0 means the largest number."""
         largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
         at = [
             int(best) if not asked else min(asked, size) - 1
@@ -57,13 +57,13 @@ class GradientMatrix:
 def gradient_matrix(
     stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages
 ) -> GradientMatrix:
-    """The matrix of a stage; of the whole vocabulary, the columns that say something."""
+    """Return the matrix of a stage; of the whole vocabulary, only the informative columns."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "piece of the sentences", "1": ""}
     values, chosen = stage.matrix, np.arange(stage.matrix.shape[1])
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
     if letters[1] == "V":
-        # The pieces that should have been predicted, and those that were found likeliest instead.
+        # The tokens that should have been predicted, and those that the model found most likely instead.
         right = [piece.id for piece in trace.predicted_pieces]
         chosen = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
         values, columns = values[:, chosen], [entry_label(tokenizer, int(piece)) for piece in chosen]
@@ -79,12 +79,12 @@ def _labels(
         return ["all positions"]
     if letter not in "ST":
         return None
-    # Rows of the decoder are named as everywhere, by what they read and predict.
+    # Rows of the decoder are named by what they read and predict, as on all pages.
     return row_labels(axes_of(trace, "decoder")) if row and letter == "T" else piece_labels(trace, letter)
 
 
 def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> pd.DataFrame:
-    """The sum carried out: a row a term, and the sum so far."""
+    """Return the sum with its numbers: a row per term, and the sum so far."""
     letter = terms.over if isinstance(terms.over, str) else ""
     count = len(terms.products)
     order = np.arange(count)
@@ -104,7 +104,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
         columns["1 ÷ √K"] = [terms.scale] * len(order)
     products = list(terms.products[order])
     if len(order) < count:
-        # Of a long sum, what is not listed goes into one row.
+        # In a long sum, the terms that are not listed share one row.
         for column in columns.values():
             column.append(np.nan)
         next(iter(columns.values()))[-1] = f"the other {count - len(order):,}"

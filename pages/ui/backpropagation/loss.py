@@ -1,4 +1,4 @@
-"""What the loss is: of the whole translation or of one step."""
+"""The choice of the loss: of the whole translation or of one step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.ui.state.bind import bind_number, key_for, preset
 
 
 def pick_loss(reading: Reading) -> None:
-    """Draw the boxes that choose it."""
+    """Draw the boxes that choose the loss."""
     trace = reading.trace
     labels = ["all steps, added up"] + [
         f"step {number}: {piece_label(piece, trace.target_text)}"

@@ -1,8 +1,8 @@
-"""What happens at each stage of the way back, in a plain sentence. Pure."""
+"""Plain sentences that explain each stage of the backward pass. Pure."""
 
 from __future__ import annotations
 
-# By key, or by the last part of a key.
+# The keys are keys of stages, or the last part of a key.
 SENTENCES = {
     "logits": "By how much was each piece too likely? By its probability p; for the right piece, by p − 1.",
     "generator.bias": "The bias of a piece shifts its logit at every step, so its gradient is the sum over all steps.",
@@ -52,5 +52,5 @@ SENTENCES = {
 
 
 def sentence_of(key: str) -> str:
-    """The sentence of a stage."""
+    """Return the sentence of a stage."""
     return SENTENCES.get(key) or SENTENCES[key.rpartition(".")[2]]

@@ -1,4 +1,4 @@
-"""How large gradients are through the layers: in this model, and in fresh ones with the norms in both places."""
+"""Sizes of gradients across the layers, in this model and in fresh ones with pre-norm and with post-norm."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
 
 
 def show_sizes(reading: Reading) -> None:
-    """Both stacks on the same axis, three models each."""
+    """Draw both stacks on the same axis, with three models each."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
         st.segmented_control(
@@ -50,7 +50,7 @@ def show_sizes(reading: Reading) -> None:
     tables = {stack: size_table(found, stack, quantity) for stack in STACKS}
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
-        # The main one is the stack with more sub-layers.
+        # The main figure is the stack with more sub-layers.
         with column, main_figure(
             f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
             f"{markdown(reading.trace.source_text)}",
@@ -73,7 +73,7 @@ def show_sizes(reading: Reading) -> None:
 
 
 def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
-    """A row a place in the stack, and a column a model.
+    """Return a row per place in the stack, and a column per model.
 
     Args:
         quantity: STREAM or NETWORK.
@@ -90,14 +90,14 @@ def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) 
 
 
 def _limits(tables: Sequence[pd.DataFrame]) -> tuple[float, float]:
-    """The smallest and the largest number of all, with some room."""
+    """Return the smallest and the largest number of all tables, with some margin."""
     numbers = np.concatenate([table.iloc[:, 1:].to_numpy().ravel() for table in tables])
     numbers = numbers[numbers > 0]
     return float(numbers.min()) / 1.5, float(numbers.max()) * 1.5
 
 
 def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> alt.Chart:
-    """A line a model.
+    """Return a chart with a line per model.
 
     Args:
         place: the column that names the places.
@@ -121,7 +121,7 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
 
 
 def says_growth(found: Mapping[str, GradientSizes]) -> str:
-    """Markdown: how the gradient of the second matrix changes with depth, from the numbers."""
+    """Return Markdown that says how the gradient of the second matrix changes with depth, from the numbers."""
     ratios = {
         name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()
     }

@@ -1,1 +1,1 @@
-"""Rows of attention that the reader gives, and words that are erased."""
+"""Rows of attention that the user sets, and words that the user erases."""

@@ -1,4 +1,4 @@
-"""The same changes from Python, as lines that run. Pure."""
+"""The user's changes as lines of Python that run. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from transformer.values.trace import Trace
 def change_lines(
     trace: Trace, edits: tuple[Edit, ...], changed: Interventions, prefix: tuple[int, ...], *, folder: Path | None
 ) -> str:
-    """Five lines that print what the changed model writes.
+    """Return five lines that print what the changed model writes.
 
     Args:
         trace: of the sentence.
         edits: as they were made.
-        changed: what they are for a run.
-        prefix: ids of the pieces that the translation begins with; none where the changed model writes all of it.
+        changed: the same edits as interventions for a run.
+        prefix: ids of the tokens that the translation begins with; empty where the changed model writes all of it.
         folder: of the model.
     """
     arguments = []
@@ -41,7 +41,7 @@ def change_lines(
 
 
 def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
-    """The rows that an edit gives, as a dictionary or, where they are of many heads, as one that is computed."""
+    """Return the rows that an edit sets, as a dictionary; for many heads, as an expression that computes one."""
     layers, heads, _, _ = trace.attention(edit.kind).shape
     loops, place = "", []
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):

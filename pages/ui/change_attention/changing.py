@@ -1,4 +1,4 @@
-"""How the reader's changes are made, and taken back."""
+"""Apply and undo the user's changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pages.ui.state import session
 
 HISTORY = "_edit_history"
 UNDONE = "_edit_undone"
-# Changes that can be taken back.
+# Number of changes that can be undone.
 MOST = 50
 
 
 def change(**changes: object) -> None:
-    """Change something, as a callback; `undo` takes it back."""
+    """Callback that changes something; `undo` reverts it."""
     params = session.params(EditParams)
     changed = replace(params, **changes)
     if changed != params:
@@ -26,11 +26,11 @@ def change(**changes: object) -> None:
 
 
 def undo() -> None:
-    """Take the last change back; without one, as in a link that was opened, the last edit of the list goes."""
+    """Undo the last change. Without a history, as in an opened link, remove the last edit of the list."""
     history = _history()
     if history:
         st.session_state[HISTORY] = (_sentence(), history[:-1])
-        # Which attention is shown is no change of the model.
+        # The kind of attention that is shown is not a change of the model.
         session.store(replace(history[-1], kind=session.params(EditParams).kind))
     else:
         listed = session.params(EditParams).edits
@@ -38,14 +38,14 @@ def undo() -> None:
 
 
 def undo_all() -> None:
-    """Everything as trained."""
+    """Restore everything as trained."""
     change(edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
 
 def edited(sent: str) -> None:
-    """What the editor sent."""
+    """Apply a message from the editor."""
     if sent.startswith(UNDO):
-        # A run that the next one interrupts may call this twice with the same.
+        # A run that the next one interrupts may call this twice with the same message.
         if st.session_state.get(UNDONE) != sent:
             st.session_state[UNDONE] = sent
             undo()
@@ -56,7 +56,7 @@ def edited(sent: str) -> None:
 
 
 def remove(number: int) -> None:
-    """Take one edit of the list back."""
+    """Remove one edit from the list."""
     change(edits=session.params(EditParams).edits.without(number))
 
 
@@ -65,6 +65,6 @@ def _sentence() -> tuple[str, str]:
 
 
 def _history() -> tuple[EditParams, ...]:
-    """Of this sentence and translation."""
+    """Return the history of this sentence and translation."""
     sentence, history = st.session_state.get(HISTORY, (None, ()))
     return history if sentence == _sentence() else ()

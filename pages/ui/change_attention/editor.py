@@ -1,4 +1,4 @@
-"""The attention that is changed, and the list of changes."""
+"""Editor of the changed attention, and the list of changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.values.kinds import KINDS
 
 
 def pick_kind() -> None:
-    """Draw the choice of the kind of attention that is shown."""
+    """Draw the choice of the kind of attention to show."""
     st.segmented_control(
         "Attention", KINDS, format_func=SHORT_TITLES.__getitem__, required=True, label_visibility="collapsed",
         **bind(EditParams, "kind"),
@@ -30,7 +30,7 @@ def pick_kind() -> None:
 
 
 def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
-    """Draw the attention after the changes, open to more of them; returns what is chosen in it.
+    """Draw the attention after the changes, as an editor; return what is chosen in it.
 
     Args:
         written: what the changed model writes; empty where nothing is changed.
@@ -46,7 +46,7 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
 
 
 def show_changes(reading: Reading) -> None:
-    """The list of edits, each of which can be taken back; the example among them is named."""
+    """Draw the list of edits with a button that removes each; the example is marked as such."""
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)

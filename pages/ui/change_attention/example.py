@@ -1,4 +1,4 @@
-"""An example to begin with: a word that every head makes look at another one, so that the model writes other words."""
+"""First example: every head looks from one word at another one, so that the model writes other words."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# On the first sentence that is offered: "animal" looks at "street".
+# On the first sentence that the page offers, "animal" looks at "street".
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
 # The step that writes "es" looks at "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
-# Words with fewer letters seldom carry the meaning; more pairs of words take longer than a visitor waits.
+# Words with fewer letters rarely carry the meaning. Trying more pairs of words takes longer than a user waits.
 LETTERS, TRIED = 4, 12
 
 
 def show_example(reading: Reading) -> None:
-    """A large button; nothing where no change that was tried changes the translation."""
+    """Draw a large button; draw nothing if no change that was tried changes the translation."""
     edit = example(reading)
     if edit is None:
         return
@@ -41,7 +41,7 @@ def show_example(reading: Reading) -> None:
 
 
 def show_second_example(reading: Reading) -> None:
-    """A smaller button for another kind of attention; on the sentence that it was found for."""
+    """Draw a smaller button for another kind of attention, on the sentence that it was found for."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
             "Another: make the step that writes *es* look at *street*", key="edit_try_second", type="tertiary",
@@ -50,7 +50,7 @@ def show_second_example(reading: Reading) -> None:
 
 
 def example(reading: Reading) -> Edit | None:
-    """The change to try on a sentence, with which the model writes other words; None if none was found."""
+    """Return the change to try on a sentence, with which the model writes other words; None if none was found."""
     trace = reading.own
     if _is_first_sentence(reading):
         return FIRST
@@ -61,7 +61,7 @@ def example(reading: Reading) -> Edit | None:
 
 
 def is_example(edit: Edit, reading: Reading) -> bool:
-    """Whether a change is the example; what is none by its form costs no run of the model."""
+    """Return whether a change is the example; a change of another form costs no run of the model."""
     form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
         MOST_PERCENT
     ]
@@ -69,7 +69,7 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 
 
 def candidates(trace: Trace) -> list[Edit]:
-    """Pairs of longer words of a sentence, the first ones first: the one looks only at the other, in every head."""
+    """Return pairs of longer words, the first ones first: one looks only at the other, in every head."""
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_pieces, text)]
     longer = [
@@ -83,14 +83,14 @@ def candidates(trace: Trace) -> list[Edit]:
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
-    """Markdown: the word that looks and the one that is looked at, of a change with one share."""
+    """Return Markdown: for a change with one share, the word that looks and the word that it looks at."""
     pieces, text = trace.source_pieces, trace.source_text
     row, column = (spoken(pieces, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)
 
 
 def _is_first_sentence(reading: Reading) -> bool:
-    """Whether it is the sentence of the examples, with the translation and the pieces that they were made for."""
+    """Return whether the sentence is that of the examples, with the translation and the tokens they were made for."""
     trace = reading.own
     return (
         not reading.given and trace.source_text == EXAMPLES[0] and words_of(FIRST, trace) == ("animal", "street")
@@ -101,6 +101,6 @@ def _is_first_sentence(reading: Reading) -> bool:
 def _take(edit: Edit) -> None:
     listed = session.params(EditParams).edits
     change(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
-    # The cell that the example changes is the chosen one.
+    # Choose the cell that the example changes.
     rows, columns = (tuple(range(first, last + 1)) for first, last in (edit.rows, edit.shares[0][0]))
     session.update_attention(edit.kind, rows=rows, columns=columns)

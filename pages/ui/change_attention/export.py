@@ -1,4 +1,4 @@
-"""Every number that was seen, as CSV and JSON, with what somebody needs to compute it again."""
+"""Export of all numbers shown, as CSV and JSON, with all that is needed to compute them again."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> No
 
 
 def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:
-    """The lines of Python that write the same."""
-    # Where the page chose the step, the changed model writes the same words before it by itself.
+    """Return lines of Python that write the same."""
+    # Where the page chose the step, the changed model writes the same words before it without a prefix.
     own = not reading.given and chosen_step(reading) is None
     prefix = () if own else tuple(piece.id for piece in reading.trace.predicted_pieces[: found.step])
     return change_lines(
@@ -36,7 +36,7 @@ def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str
 
 
 def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict[str, Any]:
-    """Model, sentence, translations, and what was changed; edits as in the address, counted from 1."""
+    """Return model, sentence, translations and changes; edits are as in the address, counted from 1."""
     changed = resolved.interventions
     return {
         "model": reading.translator.version, "sentence": reading.trace.source_text,

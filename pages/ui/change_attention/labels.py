@@ -10,12 +10,12 @@ from transformer.values.trace import Trace
 
 
 def edit_label(edit: Edit, trace: Trace) -> str:
-    """An edit as a line of a list: Encoder attention, every head: “it” → “street” 100%."""
+    """Return an edit as a line of a list: Encoder attention, every head: “it” → “street” 100%."""
     return f"{_where(edit)}: {edit_links(edit, trace)}"
 
 
 def edit_links(edit: Edit, trace: Trace) -> str:
-    """What looks at what: “it” → “street” 100%."""
+    """Return which word looks at which: “it” → “street” 100%."""
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
     row = spoken(trace.query_pieces(edit.kind), edit.rows, row_text)
@@ -27,7 +27,7 @@ def edit_links(edit: Edit, trace: Trace) -> str:
 
 
 def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> str:
-    """All changes, for whoever finds a figure saved."""
+    """Return all changes, as the caption of a saved figure."""
     parts = [edit_label(edit, trace) for edit in edits]
     for positions, pieces, text in (
         (() if params.left_out else params.hidden_source, trace.source_pieces, trace.source_text),
@@ -39,8 +39,10 @@ def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> s
 
 
 def spoken(pieces: tuple[Piece, ...], span: Span, text: str) -> str:
-    """Neighbouring pieces between quotation marks: the characters that they cover, numbered like those that can be
-    erased."""
+    """Return neighbouring tokens in quotation marks.
+
+    The text has the characters that the tokens cover, numbered like those that can be erased.
+    """
     first, last = span
     if first >= len(pieces):
         return f"position {first + 1}"

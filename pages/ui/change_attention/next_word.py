@@ -1,4 +1,4 @@
-"""What the next word becomes: its probabilities before and after, and the sentence that says so."""
+"""Effect on the next word: its probabilities before and after, and a sentence that describes them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ BEFORE, AFTER = "as trained", "changed"
 
 
 def chosen_step(reading: Reading) -> int | None:
-    """The step that the reader chose, from 0; None lets the page choose."""
+    """Return the step that the user chose, from 0; None lets the page choose."""
     step = session.params(EditParams).step
     return min(int(step), len(reading.trace.predicted_pieces)) - 1 if step else None
 
 
 def show_next_word(reading: Reading, found: Continuation) -> None:
-    """Draw the step that is looked at, a sentence, and the probabilities."""
+    """Draw the current step, a sentence, and the probabilities."""
     trace = reading.trace
     labels = {"": "chosen by the page"} | {
         str(step): f"{step}: {piece_label(piece, trace.target_text)}"
@@ -59,7 +59,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
 
 
 def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
-    """Markdown: the likeliest next piece before and after, from the numbers."""
+    """Return Markdown: the most likely next token before and after, from the numbers."""
     old, new = found.next_pieces
     known = {piece: (before, after) for piece, before, after in candidates(found.before, found.after, found.step, 1)}
     names = {piece: f"**{markdown(bare(entry_label(tokenizer, piece)))}**" for piece in known}
@@ -77,13 +77,13 @@ def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
 
 
 def _percent(log_prob: float, least: float) -> str:
-    """A probability; of a piece that is not among the candidates, what it is less than."""
+    """Return a probability; for a token that is not among the candidates, an upper bound."""
     shown = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
     return f"less than {shown}" if np.isnan(log_prob) else shown
 
 
 def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
-    """A row a candidate: id, piece, and its probability before and after; empty where it is not known."""
+    """Return a row per candidate: id, token, and its probability before and after; empty where it is not known."""
     rows = candidates(found.before, found.after, found.step, SHOWN)
     return pd.DataFrame({
         "id": [piece for piece, _, _ in rows], "piece": [entry_label(tokenizer, piece) for piece, _, _ in rows],
@@ -92,7 +92,7 @@ def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
 
 
 def next_chart(table: pd.DataFrame) -> alt.Chart:
-    """Two bars a candidate of a `next_table`."""
+    """Return a chart with two bars per candidate of a `next_table`."""
     rows = [
         {"place": place, "piece": piece, "model": model, "probability": float(probability)}
         for place, (piece, *both) in enumerate(zip(table.piece, table.before, table.after, strict=True), start=1)
@@ -111,7 +111,7 @@ def next_chart(table: pd.DataFrame) -> alt.Chart:
 
 
 def step_table(found: Continuation) -> pd.DataFrame:
-    """A row a step of the translation that both read: its piece, and its log-probability before and after, nats."""
+    """Return a row per step of the translation that both read: token, and log-probability before and after, nats."""
     before, after = found.before, found.after
     return pd.DataFrame({
         "step": range(1, len(before.predicted_pieces) + 1),

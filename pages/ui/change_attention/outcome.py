@@ -1,4 +1,4 @@
-"""What the changed model writes, beside what it wrote as trained."""
+"""The translation of the changed model, beside the one as trained."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.values.interventions import AS_TRAINED
 
 
 def run_changed(reading: Reading) -> tuple[Resolved, Continuation]:
-    """Run the changed model; what cannot be done is left out, and answered by one sentence."""
+    """Run the changed model; leave out changes that are not possible, and say so in one sentence."""
     resolved = resolve(session.params(EditParams), reading.trace)
     step = chosen_step(reading)
     try:
@@ -38,7 +38,7 @@ def run_changed(reading: Reading) -> tuple[Resolved, Continuation]:
 
 
 def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> None:
-    """One line: the new translation, the words that are new marked."""
+    """Draw the new translation in one line, with the new words marked."""
     if resolved.interventions == AS_TRAINED:
         st.markdown("**Changed:** nothing yet. Click a cell of the map to make its row look only there.")
         return

@@ -1,4 +1,4 @@
-"""What the reader changed, on pieces and words, as interventions of a run on pieces."""
+"""The user's changes, on tokens and words, as interventions of a run on tokens."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ UNREADABLE = "the address asks for one that cannot be read; changes look like en
 
 @dataclass(frozen=True)
 class Resolved:
-    """The edits of the page, and what a run makes of them.
+    """Edits of the page, and what a run makes of them.
 
     Attributes:
-        edits: those that the sentence and the model have room for.
+        edits: those that fit the sentence and the model.
         interventions: of the run.
         problems: a sentence for each change that is left out.
     """
@@ -30,10 +30,10 @@ class Resolved:
 
 
 def resolve(params: EditParams, trace: Trace) -> Resolved:
-    """What a run of the trace's sentence and translation changes.
+    """Return the changes for a run of the trace's sentence and translation.
 
-    Edits on words become edits on pieces: every piece of the word that looks gets the shares, and the share of a word
-    that is looked at is divided evenly among those of its pieces that may be seen.
+    Edits on words become edits on tokens. Every token of the word that looks gets the shares. The share of a word that
+    is looked at is divided evenly among its visible tokens.
     """
     listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []
@@ -43,7 +43,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
             (params.hidden_target, trace.target_pieces, "translation"),
         )
     )
-    # What is typed without some words is another sentence, which is run as it is.
+    # A sentence typed without some words is another sentence, which runs unchanged.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
     done = []
@@ -59,7 +59,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
 
 
 def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
-    """The positions that there are; a problem for each of the others is added."""
+    """Return the positions that exist; add a problem for each of the others."""
     problems += [
         f"the {language} has {count} pieces: there is no piece {position + 1} to be erased."
         for position in asked if position >= count
@@ -68,13 +68,13 @@ def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[
 
 
 def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
-    """The rows of pieces that an edit gives, with the shares of their columns.
+    """Return the rows of tokens that an edit sets, with the shares of their columns.
 
     Args:
-        erased: says which pieces are erased.
+        erased: says which tokens are erased.
 
     Raises:
-        InterventionError: the model or the sentence has no such place, or the shares cannot be had.
+        InterventionError: the model or the sentence has no such place, or the shares are not possible.
     """
     layers, heads, queries, keys = trace.attention(edit.kind).shape
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
@@ -97,7 +97,7 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
 
 
 def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
-    """Shares by column of one row of pieces, of which some [S] are visible."""
+    """Return shares by column for one row of tokens, given which tokens are visible, [S]."""
     seen = np.flatnonzero(visible).tolist()
     if not edit.shares:
         return dict.fromkeys(seen, 1 / max(len(seen), 1))
@@ -120,7 +120,7 @@ def _spelled(span: Span) -> str:
 
 
 def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
-    """The sentence typed without the characters of some pieces."""
+    """Return the sentence typed without the characters of some tokens."""
     text = trace.source_text
     gone = [trace.source_pieces[position].span for position in positions if position < len(trace.source_pieces)]
     left = "".join(

@@ -1,7 +1,7 @@
-"""Charts of Altair as specifications of Vega-Lite, in a fraction of the time that Altair takes.
+"""Altair charts as Vega-Lite specifications, in a fraction of the time that Altair takes.
 
-Of a chart that every sentence draws anew, Altair builds only the form. To build all of one takes longer than the rest
-of a page takes to run: 15 ms for two layers, and 15 more to check them against its schema, which the tests do.
+Altair builds only the form of a chart that each sentence draws anew. Building a whole chart takes longer than the rest
+of a page: 15 ms for two layers. Checking it against its schema takes 15 ms more; the tests do that.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from altair.utils.schemapi import disable_debug_mode
 
 from pages.ui.charts.large import AltairChart, enlarged
 
-# Altair would check every part as it is made.
+# Without this, Altair would check every part as it is made.
 disable_debug_mode()
-# Forms that are kept, of some kilobytes each; every length of a sentence has one.
+# Number of cached forms, a few kilobytes each; every length of a sentence has its own.
 FORMS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledChart:
-    """What Streamlit draws like the chart of Altair that it has."""
+    """Compiled chart that Streamlit draws like an Altair chart with the same specification."""
 
     chart: AltairChart
 
     def to_dict(self) -> dict[str, Any]:
-        """The specification. Tables go to whoever collects them from Altair at the moment, as those of any chart do."""
+        """Return the specification. Tables go to the collector that Altair currently has, as for any chart."""
         return self.chart.to_dict(validate=False)
 
 
 @dataclass(frozen=True, eq=False)
 class FilledChart:
-    """A form that is built once, and what one sentence fills in; Streamlit draws it like a chart of Altair.
+    """Form that is built once, with one sentence's values; Streamlit draws it like an Altair chart.
 
     Attributes:
         form: builds a chart, or one of layers, from a shape, with `altair.NamedData` for each of the tables and without
@@ -55,7 +55,7 @@ class FilledChart:
     large: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As `CompiledChart.to_dict`."""
+        """Return the specification, like `CompiledChart.to_dict`."""
         collect = alt.data_transformers.get()
         assert collect is not None, "Altair always has one"
         specification = json.loads(_specification(self.form, self.shape, large=self.large))

@@ -1,7 +1,6 @@
 """Large arrays as heatmaps. Pure: numbers in, a figure out.
 
-Plotly, because it draws a map of thousands of cells as one picture; maps of a few hundred are
-`pages.ui.charts.matrix`'.
+Plotly draws a map of thousands of cells as one picture. `pages.ui.charts.matrix` draws maps of a few hundred.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
-# Pixels above a figure that Plotly's tools take, so that they cover nothing.
+# Pixels above a figure for Plotly's tools, so that they cover nothing.
 TOOLS = 34
-# Pixels that titles, labels and tools take above and below a map, and beside a square one with its bar of colours; and
-# of the widest figure that fits a projector.
+# AROUND and AROUND_SQUARE are pixels of titles, labels and tools: above and below a map, and beside a square map with
+# its colour bar. WIDEST is the width of the widest figure that fits a projector.
 AROUND, AROUND_SQUARE, WIDEST = 136, 320, 860
 
 
@@ -30,10 +29,10 @@ def heatmap(
     rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, first: tuple[int, int] = (0, 0),
     height: int | None = None, square: bool = False,
 ) -> go.Figure:
-    """A matrix as a heatmap; row 0 is on top.
+    """Return a matrix as a heatmap; row 0 is on top.
 
     Args:
-        values: [R, C]; what is not finite is masked.
+        values: [R, C]; values that are not finite are masked.
         titles: of the rows and of the columns.
         name: of the values.
         colours: SIGNED has 0 in the middle, POSITIVE goes from 0 to the largest value, SHARE from 0 to 1.
@@ -56,7 +55,7 @@ def heatmap(
         hovertemplate=_hover(titles, name, "%{z:.4f}"), hoverongaps=False, **scale,
     ))
     if not seen.all():
-        # A masked cell is a hole in the map, filled by a map of its own.
+        # A masked cell is a hole in the map. A second map fills it.
         figure.add_heatmap(
             z=np.where(seen, np.nan, 0.0).astype(np.float32), y0=top, x0=left, colorscale=[[0, MASKED], [1, MASKED]],
             showscale=False, hovertemplate=_hover(titles, name, "masked"), hoverongaps=False,
@@ -70,7 +69,7 @@ def heatmap(
     figure.update_yaxes(range=rows_shown, title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
     figure.update_xaxes(range=columns_shown, title=titles[1], showgrid=False, zeroline=False, **_ticks(columns))
     if square:
-        # The axes shrink around the map; otherwise their ranges would grow beyond it.
+        # The axes shrink around the map. Otherwise their ranges would grow beyond it.
         figure.update_yaxes(scaleanchor="x", constrain="domain", constraintoward="top")
         figure.update_xaxes(constrain="domain", constraintoward="left")
         figure.update_layout(width=min(WIDEST, AROUND_SQUARE + side * values.shape[1] / len(values)))
@@ -78,7 +77,7 @@ def heatmap(
 
 
 def colours_of(values: np.ndarray) -> str:
-    """POSITIVE where nothing is negative but something is not 0, else SIGNED."""
+    """Return POSITIVE where nothing is negative but something is not 0, else SIGNED."""
     seen = values[np.isfinite(values)]
     return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
 
@@ -95,7 +94,7 @@ def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """A label that Plotly shows as it is: escaped, because Plotly reads markup, and cut to a length."""
+    """Return a label that Plotly shows unchanged: escaped, because Plotly parses markup, and cut to a length."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
-    # Plotly typesets what stands between dollar signs wherever MathJax is loaded.
+    # Plotly typesets text between dollar signs wherever MathJax is loaded.
     return html.escape(short, quote=False).replace("$", "&#36;")

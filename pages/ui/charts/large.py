@@ -1,4 +1,4 @@
-"""Charts as large as the screen, in type that can be read from the last row of a lecture hall. Pure."""
+"""Charts as large as the screen, with text that the last row of a lecture hall can read. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 import altair as alt
 import plotly.graph_objects as go
 
-# Pixels, twenty points.
+# Pixels; this is twenty points.
 LARGE_TYPE = 27
-# Of Altair's charts, which assets/lecture/page.css enlarges by a third; the theme's type grows with the page's.
+# Font size of Altair's charts. assets/lecture/page.css enlarges them by a third; the theme's type grows with the
+# page's.
 VEGA_TYPE = 20.2
-# How much longer labels may be than on the page, whose type is smaller; pixels that no label exceeds, and none above a
-# map, whose first row begins high on the screen.
+# LONGER is how much longer labels may be than on the page, whose type is smaller. No label exceeds LONGEST pixels. No
+# label above a map exceeds TOP pixels, so that its first row begins high on the screen.
 LONGER, LONGEST, TOP = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660
@@ -22,7 +23,7 @@ OneChart = TypeVar("OneChart", bound=AltairChart)
 
 
 def enlarged(chart: OneChart) -> OneChart:
-    """A copy of a chart that has no size of its own, and whose type is large."""
+    """Return a copy of a chart without a size of its own and with large type."""
     chart = chart.copy(deep=True)
     parts = list(_schemas(chart))
     is_map = any(_on_top(part) for part in parts)
@@ -32,14 +33,15 @@ def enlarged(chart: OneChart) -> OneChart:
                 if part._get(name) is not alt.Undefined:
                     part[name] = alt.Undefined
         elif isinstance(part, alt.X | alt.Y) and is_map:
-            # Titles would push the first row down and names to the side; what to look for says who looks at what.
+            # Titles would push the first row down and names to the side. The line that says what to look for explains
+            # the axes.
             part["title"] = None
         elif isinstance(part, alt.Axis):
             limit = part._get("labelLimit")
             known = isinstance(limit, int | float)
             part["labelLimit"] = (TOP if _on_top(part) else LONGER * limit) if known else LONGEST
             part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, LONGEST, LONGEST
-            # The first numbers of two axes would lie on each other; names of a map's rows and columns do not.
+            # The first numbers of two axes would overlap; names of a map's rows and columns do not.
             part["labelPadding"] = 2 if is_map else 9
             part["labelFontSize"] = alt.Undefined
             if part._get("tickCount") is alt.Undefined and part._get("values") is alt.Undefined:
@@ -55,12 +57,12 @@ def enlarged(chart: OneChart) -> OneChart:
 
 
 def _on_top(part: alt.SchemaBase) -> bool:
-    """Whether this is an axis above a map."""
+    """Return whether this is an axis above a map."""
     return isinstance(part, alt.Axis) and part._get("orient") == "top"
 
 
 def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
-    """A part of a chart and all parts in it."""
+    """Yield a part of a chart and all parts in it."""
     if isinstance(value, alt.SchemaBase):
         yield value
         value = list(value._kwds.values())
@@ -70,7 +72,7 @@ def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
 
 
 def enlarged_plot(figure: go.Figure) -> go.Figure:
-    """The same for Plotly."""
+    """Return an enlarged copy of a Plotly figure, as `enlarged` does for Altair."""
     figure = go.Figure(figure)
     type_ = {"size": LARGE_TYPE}
     figure.update_layout(height=PLOTLY_HEIGHT, width=None, font=type_, legend={"font": type_})

@@ -1,4 +1,4 @@
-"""Charts of single arrays, and the table that says the same as a map. Pure: numbers in, a chart or a table out."""
+"""Charts of single arrays, and the table with the same numbers as a map. Pure: numbers in, a chart or a table out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.analysis.view import View
 
 
 def cells(view: View, layer: int, head: int) -> pd.DataFrame:
-    """One head's map, a row a cell: what hovering, this table and every export say alike.
+    """Return one head's map, a row per cell; the tooltip, this table and every export share these numbers.
 
     Returns:
         Columns row and column (positions, from 1), from and to (labels), and weight: four decimals, or "masked".
@@ -35,15 +35,15 @@ def cells(view: View, layer: int, head: int) -> pd.DataFrame:
 
 
 def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows: bool) -> pd.DataFrame | None:
-    """What several pinned rows, or columns, of one head's map add up to: the sums of the numbers that `cells` shows.
+    """Return the sums over several pinned rows, or columns, of one head's map: of the numbers that `cells` shows.
 
     Args:
-        positions: of the pinned pieces in the trace.
-        of_rows: pinned are rows, and the sums are those of each column; otherwise vice versa.
+        positions: of the pinned tokens in the trace.
+        of_rows: rows are pinned, and the sums are those of each column; otherwise vice versa.
 
     Returns:
-        Columns column (or row; a position, from 1), to (or from; a label), and one named after what is summed: four
-        decimals. None where fewer than two are pinned.
+        Columns column (or row; a position, from 1), to (or from; a label), and one named after the summed rows or
+        columns: four decimals. None if fewer than two are pinned.
     """
     axes = view.axes
     groups = axes.row_positions if of_rows else axes.column_positions
@@ -62,21 +62,22 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
     })
 
 
-# The colour of the text around a chart, whatever the theme; the theme's own for charts is too faint for a projector.
+# The colour of the text around a chart in every theme. The theme's own colour for charts is too faint for a
+# projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS: dict[str, Any] = {
     "labelOverlap": False, "labelFlush": False, "ticks": False,
     "domain": False, **INK,
 }
-# Not longer than a map is wide on a telephone.
+# A legend is not longer than a map is wide on a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
-# With more cells than this, the chart is painted on a canvas, where no current colour of the page is known.
+# A chart with more cells than this is painted on a canvas, which does not know the page's current colour.
 MOST_ELEMENTS = 2_000
-# With more rows or columns than this, not every one is labelled.
+# With more rows or columns than this, only some are labelled.
 MOST_LABELS = 24
 
-# Pixels: half a projector's page, into which a map with square cells fits beside the names of its rows; of the smallest
-# cell of a long one, and of the largest of a short one.
+# Sizes in pixels. SQUARE is half a projector's page, and a map with square cells and its row names fits into it.
+# SMALLEST_CELL is for a long map, LARGEST_CELL for a short one.
 SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
 ROW_NAMES = 170
 
@@ -89,7 +90,7 @@ def matrix(
     marks: tuple[str, np.ndarray] | None = None, picked: tuple[int, int] | None = None, clickable: bool = False,
     square: bool = False,
 ) -> alt.Chart | alt.LayerChart:
-    """A matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
+    """Return a matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
     Args:
         values: [R, C].
@@ -97,9 +98,9 @@ def matrix(
         name: of the values.
         scale: their colours.
         titles: of the rows and of the columns.
-        mask: bool [R, C], False = masked, which has its own look and is said instead of a number.
+        mask: bool [R, C], False = masked, which has its own look and replaces the number.
         legend: of the colours.
-        marks: what a short text in every cell says, and the texts, [R, C].
+        marks: what the short text in every cell means, and the texts, [R, C].
         picked: row and column of a cell that is framed; a click selects another.
         clickable: a click on a cell selects `PICK` with fields row and column, from 1.
         square: a cell is as high as it is wide, so the chart has a width of its own.
@@ -138,7 +139,7 @@ def matrix(
     )]
     if clickable:
         layers[0] = layers[0].add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
-    # What is around the cells takes its share: labels, and titles if there are any.
+    # The height includes the labels around the cells, and titles if there are any.
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
     if marks is not None and len(columns) <= MOST_LABELS:
         layers.append(
@@ -148,7 +149,7 @@ def matrix(
         layers.append(base.transform_filter(
             f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}"
         ).mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
-    # Altair copies a chart of layers whole each time that something is added to it.
+    # Add both at once: Altair copies a whole layered chart each time that something is added to it.
     layers[0] = layers[0].add_params(row_names, column_names)
     if square:
         names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
@@ -160,7 +161,7 @@ def matrix(
 
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
-    """A `matrix` of one number a head, [L, H]; a click selects `PICK`."""
+    """Return a `matrix` of one number per head, [L, H]; a click selects `PICK`."""
     layers, heads = ([f"{what} {number + 1}" for number in range(count)]
                      for what, count in zip(("layer", "head"), values.shape, strict=True))
     return matrix(values, layers, heads, name=name, scale=scale, clickable=True)
@@ -169,7 +170,7 @@ def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Char
 def labelled_axis(
     name: str, labels: Sequence[str | Sequence[str]], **options: Any
 ) -> tuple[alt.Axis, alt.Parameter]:
-    """`label_axis`, and the parameter that holds the labels; it belongs to the chart.
+    """Return `label_axis`, and the parameter that holds the labels and belongs to the chart.
 
     Args:
         labels: of the positions; one that is a sequence has several lines.
@@ -179,10 +180,10 @@ def labelled_axis(
 
 
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
-    """An axis of so many positions, from 1, that labels name.
+    """Return an axis of `count` positions, from 1, named by labels.
 
-    The labels are a parameter's value, which is data. As literals of an expression some would break it: Vega refuses
-    expressions with reserved words, within strings as well.
+    The labels are a parameter's value, which is data. As literals of an expression, some labels would break it. Vega
+    rejects expressions with reserved words, even within strings.
 
     Args:
         name: of the parameter.
@@ -194,8 +195,10 @@ def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
 
 
 def label_angle(labels: Sequence[str]) -> dict[str, object]:
-    """How the labels of columns are turned: numbers stand upright, words lean; many words are turned all the way, so
-    that none covers another."""
+    """Return how to rotate the labels of columns.
+
+    Numbers are upright and words slanted. Many words are vertical, so that they do not overlap.
+    """
     if max(map(len, labels)) <= 3:
         return {"labelAngle": 0}
     if len(labels) <= MOST_LABELS // 2:
@@ -204,5 +207,5 @@ def label_angle(labels: Sequence[str]) -> dict[str, object]:
 
 
 def thinned(labels: Sequence[str]) -> list[int]:
-    """The positions, from 1, whose labels are shown where there is no room for all of them."""
+    """Return the positions, from 1, that have a label where there is not enough room for all labels."""
     return list(range(1, len(labels) + 1, -(-len(labels) // MOST_LABELS)))

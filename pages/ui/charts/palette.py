@@ -1,4 +1,4 @@
-"""The colours of every figure, the same in Altair, Plotly, thumbnails and the browser. Pure.
+"""Colours of every figure, the same in Altair, Plotly, thumbnails and the browser. Pure.
 
 They are defined once, in assets/shared/palette.js.
 """
@@ -16,26 +16,26 @@ SOURCE = ASSETS / "shared" / "palette.js"
 PALETTE = json.loads(SOURCE.read_text(encoding="utf-8").partition("const PALETTE = ")[2].rstrip().removesuffix(";"))
 VIRIDIS: list[str] = PALETTE["sequential"]["viridis"]
 DIVERGING: list[str] = PALETTE["diverging"]
-# Two series of one chart, and four.
+# Colours of two series in one chart, and of four.
 FIRST, SECOND = PALETTE["pair"]
 SERIES: list[str] = PALETTE["series"]
-# 0 and 1 of a binary number.
+# Colours of the digits 0 and 1 of a binary number.
 BITS: list[str] = PALETTE["bits"]
 # The frame around a cell that was clicked.
 PICKED: str = PALETTE["picked"]
-# A masked cell is no small number: it has a look of its own.
+# A masked cell is not a small number, so it has its own look.
 MASKED: str = PALETTE["masked"]
-# Text on a colour.
+# Colours of text on a coloured background.
 DARK, LIGHT = PALETTE["dark"], PALETTE["light"]
 
 
 def sequential(most: float = 1.0) -> alt.Scale:
-    """Altair's colours from 0 to a largest value."""
+    """Return Altair's colours from 0 to a largest value."""
     return _scale(0.0, most, VIRIDIS)
 
 
 def diverging(most: float) -> alt.Scale:
-    """Altair's colours of signed numbers, 0 in the middle.
+    """Return Altair's colours of signed numbers, 0 in the middle.
 
     Args:
         most: the largest absolute value.
@@ -44,22 +44,22 @@ def diverging(most: float) -> alt.Scale:
 
 
 def ink_on(field: str) -> alt.ColorValue:
-    """Altair's colour of text on `sequential` colours of a field: dark or light, whichever can be read there."""
+    """Return Altair's colour of text on `sequential` colours of a field: dark or light, whichever is legible there."""
     return either(f"datum.{field} > 0.6", DARK, LIGHT)
 
 
 def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
-    """One of two colours; `altair.condition` would be checked against every class of a colour until one fits."""
+    """Return one of two colours; `altair.condition` would check it against every class of a colour until one fits."""
     return alt.ColorValue(otherwise, condition={"test": test, "value": colour})
 
 
 def colorscale(colours: list[str]) -> list[list[object]]:
-    """Colours as Plotly takes them."""
+    """Return colours in Plotly's format."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]
 
 
 def pixels(places: np.ndarray, colours: list[str]) -> np.ndarray:
-    """The colours at places of a scale.
+    """Return the colours at places of a scale.
 
     Args:
         places: [...], 0 to 1.
@@ -73,7 +73,7 @@ def pixels(places: np.ndarray, colours: list[str]) -> np.ndarray:
 
 
 def shades(count: int) -> list[str]:
-    """Evenly spaced colours of the sequential scale."""
+    """Return evenly spaced colours of the sequential scale."""
     return ["#" + bytes(colour).hex() for colour in pixels(np.linspace(0, 1, count), VIRIDIS).tolist()]
 
 

@@ -1,4 +1,4 @@
-"""How many parameters each part of a model has. Pure: numbers in, a figure out."""
+"""Number of parameters in each part of a model. Pure: numbers in, a figure out."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
 
-# Characters of a part's name that stand beside its bar in one line.
+# Longest name of a part, in characters, that fits on one line beside its bar.
 LONGEST_LINE = 26
 
 
 def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
-    """Bars, a part each.
+    """Return a figure with a bar per part.
 
     Args:
         table: of `transformer.model.parameter_counts.parameter_table`.
@@ -26,7 +26,7 @@ def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
     )
     figure.update_traces(texttemplate="%{x:,}", textposition="outside", hovertemplate="%{y}: %{x:,}<extra></extra>")
     figure.update_yaxes(autorange="reversed", title=None)
-    # Room beside the longest bar for its number, on a projector too.
+    # Leave room beside the longest bar for its number, on a projector too.
     most = 1.6 * max(count for _, count in table)
     figure.update_xaxes(title="parameters", showgrid=False, range=[0, most])
     figure.update_layout(height=400, margin={"l": 0, "r": 0, "t": 8, "b": 0})

@@ -1,4 +1,4 @@
-"""The pieces of texts with their probabilities, as a strip and as a table. Pure."""
+"""The tokens of texts with their probabilities, as a strip and as a table. Pure."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from pages.ui.charts.matrix import labelled_axis
 from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.text.number_format import typeset
 
-# Cells side by side: as many as have room for a piece in them on a projector. Pixels of a line of them, and around all.
+# COLUMNS is the number of cells side by side: as many as fit a token on a projector. LINE is the height of a line of
+# cells, and AROUND the space around all of them, in pixels.
 COLUMNS, LINE, AROUND = 12, 44, 24
-# Pixels that a piece may take.
+# Pixels that a token may take.
 ROOM = 66
 
 
 def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
-    """A cell a piece, in the order of each text, coloured by its probability; a long text has several lines.
+    """Return a cell per token, in the order of each text, coloured by its probability; a long text has several lines.
 
     Args:
-        texts: the name of each, its pieces' labels, and the log-probability of each given those before it, nats [N].
+        texts: the name of each, its tokens' labels, and the log-probability of each given those before it, nats [N].
     """
     cells, names = [], []
     for name, labels, log_probs in texts:
@@ -43,7 +44,7 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
     )
 
     def written(field: str, above: int, **options: Any) -> alt.Chart:
-        # A fifth of a line above or below its middle, however high the lines are.
+        # The text is a fifth of a line above or below its middle, whatever the height of a line.
         shift = alt.expr(f"{above} * height / {5 * len(names)}")
         return base.mark_text(fontSize=12, dy=shift, limit=ROOM, **options).encode(
             text=alt.Text(f"{field}:N"), color=ink_on("probability")
@@ -61,7 +62,7 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
 
 
 def piece_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
-    """A row a piece: its probability, and that of the text up to it."""
+    """Return a row per token: its probability, and that of the text up to it."""
     return pd.DataFrame({
         "place": range(1, len(labels) + 1), "piece": labels, "probability": [f"{p:.4g}" for p in np.exp(log_probs)],
         "log-probability (nats)": [f"{value:.4f}" for value in log_probs],

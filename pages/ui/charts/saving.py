@@ -1,5 +1,4 @@
-"""A table and what somebody needs to compute it again, as CSV and JSON, and as lines of Python; and all that a run
-computed, as NPZ."""
+"""Exports: tables with their settings as CSV, JSON and Python lines; all that a run computed as NPZ."""
 
 from __future__ import annotations
 
@@ -16,10 +15,10 @@ import streamlit as st
 from pages.ui.text.python_lines import FROM_ZERO
 from transformer.values.trace import Trace
 
-# What makes a spreadsheet compute a cell, and what looks like it and is a number.
+# FORMULA matches the start of a cell that a spreadsheet would compute. NUMBER matches numbers that look like one.
 FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
-# Where the list separator is no comma (German, French, … Windows), a spreadsheet begins a cell after this, whatever
-# quotation marks say: they count at the beginning of a cell alone.
+# Where the list separator is not a comma (German, French, … Windows), a spreadsheet starts a cell after this.
+# Quotation marks do not prevent it: they count only at the start of a cell.
 FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -33,7 +32,7 @@ def save_tables(
     Args:
         name: of the files.
         key: of the buttons.
-        facts: what somebody needs to compute the numbers again; each row of the CSV has them.
+        facts: all that is needed to compute the numbers again; each row of the CSV has them.
         tables: by their names in the JSON.
         rows: of the CSV; None for those of the first table.
         noted: facts for the JSON alone.
@@ -52,7 +51,7 @@ def save_tables(
 
 
 def show_lines(lines: str, key: str) -> None:
-    """Draw lines of Python in an expander, once that is opened: what colours them takes a browser longer than a map.
+    """Draw lines of Python in an expander once it is open: a browser colours them more slowly than it draws a map.
 
     Args:
         key: of the expander, with "_lines" after it.
@@ -68,8 +67,8 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
     """Draw the button that saves a trace.
 
     Args:
-        trace: finds it once somebody presses the button. A session keeps this for as long as somebody may come back, so
-            that it should not hold the trace itself.
+        trace: finds it once the user presses the button. A session keeps this callback until it expires, so it should
+            not hold the trace itself.
         key: of the button, with "_npz" after it.
     """
     st.download_button(
@@ -81,28 +80,28 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
 
 
 def archive(trace: Trace) -> bytes:
-    """A trace as the bytes of an .npz file."""
+    """Return a trace as the bytes of an .npz file."""
     file = BytesIO()
     trace.to_npz(file)
     return file.getvalue()
 
 
 def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
-    """The rows, each with all facts; no text of it is a formula to a spreadsheet."""
+    """Return the rows, each with all facts; no text in it is a formula to a spreadsheet."""
     written = table.copy()
     for name, value in (facts or {}).items():
         written[name] = value if isinstance(value, str | bool) else json.dumps(value)
     texts = written.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(harmless)
-    # With both characters as the end of a line (RFC 4180), a cell that holds either is quoted.
+    # With both characters as the end of a line (RFC 4180), a cell that holds either one is quoted.
     return written.rename(columns=harmless).to_csv(index=False, lineterminator="\r\n")
 
 
 def harmless(cell: object) -> object:
-    """A cell as spreadsheets show it: an apostrophe stands before what they would compute (OWASP, CSV injection), also
-    after a semicolon, a tab or the end of a line within the cell.
+    """Return a cell as spreadsheets show it, with an apostrophe before text that they would compute.
 
-    Numbers written as text stay as they are. `assets/attention_browser/exports.js` does the same.
+    See OWASP, CSV injection. The apostrophe also follows a semicolon, a tab or the end of a line within the cell.
+    Numbers written as text stay unchanged. `assets/attention_browser/exports.js` does the same.
     """
     if not isinstance(cell, str) or NUMBER.fullmatch(cell):
         return cell
@@ -111,6 +110,6 @@ def harmless(cell: object) -> object:
 
 
 def json_text(facts: dict[str, Any], tables: Mapping[str, pd.DataFrame]) -> str:
-    """All of it as one object; what is not a number is null."""
+    """Return everything as one object; values that are not numbers are null."""
     content = {**facts, **{name: json.loads(each.to_json(orient="records") or "[]") for name, each in tables.items()}}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)

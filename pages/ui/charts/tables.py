@@ -19,22 +19,23 @@ from pages.ui.text.number_format import formatted, typeset, with_minus
 # Text of a masked cell; its column is text then.
 MASKED = "masked"
 MINUS_INFINITY = "−∞"
-# A projector has room for this many columns.
+# A projector fits this many columns.
 MOST_COLUMNS = 7
-# The decimals of a table are as many as its smallest number needs to differ from 0, up to this many; smaller ones are
-# written with powers of ten, and in a large table all of their column.
+# A table has as many decimals as its smallest number needs to differ from 0, up to MOST_DIGITS. Smaller numbers use
+# powers of ten; in a large table, their whole column does.
 MOST_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
-# Cells of a table that takes no noticeable time to write with the minus sign of mathematics; a larger one has hyphens.
+# A table with up to this many cells shows the mathematical minus sign, which takes no noticeable time. A larger one
+# shows hyphens.
 MOST_TYPESET = 20_000
-# Pixels, of text in a cell that is broken into lines, and how many of them a row has at most.
+# Sizes in pixels of text that wraps in a cell, and the largest number of lines in a row.
 CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
 MOST_LINES = 8
 NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """Labels that differ even where two pieces are equal; counted from 1, as in the figures of pieces."""
+    """Return labels that differ even where two tokens are equal; counted from 1, as in the figures of tokens."""
     return [f"{number}: {label}" for number, label in enumerate(labels, start=1)]
 
 
@@ -42,12 +43,12 @@ def frame(
     values: np.ndarray, rows: Sequence[str] | None, columns: Sequence[str] | None, *, corner: str,
     first: tuple[int, int] = (0, 0),
 ) -> pd.DataFrame:
-    """A matrix with its labels.
+    """Return a matrix with its labels.
 
     Args:
-        values: [R, C]; what is not finite is said to be masked.
+        values: [R, C]; values that are not finite are called masked.
         rows, columns: labels; None numbers the rows or columns.
-        corner: what the rows are.
+        corner: heading of the column that names the rows.
         first: numbers of the first row and of the first column where there are no labels.
     """
     body = values if np.isfinite(values).all() else [
@@ -60,10 +61,10 @@ def frame(
 
 
 def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6) -> None:
-    """Draw a table in an expander, once that is opened.
+    """Draw a table in an expander once it is open.
 
     Args:
-        table: its numbers are shown with `digits` decimals, whole ones as they are.
+        table: its numbers are shown with `digits` decimals, and whole numbers unchanged.
         key: of the table; with "_part" after it, of the expander.
         label: of the expander.
     """
@@ -77,19 +78,19 @@ def show_table(
     table: pd.DataFrame, key: str, *, digits: int = 6, height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Draw a table; its text is shown as it is, its numbers with the minus sign of mathematics.
+    """Draw a table; its text is shown unchanged, its numbers with the mathematical minus sign.
 
-    What is sorted or saved from it has the numbers themselves, with the hyphen that programs read.
+    Sorting and saving use the numbers themselves, with the hyphen that programs read.
 
     Args:
         digits: decimals of its numbers.
-        wrapped: columns of text that are broken into lines, and how wide they are, pixels.
+        wrapped: columns of text that wrap, and their widths in pixels.
     """
     columns: dict[str, Any] = {}
     typeset_columns: dict[str, Callable[[Any], str]] = {}
     digits = _digits(table, digits)
     if len(table.columns) > MOST_COLUMNS:
-        # What names the rows stays when the others are scrolled.
+        # The column that names the rows stays while the others scroll.
         columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name, column in list(table.items())[1:]:
         tiny = column.dtype.kind == "f" and _smallest(column) < 0.5 * 10**-digits
@@ -98,7 +99,7 @@ def show_table(
         elif column.dtype.kind == "i":
             form = ",d"
         elif name in (wrapped or ()):
-            # A reader's text, even where it is a number.
+            # This is text from the user, even where it is a number.
             continue
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
@@ -107,7 +108,8 @@ def show_table(
         else:
             continue
         if table.size <= MOST_TYPESET and (tiny or (column < 0).any()):
-            # With a power where a number needs one, not 9.9558e−01 because another is tiny, no −0.
+            # Numbers use a power only where they need one. This avoids 9.9558e−01 because another number is tiny, and
+            # −0.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
@@ -126,16 +128,16 @@ def draw_table(
     table: pd.DataFrame, key: str, *, shown: object = None, width: Literal["stretch", "content"] = "stretch",
     file: str = "", **options: Any,
 ) -> None:
-    """Draw a table as Streamlit's options say, and the button that saves it; every table comes through here.
+    """Draw a table with Streamlit's options, and the button that saves it; the app draws every table here.
 
-    Streamlit's own button would save a cell of text that begins as a formula does as one that a spreadsheet computes,
-    and what is copied from cells as well: `client.disableDataExport` takes both away. No apostrophe stands in the cells
-    that are drawn, and what is saved has every character as it was typed.
+    Streamlit's own button would save text that begins like a formula as a cell that a spreadsheet computes. Copying
+    cells would do the same. `client.disableDataExport` removes both. The cells on screen have no apostrophe, and a
+    saved file has every character as it was typed.
 
     Args:
         key: of the table; with "_csv" after it, of the button.
-        shown: what is drawn where it differs from the table: the same, styled.
-        file: name of what is saved, where the key does not say all of it.
+        shown: a styled version of the table to draw instead of it.
+        file: name of the saved file, where the key is not enough.
         options: of `st.dataframe`.
     """
     with st.container(gap="xxsmall", width=width):
@@ -147,7 +149,7 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with every text as it is shown."""
+    """Return the table with every text as it is shown."""
     written = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
@@ -155,12 +157,12 @@ def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _written(cell: object) -> str:
-    """A number that a column has as text."""
+    """Return a number as the text that a column shows."""
     return with_minus(str(cell))
 
 
 def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
-    """Draw a table as text, which can be made large; `show_table` paints small type.
+    """Draw a table as text, which can be enlarged; `show_table` draws small type.
 
     Args:
         digits: decimals of its numbers.
@@ -175,27 +177,27 @@ def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
 
 
 def _large(value: object, digits: int) -> str:
-    """Markdown: a cell of a large table."""
+    """Return Markdown for a cell of a large table."""
     if not isinstance(value, float):
         return markdown(str(value))
     return typeset(value, digits) if np.isfinite(value) else ""
 
 
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
-    """Pixels for the cell with the most lines; below `LOWEST_WRAPPED` Streamlit breaks no line."""
+    """Return the height in pixels of the cell with the most lines; below `LOWEST_WRAPPED` Streamlit wraps no text."""
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
     return max(LOWEST_WRAPPED, LINE * min(lines, MOST_LINES) + AROUND_LINES)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:
-    """Decimals of all numbers of a table: `digits`, or what its smallest number needs if that is not many more."""
+    """Return the decimals of a table's numbers: `digits`, or as many as its smallest number needs, if not many more."""
     smallest = min((_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"),
                    default=np.inf)
     return next((more for more in range(digits, MOST_DIGITS + 1) if smallest >= 0.5 * 10**-more), digits)
 
 
 def _smallest(column: pd.Series) -> float:
-    """The smallest number but 0 of a column without negative ones, such as weights and norms; else infinity."""
+    """Return the smallest number but 0 of a column without negative ones, such as weights and norms; else infinity."""
     numbers = column.to_numpy()
     sizes = numbers[(numbers != 0) & ~np.isnan(numbers)]
     return float(sizes.min()) if len(sizes) and sizes.min() > 0 else np.inf

@@ -1,4 +1,4 @@
-"""A small picture of an array, a colour for every number. Pure: numbers in, pixels out."""
+"""Small picture of an array, with a colour for every number. Pure: numbers in, pixels out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from PIL import Image
 from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, pixels
 
 WIDTH, HEIGHT = 512, 120
-# Weights from 0 to 1, and last what is masked.
+# Colours of weights from 0 to 1, and, last, of masked cells.
 LEVELS = np.concatenate([pixels(np.linspace(0, 1, 255), VIRIDIS), pixels(np.zeros(1), [MASKED])])
 
 
 def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) -> np.ndarray:
-    """The pixels of a matrix, uint8 [height, width, 3]; row 0 is on top, and what is not finite is masked.
+    """Return the pixels of a matrix, uint8 [height, width, 3]; row 0 is on top, and non-finite values are masked.
 
     Cells are as large as fit into `WIDTH` by `HEIGHT`, at least a pixel: none is left out or blurred into another.
 
@@ -33,12 +33,12 @@ def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) 
 
 
 def data_uri(weights: np.ndarray) -> str:
-    """A picture of an attention map with one pixel for each weight, as an address that needs no file.
+    """Return a picture of an attention map with one pixel per weight, as an address that needs no file.
 
     Args:
-        weights: [R, C], 0 to 1; what is not finite is masked.
+        weights: [R, C], 0 to 1; values that are not finite are masked.
     """
-    # A byte a pixel: maps of all heads of a long sentence are hundreds of thousands.
+    # A pixel takes one byte, because the maps of all heads of a long sentence have hundreds of thousands of pixels.
     places = np.where(np.isfinite(weights), weights * (len(LEVELS) - 2), len(LEVELS) - 1)
     image = Image.fromarray(places.round().astype(np.uint8))
     image.putpalette(LEVELS.tobytes())
@@ -48,7 +48,7 @@ def data_uri(weights: np.ndarray) -> str:
 
 
 def _coloured(values: np.ndarray, *, share: bool) -> np.ndarray:
-    """A colour for every number, uint8 [R, C, 3]."""
+    """Return a colour for every number, uint8 [R, C, 3]."""
     seen = np.isfinite(values)
     most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
     at = np.where(seen, values, 0.0) if share else np.where(seen, values, 0.0) / most / 2 + 0.5

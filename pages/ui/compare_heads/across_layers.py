@@ -1,4 +1,4 @@
-"""One word followed through the layers: where it looks in each."""
+"""One word across the layers: where it looks in each layer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Three maps of one row: for the chosen head, the mean of all heads, and the largest of them.
+    """Draw three maps of one row: for the chosen head, the mean of all heads, and the largest of them.
 
-    Nobody's choice is the row with the strongest link of the head.
+    If the user has not chosen a row, the row with the head's strongest link is shown.
     """
     comparison = session.params(CompareParams)
     choice = reading.choice(kind)
@@ -100,7 +100,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
 
 
 def telling_row(view: View, layer: int, head: int) -> int:
-    """The row with the strongest link of a head, start and end symbols left out; the first where there is none."""
+    """Return the row with the strongest link of a head, without start and end symbols; the first if there is none."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -110,13 +110,13 @@ def telling_row(view: View, layer: int, head: int) -> int:
 def says_where(
     kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
-    """Which head of each layer looks most at one place, and where.
+    """Say which head of each layer looks most at one place, and which place it is.
 
     Args:
         rows: the weights of one row in every head, [L, H, C].
         seen: which columns are not masked, [C].
         labels: of all rows.
-        row: which of them it is.
+        row: the index of the row in them.
         columns: their labels.
     """
     parts: list[str | HeadLink] = [
@@ -135,7 +135,7 @@ def says_where(
 def _table(
     maps: dict[str, tuple[np.ndarray, object]], largest: np.ndarray, mask: np.ndarray, columns: list[str]
 ) -> pd.DataFrame:
-    """All that the maps show, a row a cell that is not masked."""
+    """Return everything in the maps, a row per cell that is not masked."""
     layers, places = np.nonzero(mask)
     return pd.DataFrame({
         "layer": layers + 1, "to": np.array(numbered(columns), dtype=object)[places],

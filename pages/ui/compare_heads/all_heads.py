@@ -38,16 +38,16 @@ from transformer.surveys.importance import ImportanceStatistics, importance_stat
 from transformer.values.trace import Kind
 
 MANY = "over {} sentences"
-# The map of what heads are worth, beside those of METRICS.
+# Key of the map of the heads' importance, beside those of METRICS.
 WORTH = "worth"
 WITHOUT = "change without it, nats"
 
 
 def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
-    """Maps of one metric, and the table of all.
+    """Draw maps of one metric, and the table of all metrics.
 
     Args:
-        controls: holds what chooses the metric.
+        controls: holds the control that chooses the metric.
         also: names that heads have for what they do with random patterns.
     """
     translator, had = reading.translator, reading.trace.kinds
@@ -67,9 +67,9 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
     highest = _highest(here, metric)
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
-    # One map, or all where no head of them has the highest value.
+    # The main figure is one map, or all maps where none of their heads has the highest value.
     with main_figure(said, when=highest is None):
-        # A single map would be stretched over all of the page.
+        # A single map would stretch over the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")
     for column, kind in zip(columns, had, strict=False):
         main = highest is not None and kind == highest.kind
@@ -93,7 +93,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
 
 @dataclass(frozen=True)
 class Highest:
-    """The head with the highest value of a metric; `str` says so in one line."""
+    """Head with the highest value of a metric; `str` returns it as one line."""
 
     value: float
     kind: Kind
@@ -106,7 +106,7 @@ class Highest:
 
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
-    """Of all kinds to which a metric applies; None if there is none."""
+    """Return the head with the highest value, of all kinds that the metric applies to; None if there is none."""
     found = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
@@ -117,7 +117,7 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
 
 
 def says_worth(worth: ImportanceStatistics) -> str:
-    """What the numbers of what heads are worth are, from their file."""
+    """Describe the numbers of the heads' importance, from their file."""
     return (
         "How the log-probability of the model's own translation changes when that head alone is off, averaged over "
         f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
@@ -125,7 +125,7 @@ def says_worth(worth: ImportanceStatistics) -> str:
 
 
 def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
-    """None for a number that the kind does not have: it applies to all of its heads or to none."""
+    """Return the map of a metric; None if the kind does not have it: it applies to all of its heads or to none."""
     values = metrics.values.get(name)
     if values is None or np.isnan(values).any():
         return None
@@ -145,7 +145,7 @@ def _table(
 ) -> None:
     table = head_table(here, many, worth, also)
     over = {measured.sentences for measured in (many, worth) if measured}
-    # In one line: the table is what the page is for, and begins high on it.
+    # The controls share one line, because the table is the purpose of the page and begins high on it.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             "**All measurements of all heads.** Click a row to open its head, or the name of a column to sort by it. "
@@ -175,7 +175,7 @@ def _table(
 
 
 def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
-    """What is known of the heads over many sentences, or the buttons that measure it."""
+    """Draw the facts about the heads over many sentences, or the buttons that measure them."""
     if not many:
         offer_measuring(
             STATISTICS, translator, _statistics, label="Measure over many sentences",
@@ -196,7 +196,7 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
 
 
 def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
-    """When a head of a kind that the model has gets a name."""
+    """Explain when a head of a kind that the model has gets a name."""
     if len(kinds) > 1:
         sinks = "on the first piece and on the end symbol, so links there count for no name except “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
@@ -219,8 +219,10 @@ def head_table(
     here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None = None,
     also: AlsoNamed = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """A row a head: kind, layer, head, its names, every metric, on this sentence and, if there are any, over many, and
-    what it is worth over many with the ends of the interval.
+    """Return a row per head: kind, layer, head, its names, and every metric.
+
+    The metrics are on this sentence and, if available, over many. The importance over many sentences comes with the
+    ends of its interval.
     """
     rows = []
     for kind, metrics in here.items():
@@ -247,11 +249,10 @@ def head_table(
 
 
 def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, str]]:
-    """Names of the columns of a `head_table` where it says over how many sentences each is: what a column measures, and
-    which part of that it is.
+    """Return names of the columns of a `head_table` over many sentences: the measurement, and which part of it.
 
     Args:
-        over: numbers of sentences.
+        over: the numbers of sentences that the columns mention.
     """
     found = {}
     for many in (MANY.format(count) for count in over):

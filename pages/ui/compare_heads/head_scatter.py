@@ -1,4 +1,4 @@
-"""Heads as points of a plane, each with its name where there is room for it."""
+"""Heads as points of a plane, with names where there is room for them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pages.ui.charts.palette import shades
 from transformer.analysis.heads.mds import Plane
 
 HEIGHT = 520
-# Width of the plane on a projector's narrow screen; on a wider one the names stand no closer.
+# Width of the plane on a projector's narrow screen; on a wider screen, the names have at least as much distance.
 NARROW = 640
 RADIUS = 8
 # Half the width and height of a name such as "3.7".
 NAME = np.array([11.0, 6.0])
-# Where a name may stand, from the middle of its point to its own, in pixels, y downwards; the first free one is taken.
+# Offsets of a name's middle from the middle of its point, in pixels, y downwards; the first free one is used.
 PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
 
 
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
-    """Heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1.
+    """Return heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1.
 
-    A unit is as long to the right as it is upwards, so that what looks far away is.
+    A unit has the same length to the right and upwards, so distances on screen are true.
     """
     numbers = np.arange(layers * heads)
-    # With a margin, and never nothing: heads may all be the same.
+    # The extent has a margin and is never 0, because all heads may be equal.
     across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
     scale = min(NARROW / across, HEIGHT / upwards)
     table = pd.DataFrame({
@@ -37,7 +37,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         "name": [f"{number // heads + 1}.{number % heads + 1}" for number in numbers],
         "place": name_places(plane.points * (scale, -scale)),
     })
-    # Only the browser knows how wide the page is.
+    # Only the browser knows the width of the page.
     pixel = f"max({across} / width, {upwards} / height)"
 
     def axis(side: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         color=alt.Color("layer:O", scale=alt.Scale(range=shades(layers)), legend=legend),
         tooltip=["layer:O", "head:O"],
     ).add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
-    # A layer without a name is one that Vega warns of.
+    # Each layer has a name, because Vega warns of a layer without one.
     names = [
         base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor").encode(text="name:N")
         .transform_filter(f"datum.place === '{place}'")
@@ -63,7 +63,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
 
 
 def name_places(points: np.ndarray) -> list[str]:
-    """Which of PLACES each point's name stands at, covering no point and no other name; "" where none is free.
+    """Choose the offset in PLACES of each point's name so that it covers no point or other name; "" if none is free.
 
     Args:
         points: [N, 2], in pixels, y downwards.

@@ -1,4 +1,4 @@
-"""The table of all heads, in which a click on a row opens the head."""
+"""Table of all heads; a click on a row opens the head."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
-# Streamlit's own table reacts to a narrow column of boxes, or to any move of its focus: it could not be read by keys.
+# Streamlit's own table reacts to a narrow column of boxes, or to any move of its focus. Users of a keyboard could not
+# read it.
 draw_table = component("head_table/head_table")
 
 
@@ -20,11 +21,11 @@ def show_head_table(
     """Draw the table, and open the head whose row was clicked.
 
     Args:
-        table: a row a head; kind, layer and head, from 1, then its numbers and texts.
+        table: a row per head; kind, layer and head, from 1, then its numbers and texts.
         kinds: of the heads of the rows.
         key: of the component.
         maps: where heads are opened.
-        headings: of columns that are parts of one thing: its name, and the part's.
+        headings: of columns that are parts of one measurement: its name, and that of the part.
     """
     numbers = table.drop(columns=["kind", "layer", "head"])
     rows = [

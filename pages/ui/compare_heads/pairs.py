@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ in one word, and what that changes, in numbers and in words. Pure."""
+"""Pairs of sentences that differ in one word, and the effect of that word, in numbers and in words. Pure."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sentences.
+    """Two sentences that differ in one word.
 
     Attributes:
         name: of the pair, the words that differ.
         a, b: the sentences.
-        word: one that both have, whose meaning the difference decides; empty if it is not about one.
+        word: a word of both, whose meaning depends on the difference; empty if the pair is not about a word.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Difference:
 
 
 def largest_differences(a: Trace, b: Trace) -> list[Difference]:
-    """The heads of all kinds that differ most, the most different first, in words.
+    """Return the heads of all kinds that differ most, the most different first, in words.
 
-    Of a kind whose maps have other sizes in both sentences there is none.
+    A kind whose maps differ in size between the sentences has none.
     """
     found = []
     for kind in a.kinds:
@@ -70,7 +70,7 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
 
 
 def translated(trace: Trace, word: str) -> str | None:
-    """The target word that translates a source one: that which all heads together look at it from most.
+    """Return the target word that translates a source word: all heads together look at it most from there.
 
     Returns:
         None if the sentence has no such word, or no target word is aligned with it.
@@ -84,19 +84,19 @@ def translated(trace: Trace, word: str) -> str | None:
     aligned = [target for target, source in enumerate(agreed) if source in words[word]]
     if not aligned:
         return None
-    # The step that predicts a piece is the row before it.
+    # The step that predicts a token is the row before it.
     best = max(aligned, key=lambda target: attention[target]) + 1
     group = next(group for group in word_groups(trace.target_pieces, trace.target_text) if best in group)
     return _plain(trace.target_pieces, group, trace.target_text)
 
 
 def _plain(pieces: Sequence[Piece], group: Sequence[int], text: str) -> str:
-    """The letters of a word."""
+    """Return the letters of a word."""
     return covered_text([pieces[at] for at in group], text).strip(".,;:!?")
 
 
 def resolved(pair: Pair, a: Trace, b: Trace) -> str:
-    """Markdown: whether the translation shows that the model tells the two meanings of the pair's word apart."""
+    """Return Markdown: whether the translation shows that the model distinguishes the meanings of the pair's word."""
     first, second = translated(a, pair.word), translated(b, pair.word)
     if not first or not second:
         return f"No word of the translation can be read off for *{pair.word}* in both sentences."
@@ -109,7 +109,7 @@ def resolved(pair: Pair, a: Trace, b: Trace) -> str:
 
 
 def translations_differ(a: str, b: str) -> str:
-    """Markdown: the words in which two translations differ."""
+    """Return Markdown: the words in which two translations differ."""
     first, second = a.split(), b.split()
     parts = [
         tuple(" ".join(words) for words in (first[i:j], second[k:end]))
@@ -123,7 +123,7 @@ def translations_differ(a: str, b: str) -> str:
 
 
 def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
-    """Markdown: where a head looks from a word, in both sentences; empty if it has no row for it in one of them."""
+    """Return Markdown: where a head looks from a word in both sentences; empty if one has no row for the word."""
     found = []
     for name, view in views.items():
         rows = [covered_text(pieces, view.axes.row_text).strip(".,;:!?").lower() for pieces in view.axes.rows]

@@ -1,4 +1,4 @@
-"""Which heads of a kind look at the same things: a plane and a tree."""
+"""Similar heads of a kind, which look at the same things: a plane and a tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transformer.values.trace import Kind
 
 
 def show_similar_heads(reading: MapReading, kind: Kind) -> None:
-    """The plane and the dendrogram of one kind; a click leads to the head."""
+    """Draw the plane and the dendrogram of one kind; a click opens the head."""
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]
     distances = head_distances(weights)
@@ -64,7 +64,7 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
 
 
 def branches(linkage: np.ndarray) -> pd.DataFrame:
-    """The lines of a dendrogram: each merge a bracket from its two branches up to its height.
+    """Return the lines of a dendrogram: each merge is a bracket from its two branches up to its height.
 
     Args:
         linkage: [N - 1, 4], as `average_linkage` returns it.
@@ -83,7 +83,7 @@ def branches(linkage: np.ndarray) -> pd.DataFrame:
 
 
 def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
-    """The tree, its leaves named layer.head."""
+    """Return the tree; its leaves are named layer.head."""
     order = leaf_order(linkage)
     axis, names = labelled_axis(
         "leaf_labels", [f"{leaf // heads + 1}.{leaf % heads + 1}" for leaf in order], labelAngle=-90, grid=False,

@@ -1,4 +1,4 @@
-"""Two heads, on one text or on two, side by side, and their difference where the axes agree."""
+"""Two heads side by side, on one text or on two, and their difference where the axes agree."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Compared:
-    """The model whose heads are compared, and what it reads.
+    """The model whose heads are compared, and its texts.
 
     Attributes:
         config: its shape.
         kinds: of attention that it has.
         fields: of `CompareParams` that hold A and B.
-        read: the trace of a text; an AtlasError says why it cannot be read.
-        noun: what a text is called.
-        own: the reader's.
-        pairs: that are offered beside it.
-        written: markdown of what the model made of a text; None if it writes nothing else.
+        read: returns the trace of a text; an AtlasError says why the model cannot read it.
+        noun: the word for a text.
+        own: the user's text.
+        pairs: offered beside it.
+        written: Markdown of the model's output for a text; None if it writes nothing else.
     """
 
     config: TransformerConfig
@@ -61,7 +61,7 @@ class Compared:
     written: Callable[[Trace], str] | None = None
 
     def pins(self) -> dict[str, Pin]:
-        """A and B, by their fields, limited to what the model has."""
+        """Return A and B by their fields, limited to the layers and heads that the model has."""
         found = {}
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
@@ -71,14 +71,14 @@ class Compared:
 
 
 def compared_translator(model: Translator) -> Compared:
-    """A translator, which reads the sentence of all pages."""
+    """Return a translator for the comparison; it reads the sentence of all pages."""
 
     def written(trace: Trace) -> str:
         language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
     runs = CachedRuns(model)
-    # The pairs show something where the model reads English.
+    # The pairs show a difference only where the model reads English.
     english = model.languages.source.name == LANGUAGES.source.name
     return Compared(
         model.config, KINDS, ("a", "b"), lambda text: runs.get(TraceRun(text)), "sentence", session.text(),
@@ -87,10 +87,10 @@ def compared_translator(model: Translator) -> Compared:
 
 
 def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
-    """Pairs to choose, the two pins with their controls, the maps, and what differs most.
+    """Draw pairs to choose, the two pins with their controls, the maps, and the largest differences.
 
     Args:
-        controls: holds what chooses the pair and the heads.
+        controls: holds the controls that choose the pair and the heads.
     """
     with controls.popover("Try a pair"):
         _offer_pairs(model)
@@ -126,7 +126,7 @@ def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
 
 
 def _offer_pairs(model: Compared) -> None:
-    """Pairs that show something, and the reader's own text."""
+    """Draw pairs that show a difference, and the user's own text."""
     for number, pair in enumerate(model.pairs):
         st.button(
             pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
@@ -139,14 +139,14 @@ def _offer_pairs(model: Compared) -> None:
 
 
 def _compare(model: Compared, *texts: str) -> None:
-    """Callback: the head of A on two texts, in words."""
+    """Callback: show the head of A on two texts, in words."""
     pin = next(iter(model.pins().values()))
     pins = {field: replace(pin, text=text, words=True) for field, text in zip(model.fields, texts, strict=True)}
     session.update(CompareParams, **pins)
 
 
 def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
-    """What one word changes: in the translation, and in this head."""
+    """Say how one word changes the translation and this head."""
     (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
@@ -160,7 +160,7 @@ def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dic
 
 
 def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
-    """The heads that differ most between the two texts, each a button that shows it above."""
+    """List the heads that differ most between the two texts, each as a button that shows it above."""
     listed = largest_differences(*traces.values())
     if not listed:
         return
@@ -181,7 +181,7 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
 
 
 def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
-    """Arguments of a widget that shows and changes a field of a pin."""
+    """Return arguments of a widget that shows and changes a field of a pin."""
     key = f"compare_{name}_{field}"
 
     def store() -> None:
@@ -225,7 +225,7 @@ def _side(title: str, view: View, pin: Pin) -> Map:
 
 
 def _difference(sides: list[Map]) -> Map:
-    """B minus A; where their pieces differ, both are named."""
+    """Return B minus A; where their tokens differ, the labels name both."""
     first, second = sides
     values = (second.values - first.values).round(4)
     return Map(
@@ -235,7 +235,7 @@ def _difference(sides: list[Map]) -> Map:
 
 
 def _both(one: str, other: str) -> str:
-    """A label of both, in which what they share is written once: "in: cat / mat → out: sits"."""
+    """Return a label of both that writes their common part once: "in: cat / mat → out: sits"."""
     steps = STEP.fullmatch(one), STEP.fullmatch(other)
     if steps[0] and steps[1]:
         read, predicted = map(_both, steps[0].groups(), steps[1].groups())
@@ -244,7 +244,7 @@ def _both(one: str, other: str) -> str:
 
 
 def _differs_most(difference: Map) -> str:
-    """Markdown: the cell with the largest difference."""
+    """Return Markdown: the cell with the largest difference."""
     row, column = map(int, np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape))
     value = difference.values[row, column]
     if value == 0:

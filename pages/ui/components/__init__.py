@@ -1,1 +1,1 @@
-"""Components of JavaScript, and the bytes that they receive."""
+"""JavaScript components, and the bytes that they receive."""

@@ -1,4 +1,4 @@
-"""The attention browser: one component of JavaScript that gets a kind of attention once and draws all of it."""
+"""The attention browser: a JavaScript component that receives a kind of attention once and draws all of it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
-# A click at a head sends what the browser has already: the same bytes, of which Streamlit then sends only the name.
+# A click on a head sends a message that the browser already has. Streamlit then sends only the name of these bytes.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the browser shows: a choice, and the id of the sentence that its pins belong to."""
+    """State that the browser shows: a choice, and the id of the sentence that its pins belong to."""
 
     sentence: str
     choice: AttentionParams
 
     def then(self, now: Shown) -> Shown:
-        """What the browser makes of it by itself where `now` comes: it lets go of pieces of another sentence.
+        """Return the state that the browser reaches by itself at `now`: it unpins tokens of another sentence.
 
-        How alignments are read is chosen outside the browser.
+        The reading of alignments is chosen outside the browser.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
         return Shown(now.sentence, replace(choice, shift=now.choice.shift))
@@ -46,13 +46,13 @@ def attention_browser(
     trace: Trace, metrics: HeadMetrics, of: type[AttentionParams] = AttentionParams,
     also: AlsoNamed = MappingProxyType({}),
 ) -> AttentionParams:
-    """Draw the browser of a kind, and say what is chosen in it.
+    """Draw the browser of a kind; return what is chosen in it.
 
     Args:
         trace: of a run.
         metrics: of its heads, which say the kind.
         of: the parameters that hold the choice: those that the three kinds of a translator share, or a model's own.
-        also: names of heads beside those that they have for what they do in this run.
+        also: further names of heads, in addition to those for what they do in this run.
     """
 
     def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
@@ -68,13 +68,13 @@ def drawn_with_choice(
     trace: Trace, metrics: HeadMetrics, key: str, draw: Callable[[str, Request[Shown], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
-    """Draw a component that shows a kind and has a choice; returns what is chosen in it.
+    """Draw a component that shows a kind and has a choice; return what is chosen in it.
 
     Args:
         trace, metrics: of `attention_browser`.
         key: of the component.
-        draw: draws it under a key, showing what was asked for if that is new; the last argument is the callback of its
-            state "choice".
+        draw: draws it under a key, showing the request if it is new; the last argument is the callback of its state
+            "choice".
         of: of `attention_browser`.
     """
     kind = metrics.kind
@@ -93,17 +93,17 @@ def drawn_with_choice(
     stays = session.was_drawn(key) and before is not None and before.then(now) == now
     asked = SYNCED.request(now, new=not stays)
 
-    # A session keeps it for as long as somebody may come back, so it holds neither the trace nor the metrics.
+    # A session keeps this callback until it expires, so it holds neither the trace nor the metrics.
     def store() -> None:
         sent = st.session_state[key].get("choice")
-        # How alignments are read is chosen outside the browser.
+        # The reading of alignments is chosen outside the browser.
         shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
         shown = shown.or_at(telling.layer, telling.head)
         if not isinstance(sent, dict) or sent.get("id") != now.sentence:
-            # Pinned in a sentence that is gone.
+            # The tokens were pinned in a sentence that is not shown any more.
             shown = shown.unpinned()
         SYNCED.received(sent, Shown(now.sentence, shown))
-        # Whoever changes a colour has not chosen a head: the next sentence opens at its own.
+        # A change of colour does not choose a head, so the next sentence opens at its own head.
         unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
         session.store_attention(shown.unchosen() if unchosen else shown, kind)
 
@@ -112,16 +112,16 @@ def drawn_with_choice(
 
 
 def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
-    """A choice; where nobody chose a head, at the one that has the most to show."""
+    """Return a choice; if the user chose no head, with the most informative one."""
     telling = telling_head(trace, metrics)
     return choice.or_at(telling.layer, telling.head)
 
 
 def glance(trace: Trace, metrics: HeadMetrics) -> bool:
-    """Draw all heads of a kind, small; returns whether one was clicked, which is then chosen."""
+    """Draw all heads of a kind, small; return whether the user clicked one, which is then chosen."""
     kind = metrics.kind
     opened = draw_browser(
-        # The keyboard begins at the first head.
+        # The keyboard focus begins at the first head.
         key=f"{kind}_glance", data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None, width="stretch",
     ).open
@@ -136,7 +136,7 @@ def browser_message(
     trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """The `browser_payload` of a choice, made once for all runs of a page that show the same."""
+    """Return the `browser_payload` of a choice, built once for all runs of a page that show the same."""
     if also:
         return browser_payload(trace, metrics, vars(choice), number=number, glance=glance, also=also)
     return _message(trace, metrics, choice, number, glance).bytes
@@ -144,7 +144,7 @@ def browser_message(
 
 @dataclass(frozen=True, eq=False)
 class _Message:
-    """With what it was made of: as long as it is kept, nothing else has their identity."""
+    """Message with the objects it was made from. While it is kept, no other object has their identity."""
 
     trace: Trace
     metrics: HeadMetrics

@@ -1,4 +1,4 @@
-"""Components of JavaScript, registered with Streamlit: the browser fetches their scripts as files."""
+"""JavaScript components, registered with Streamlit: the browser fetches their scripts as files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamlit.components import v2
 from attention_atlas.browser.scripts import script, style
 from pages.ui.server.served import keep_script
 
-# What Streamlit sends within every message of a component: where its script is.
+# Streamlit sends this within every message of a component; it says where the script is.
 FETCHED = """
 const script = await import(new URL("{path}", new URL(".", location.href)));
 export default script.default;
@@ -18,7 +18,7 @@ export default script.default;
 
 
 def component(entry: str) -> Any:
-    """Register a component with Streamlit; returns what draws it.
+    """Register a component with Streamlit; return the function that draws it.
 
     Args:
         entry: its module in assets/, without ".js"; exports the component by default.

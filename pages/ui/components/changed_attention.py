@@ -1,4 +1,4 @@
-"""The attention browser of a run that was changed: after, as trained, and the difference of every head.
+"""The attention browser of a changed run: after, as trained, and the difference of every head.
 
 With `edits` it is the editor: a click or a drag on a cell changes what its row looks at.
 """
@@ -20,7 +20,7 @@ from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
-# What the editor sends to have the last change taken back begins with this; what follows differs each time.
+# A message of the editor that undoes the last change begins with this; the rest differs each time.
 UNDO = "undo"
 
 draw_changed = figure_component("attention_browser/changed_attention")
@@ -29,18 +29,18 @@ draw_editor = figure_component("attention_browser/editor")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A run as the browser shows it: its trace, and what its heads do there."""
+    """Run as the browser shows it: its trace, and what its heads do there."""
 
     trace: Trace
     metrics: HeadMetrics
 
 
 def changed_attention(after: Version, before: Version, key: str, what: str) -> AttentionParams:
-    """Draw the browser of both versions of one sentence and one translation; returns what is chosen in it.
+    """Draw the browser of both versions of one sentence and one translation; return what is chosen in it.
 
     Args:
         key: of the component.
-        what: was changed, in words.
+        what: the change, in words.
     """
 
     def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
@@ -53,12 +53,12 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
 def attention_editor(
     after: Version, before: Version, key: str, what: str, edits: str, written: str, changed: Callable[[str], None]
 ) -> AttentionParams:
-    """As `changed_attention`, where rows can be edited.
+    """Draw the browser like `changed_attention`, with rows that can be edited.
 
     Args:
-        written: what the changed model writes; a large map says it above.
-        edits: that led from one version to the other, as in an address.
-        changed: is told what the reader's edits are now, as untrusted as an address, or what begins with UNDO.
+        written: what the changed model writes; a large map shows it above.
+        edits: the edits from one version to the other, as in an address.
+        changed: receives the user's current edits, as untrusted as an address, or a text that begins with UNDO.
     """
 
     def edited() -> None:
@@ -78,7 +78,7 @@ def attention_editor(
 def changed_payload(
     after: Version, before: Version, asked: Request[Shown], what: str, edits: str | None = None, written: str = "",
 ) -> bytes:
-    """The messages of both versions in one.
+    """Return the messages of both versions in one.
 
     Args:
         asked: what to show.

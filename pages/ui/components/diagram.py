@@ -1,4 +1,4 @@
-"""The drawing of the Transformer, whose boxes are links, and the words of a sentence that lead through it."""
+"""Drawing of the Transformer, whose boxes are links, and the words of a sentence that lead through it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
 draw_diagram = figure_component("diagram/diagram")
-# The page of the box that was clicked, until the run that the click caused comes to the drawing.
+# Key of the page whose box was clicked, until the run that the click caused reaches the drawing.
 CLICKED = "_clicked_box"
 
 
@@ -23,12 +23,12 @@ class ToldWords:
     """The words of a sentence as a control.
 
     Attributes:
-        language: that they are in.
+        language: of the sentence.
         words: their labels.
         spoken: whether each holds a letter or a digit.
         rows, columns: positions of each in the arrays of a trace.
-        alone: whether a map of words shows what each looks at as one row, of no other step.
-        looks, looked: what each looks at and what looks at it, as numbers of links.
+        alone: whether a map of words shows what each looks at as one row, which belongs to no other step.
+        looks, looked: links from each word and links to each word, as numbers.
         across: the word of the other sentence that has most cross-attention with each; -1 for none.
     """
 
@@ -45,12 +45,12 @@ class ToldWords:
 
 @dataclass(frozen=True)
 class Story:
-    """What each word of a sentence and of its translation looks at.
+    """Links of attention between the words of a sentence and of its translation.
 
     Attributes:
         source, target: their words.
         links: kind, row, column, layer, head and weight of each; numbers count from 0.
-        opens: the word of the source that is told of first; -1 for none.
+        opens: the word of the source that is described first; -1 for none.
     """
 
     source: ToldWords
@@ -64,8 +64,8 @@ class AttentionBox:
     """A box of attention in the large drawing.
 
     Attributes:
-        title, subtitle: what it is, and what looks at what there.
-        head: which head the map is of.
+        title, subtitle: its name, and what looks at what in it.
+        head: the name of the head in the map.
         map: a picture with a pixel for each weight, as a data URI.
         rows, columns: of the map.
     """
@@ -82,12 +82,12 @@ def drawing(
     source: str, target: str, languages: Languages, kinds: Mapping[Kind, AttentionBox], layers: Mapping[str, int], *,
     norm: NormPlacement, story: Story,
 ) -> tuple[str | None, dict[str, str] | None]:
-    """Draw it large; returns the page whose box or link was clicked, and the address of a link.
+    """Draw the large diagram; return the page whose box or link was clicked, and the address of a link.
 
     Args:
         source, target: a sentence and its translation.
-        languages: that they are in.
-        kinds: what is shown of each kind of attention.
+        languages: of both.
+        kinds: the box of each kind of attention.
         layers: number of layers by stack.
         norm: where the layer norms of the model are.
         story: what each word looks at.
@@ -111,7 +111,7 @@ def drawing(
         case str(page):
             return page, None
         case [str(page), {**address}]:
-            # As untrusted as the address of a page that is opened.
+            # The values are as untrusted as the address of an opened page.
             return page, {str(name): str(value) for name, value in address.items()}
     return None, None
 
@@ -120,7 +120,7 @@ def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str],
     """Draw the parts of the model, with one of them marked.
 
     Args:
-        part: the one that is shown: a key of `stages`.
+        part: the current one: a key of `stages`.
         stages: the first stage of each part.
         open_stage: called with the stage of the part that was clicked, before the page runs again.
     """

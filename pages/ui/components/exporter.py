@@ -1,6 +1,6 @@
-"""What saves the figures of a page, once a page; what makes a PDF is sent when the first one is wanted.
+"""Figure export, mounted once per page; the PDF writer is sent on first use.
 
-No picture comes to the server: the browser makes PDFs too. The libraries and fonts for it are larger than a page.
+The server receives no picture: the browser also makes PDFs. The libraries and fonts for PDFs are larger than a page.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from attention_atlas.browser.wire import frame
 from pages.ui.components.bundle import component
 from transformer.files.paths import APP, ASSETS
 
-# Files in assets/fonts with the name and the weight that a PDF knows each by.
+# Files in assets/fonts with the name and the weight that a PDF uses for each.
 FONTS = {
     "SourceSans3-Regular.ttf": ("Source Sans 3", "400"), "SourceSans3-Semibold.ttf": ("Source Sans 3", "600"),
     "DejaVuSans.ttf": ("DejaVu Sans", "400"),
 }
-# Streamlit's own lines behind a chart, in the dark theme and in the light one.
+# Colours of Streamlit's own lines behind a chart, in the dark theme and in the light one.
 GRID = ("#31333f", "#e6eaf1")
 WANTED = "_pdf_wanted"
 
@@ -30,7 +30,7 @@ draw_pdf_writer = component("figures/pdf_writer")
 
 @st.fragment
 def exporter() -> None:
-    """Draw nothing, but let every figure of the page be saved."""
+    """Draw nothing, but let the user save every figure of the page."""
 
     def want() -> None:
         st.session_state[WANTED] = True
@@ -43,11 +43,12 @@ def exporter() -> None:
 
 @cache
 def colours() -> list[tuple[str, str]]:
-    """Each colour of the dark theme, and what it is in the light one."""
+    """Return each colour of the dark theme, and the matching one of the light theme."""
     themes = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
     pairs: list[tuple[str, str]] = [GRID]
     for name, dark in themes["dark"].items():
-        # No chart takes them from the theme; ours use one of the two primary colours in both, and hold no code.
+        # Charts do not take these from the theme: ours use one of the two primary colours in both themes, and hold no
+        # code.
         if name in ("primaryColor", "codeTextColor"):
             continue
         light = themes["light"][name]
@@ -57,7 +58,7 @@ def colours() -> list[tuple[str, str]]:
 
 @cache
 def fonts() -> bytes:
-    """A message of `attention_atlas.browser.wire`: names and sizes of the fonts, and all of them, compressed."""
+    """Return a message of `attention_atlas.browser.wire`: names and sizes of the fonts, and all of them, compressed."""
     files = {name: (ASSETS / "fonts" / name).read_bytes() for name in FONTS}
     listed = [
         {"family": family, "weight": weight, "size": len(files[name])} for name, (family, weight) in FONTS.items()

@@ -1,6 +1,6 @@
-"""What the browser needs beside the kind that it draws, to write all of a model as one HTML file without the server.
+"""Data for the HTML export: what the browser still needs to write a model as one file without the server.
 
-What the file takes is sent last, when everything is drawn.
+The browser already has the kind that it draws. The other data is sent last, when everything is drawn.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ send = component("attention_browser/html_export_parts")
 
 
 def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> None:
-    """Send what is missing on the page of a kind; draws nothing. Arguments are those of `export_parts`."""
+    """Send the missing data on the page of a kind; draw nothing. Arguments are those of `export_parts`."""
     send(key=f"{kind}_export", data=export_parts(trace, kind, metrics), height=1)
 
 
 def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> bytes:
-    """A message of `attention_atlas.browser.wire`, whose body is the compressed template and the model's other kinds.
+    """Return a message of `attention_atlas.browser.wire` with the compressed template and the model's other kinds.
 
     Args:
         trace: of a run.
-        kind: that the browser has already.
+        kind: that the browser already has.
         metrics: of the heads of another kind.
     """
     others = [

@@ -1,4 +1,4 @@
-"""Every figure of the app is drawn through here: it gets a menu that saves it as a picture.
+"""Draws every figure of the app, with a menu that saves it as a picture.
 
 The browser takes the picture from what it shows (assets/figures/), so a figure and its file cannot differ.
 """
@@ -26,13 +26,14 @@ from pages.ui.state import session
 
 draw_menu = component("figures/save_as")
 CLEAR = "rgba(0, 0, 0, 0)"
-# A chart; or what makes it, given whether it is large, where that decides how much is in it.
+# A chart, or a function that makes it. The function receives whether the chart is large, which decides how much it
+# shows.
 AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
 FILLING = {"width": "stretch", "height": "stretch"}
 
 
 def figure_component(entry: str) -> Any:
-    """A `component` that is a figure. Where the page shows it alone, `lecture` is true in the data that it is sent."""
+    """Return a `component` that is a figure. In lecture mode, which shows it alone, its data has `lecture` true."""
     drawn = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:
@@ -47,14 +48,14 @@ def figure_component(entry: str) -> Any:
 def saveable(
     name: str, title: str, *, sentence: str | None = None, when: bool = True, label: str = "Save as"
 ) -> Iterator[None]:
-    """What is drawn in this context is one figure, and has the menu below it.
+    """Context whose content is one figure, with the menu below it.
 
     Args:
         name: of its files, and of its place on the page.
-        title: what it shows, for its caption; what comes after a semicolon is about the page, and left out.
-        sentence: that the caption quotes; None for what the page reads.
+        title: describes the figure in its caption; the part after a semicolon is about the page, and left out.
+        sentence: that the caption quotes; None for the one that the page reads.
         when: whether there is a figure to save at the moment.
-        label: of the menu, where two stand below each other.
+        label: of the menu, where two menus are below each other.
     """
     with st.container(key=f"figure_{name}", gap="xxsmall"):
         yield
@@ -68,12 +69,12 @@ def saveable(
 def show_altair(
     chart: AnyChart, key: str, alt: str, *, sentence: str | None = None, **options: Any,
 ) -> None:
-    """Draw a chart of Altair as a figure; a large one fills what its place has room for.
+    """Draw an Altair chart as a figure; a large one fills its place.
 
     Args:
         chart: to draw.
         key: of the chart.
-        alt: what it shows; after a semicolon, where its numbers are.
+        alt: describes the chart; after a semicolon, says where its numbers are.
         sentence: as of `saveable`.
         options: of `st.altair_chart`.
     """
@@ -85,13 +86,14 @@ def show_altair(
         options = {**options, **FILLING}
     with saveable(key, alt, sentence=sentence):
         drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
-        # Streamlit asks a chart for nothing but its specification.
+        # Streamlit only asks a chart for its specification.
         st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
-    """Draw a figure of Plotly; arguments as those of `show_altair`."""
-    # A theme that is switched does not always come to the background; the page's shows through, which does change.
+    """Draw a Plotly figure; arguments are those of `show_altair`."""
+    # The background does not always follow a change of theme. It is clear, so that the page's background, which does,
+    # shows through.
     figure.update_layout(paper_bgcolor=CLEAR, plot_bgcolor=CLEAR)
     if roles.large():
         figure, options = enlarged_plot(figure), {**options, **FILLING}
@@ -102,11 +104,11 @@ def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None =
 def show_figure_table(
     table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = "",
 ) -> None:
-    """Draw a table that is the main figure, or part of it; a large one is text, because Streamlit paints small type.
+    """Draw a table that is the main figure, or part of it; a large one is text, because Streamlit draws small type.
 
     Args:
         table, key, digits, wrapped: of `show_table`.
-        words: Markdown that takes the place of a large table.
+        words: Markdown that replaces a large table.
     """
     if not roles.large():
         show_table(table, key, digits=digits, wrapped=wrapped)

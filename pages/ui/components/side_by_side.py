@@ -1,4 +1,4 @@
-"""Maps side by side, drawn by one component of JavaScript; pointing at a cell points at it in all of them."""
+"""Maps side by side in one JavaScript component; pointing at a cell points at it in all maps."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ draw_maps = figure_component("attention_browser/side_by_side")
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """One of them.
+    """One of the maps.
 
     Attributes:
         title: stands above it.
         rows, columns: labels.
         values: [R, C], shown with four decimals.
         mask: bool [R, C]; False is drawn and read as masked.
-        words: whether rows and columns are words, not pieces.
+        words: whether rows and columns are words, not tokens.
         scale: of the colours: FIXED, 0 to 1, or DIFFERENCE with 0 in the middle.
         measure: what the values are, for the colour bar.
-        axes: titles of rows and columns; None where pieces look at pieces.
+        axes: titles of rows and columns; None where tokens look at tokens.
     """
 
     title: str
@@ -44,7 +44,7 @@ class Map:
 
 
 def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) -> None:
-    """Draw them as one figure.
+    """Draw the maps as one figure.
 
     Args:
         key: of the component.

@@ -1,4 +1,4 @@
-"""The server's end of a state that a component has as well; assets/shared/synced_state.js is the other."""
+"""State that the server shares with a component; assets/shared/synced_state.js is the browser's side."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-# Key of the session: the number of the last request to any component.
+# Key of the number of the last request to any component, in the session.
 NUMBER = "_request"
 S = TypeVar("S")
 
 
 @dataclass(frozen=True)
 class Request(Generic[S]):
-    """A state that a component was asked to show; the number makes it a new request."""
+    """State that a component was asked to show; the number makes it a new request."""
 
     number: int
     state: S
 
 
 class SyncedState(Generic[S]):
-    """What a component was last asked to show, and what it shows; they differ once the reader used it.
+    """Last request to a component, and the state that it shows; they differ after the user changes it.
 
-    One object serves all sessions: both stand in the session, under `key`.
+    One object serves all sessions. The session holds both, under `key`.
     """
 
     def __init__(self, key: str) -> None:
@@ -33,16 +33,16 @@ class SyncedState(Generic[S]):
 
     @property
     def shown(self) -> S | None:
-        """What the component shows; None before its first request."""
+        """State that the component shows; None before its first request."""
         _, shown = st.session_state.get(self.key, (None, None))
         return shown
 
     def request(self, state: S, *, new: bool) -> Request[S]:
-        """The request for a state.
+        """Return the request for a state.
 
         Args:
             new: the component does not show it yet, because it was chosen elsewhere: by a link, the back button, or on
-                another page. Otherwise the last request stays, and the component as it is.
+                another page. Otherwise the last request stays, and the component does not change.
         """
         if new:
             request = Request(_new_number(), state)
@@ -52,10 +52,11 @@ class SyncedState(Generic[S]):
         return request
 
     def received(self, sent: Any, state: S) -> None:
-        """Note that the component shows what the reader chose in it.
+        """Note that the component shows what the user chose in it.
 
-        Where the last request was still on its way, it will replace what was chosen: nothing is noted, so that the next
-        run asks for it again. Nor where it was forgotten, and the run that was to make another ended before it did.
+        If the last request is still on its way, it will replace the choice. Nothing is noted then, so that the next run
+        requests the choice again. The same applies if the request was forgotten and the run that was to make another
+        one ended early.
 
         Args:
             sent: by the component, so untrusted.
@@ -71,6 +72,6 @@ class SyncedState(Generic[S]):
 
 
 def _new_number() -> int:
-    """A number of milliseconds that no request had before: an open page may outlive its server."""
+    """Return a number of milliseconds that no request had before; an open page may outlive its server."""
     st.session_state[NUMBER] = max(time.time_ns() // 1_000_000, st.session_state.get(NUMBER, 0) + 1)
     return st.session_state[NUMBER]

@@ -1,7 +1,7 @@
-"""A box for one line of text that keeps what is typed and not yet sent.
+"""Box for one line of text that keeps text that is typed but not sent.
 
-Streamlit's own box knows only what was sent, and forgets the rest when its page is left. This one is a component of
-JavaScript: the browser keeps what is being typed, the session what was sent, and the box is a view of both.
+Streamlit's own box knows only the sent text, and forgets the rest when the user leaves its page. This one is a
+JavaScript component. The browser keeps the text being typed, and the session the sent text; the box is a view of both.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def text_box(
 
     Args:
         key: of the component, and the name under which the browser keeps what is typed.
-        text: what was sent last, or chosen elsewhere.
-        on_submit: called with what was typed, before the page runs again.
+        text: the text that was sent last, or chosen elsewhere.
+        on_submit: called with the typed text, before the page runs again.
         help: shown when the pointer rests on the box.
         primary: whether the button is the page's main one.
-        asked: a larger number than before makes the box show `text` whatever is being typed.
-        belongs: what is typed is forgotten where this is another text than when it was typed.
+        asked: a larger number than before makes the box show `text` even while the user types.
+        belongs: if this text changes, the box forgets the typed text.
     """
 
     def store() -> None:

@@ -1,1 +1,1 @@
-"""What the page of decoding is made of."""
+"""Parts of the page Decoding."""

@@ -1,4 +1,4 @@
-"""Decoding, step by step: a component of JavaScript that gets a translation once and shows its steps by itself."""
+"""Decoding, step by step: a JavaScript component that receives a translation once and shows its steps on its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ P = TypeVar("P", bound=DecodingParams)
 
 @dataclass(frozen=True)
 class Sight:
-    """What the component shows: a decoding, and the layer and head looked at."""
+    """State that the component shows: a decoding, and the chosen layer and head."""
 
     params: DecodingParams
     layer: int
@@ -62,14 +62,14 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         head = choice.layer, choice.head
         return decoding_payload(traced, visited, params, model.tokenizer, asked, head, reading.languages)
 
-    # A session keeps what is called back for as long as somebody may come back, so that none of it holds a trace.
+    # A session keeps callbacks until it expires, so none of them holds a trace.
     def restarted() -> None:
         forget_visited()
         session.store(DecodingParams(show=params.show, search=given))
 
     draw_decoding(
         KEY, traced, params, choice, model.tokenizer, lambda text: model.tokenizer.encode_ids(text, end=False), message,
-        # Where no translation was given there is none to ignore.
+        # If no translation was given, there is none to ignore.
         store=lambda params: session.store(replace(params, search=params.search and given)),
         restart=restarted, read=lambda: read_elsewhere(written, own, params, model.tokenizer),
     )
@@ -80,18 +80,18 @@ def draw_decoding(
     encode: Callable[[str], list[int]], message: Callable[[dict[str, Any]], bytes], *,
     store: Callable[[DecodingParams], None], restart: Callable[[], None], read: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw what was decoded, step by step, and keep what is chosen there.
+    """Draw a decoded text, step by step, and keep what the user chooses there.
 
     Args:
         key: of the component.
-        traced: what was decoded.
-        params: that give it; what is chosen is of the same class.
-        choice: the head that is looked at; as `params`.
-        tokenizer: names the pieces.
-        encode: makes pieces of a typed word.
-        message: for the browser, of what it is asked to show.
+        traced: the decoded text.
+        params: that give it; the user's choice is of the same class.
+        choice: the head that is shown; like `params`.
+        tokenizer: names the tokens.
+        encode: makes tokens of a typed word.
+        message: for the browser, about what it should show.
         store: keeps parameters.
-        restart, read: called when the buttons for it were pressed.
+        restart, read: called when the user pressed their buttons.
     """
     layers, heads = traced.trace.decoder.shape[:2]
     session.note_head(choice)
@@ -115,10 +115,10 @@ def draw_decoding(
 
     def restarted() -> None:
         restart()
-        # A new request, even if the result is the same.
+        # The next request is a new one, even if the result is the same.
         SYNCED.forget()
 
-    # It draws two figures: a step of the text and, below it, the tree of a beam search.
+    # The component draws two figures: a step of the text and, below it, the tree of a beam search.
     with (
         saveable(
             "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save as (the tree)",
@@ -134,17 +134,17 @@ def draw_decoding(
 def with_typed(
     typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], list[int]], of: type[P],
 ) -> P | None:
-    """The parameters that continue with a word that the reader typed; None if there is no word.
+    """Return the parameters that continue with a word that the user typed; None if there is no word.
 
     Args:
         typed: from the browser, so untrusted: the parameters up to the word, and the word as `text`.
-        tokenizer: has the pieces.
-        encode: makes pieces of the word.
+        tokenizer: has the tokens.
+        encode: makes tokens of the word.
         of: the class of the parameters.
     """
     if not isinstance(typed, dict) or not isinstance(typed.get("text"), str):
         return None
     params = of.from_browser(typed).within(tokenizer.size, tokenizer.symbols)
-    # One piece more than can be written is enough to be answered.
+    # One token more than the limit is enough for an error message.
     pieces = encode(typed["text"][:MAX_CHARACTERS])[: MAX_PIECES + 1]
     return replace(params, forced=(*params.forced, *pieces)) if pieces else None

@@ -1,4 +1,4 @@
-"""Methods of decoding the same sentence, side by side."""
+"""Decoding methods for the same sentence, side by side."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.translation import Translation
 
 SAMPLES = 3
-# Pixels: a long translation wraps from twice the usual height.
+# Pixels; a long translation wraps from twice the usual height.
 ROW_HEIGHT = 72
 # Columns in nats.
 NATS = ("log-probability", "a piece")
 
 
 def show_methods_compared(reading: Reading) -> None:
-    """Draw greedy decoding, beam search and three samples of the sentence, in a part that is computed once opened."""
+    """Draw greedy decoding, beam search and three samples of the sentence; an expander computes them once open."""
     part = st.expander("Methods compared: greedy, beam, three samples", key="ways", on_change="rerun")
     if not part.open:
         return
@@ -70,7 +70,7 @@ def show_methods_compared(reading: Reading) -> None:
 
 
 def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
-    """A row a method; `target` is the language of the translations."""
+    """Return a row per method; `target` is the language of the translations."""
     return pd.DataFrame([
         {
             "method": name, target: each.text, "log-probability": each.log_prob,

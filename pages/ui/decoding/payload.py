@@ -18,7 +18,7 @@ from transformer.text.normalisation import normalise
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import Fate, SearchTree, TracedTranslation
 
-# Of a translator, or of a language model.
+# Names of the methods of a translator, or of a language model.
 HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
 
 
@@ -26,17 +26,16 @@ def decoding_payload(
     traced: TracedTranslation, visited: Sequence[Visited], params: DecodingParams, tokenizer: TextVocabulary,
     asked: Mapping[str, Any], head: tuple[int, int], languages: Languages,
 ) -> bytes:
-    """A message of `attention_atlas.browser.wire`: every step, and the codes of all weights.
+    """Return a message of `attention_atlas.browser.wire`: every step, and the codes of all weights.
 
-    The codes are those of the decoder [L * H + 1, T, B + T], where B pieces were given to go on from, and of the source
-    [L * H + 1, T, S]; the last plane of each is
-    the mean of all heads.
+    The codes of the decoder are [L * H + 1, T, B + T], where B is the number of tokens that were given to continue. The
+    codes of the source are [L * H + 1, T, S]. The last plane of each is the mean of all heads.
 
     Args:
-        traced: the translation that is shown.
+        traced: the translation to show.
         visited: all translations.
         params: that gave it.
-        tokenizer: names the pieces.
+        tokenizer: names the tokens.
         asked: what the browser should show, and the number of the request.
         head: layer and head whose rows a node of the tree shows.
         languages: of the model.
@@ -71,13 +70,13 @@ def decoding_payload(
 
 
 def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Codes of weights [L, H, T, C], and behind them of their mean over all heads."""
+    """Return codes of weights [L, H, T, C], followed by those of their mean over all heads."""
     every = weights.reshape(weights.shape[0] * weights.shape[1], *mask.shape)
     return codes(np.concatenate([every, weights.mean((0, 1))[None]]), mask).ravel()
 
 
 def first_row(traced: TracedTranslation) -> int:
-    """The row of the trace that predicts the first piece written, behind what a language model was given."""
+    """Return the row of the trace that predicts the first token written, after the text given to a language model."""
     return len(traced.trace.predicted_pieces) - len(traced.translation.pieces)
 
 
@@ -108,7 +107,8 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
     forced = traced.translation.prefix
     if not forced:
         return None
-    # Not the text of the forced pieces alone: the last may be a byte of a character that the next ones complete.
+    # The text of the forced tokens alone would be wrong: the last may be a byte of a character that the next ones
+    # complete.
     spans = [piece.span for piece in traced.translation.pieces[: len(forced)] if piece.span]
     text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
     return {"text": visible(text), "count": len(forced), "given": not params.forced}
@@ -119,10 +119,10 @@ def _visited(
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
     common = tokenizer.decode(other.pieces[:parts])
-    # A character of several bytes may be cut where they differ; then all of the text is its own.
+    # The translations may differ within a character of several bytes. Then nothing is shown as common text.
     common = common if other.text.startswith(common) else ""
     current = other.pieces == tuple(piece.id for piece in traced.translation.pieces)
-    # Several methods may give one translation; of the one that is shown, the reader's counts.
+    # Several methods may give one translation. For the translation that is shown, the user's method counts.
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.pieces)
     return {
@@ -135,11 +135,11 @@ def _visited(
 
 
 def shown_nodes(tree: SearchTree, size: int) -> list[int]:
-    """Indices of the nodes that are drawn: all that survived, and the best of those pruned at each step.
+    """Return indices of the nodes to draw: all that survived, and the best of those pruned at each step.
 
     Args:
         tree: of a beam search.
-        size: of the beam; as many pruned ones are shown of each step.
+        size: of the beam; each step shows at most this many pruned nodes.
     """
     shown = []
     pruned: dict[int, int] = {}

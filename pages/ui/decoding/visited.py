@@ -1,4 +1,4 @@
-"""The translations of one sentence that a reader has visited, the model's own first."""
+"""The translations of one sentence that the user has visited, the model's own first."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ DECODED = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top
 
 @dataclass(frozen=True)
 class Visited:
-    """A translation that was decoded.
+    """Translation that was decoded.
 
     Attributes:
         pieces: ids, the end symbol included.
-        text: what they spell.
+        text: of the tokens.
         log_prob: nats.
         params: decode it again.
-        given: by the reader, as a translation to be read.
-        read: what the other pages show.
+        given: by the user, as a translation for the model to read.
+        read: whether the other pages show it.
     """
 
     pieces: tuple[int, ...]
@@ -44,21 +44,21 @@ class Visited:
     read: bool = False
 
     def differs_from(self, other: Visited) -> int:
-        """The first step that differs from another translation; its length if none does."""
+        """Return the first step that differs from another translation; its length if none does."""
         pairs = zip(self.pieces, other.pieces, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.pieces))
 
 
 def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams]:
-    """The translation that the reader's parameters give, decoded once, and the parameters without what does not exist.
+    """Return the translation that the user's parameters give, decoded once, and the parameters without invalid parts.
 
-    Parameters that give no translation are answered by one message, and the model's own translation is shown.
+    If the parameters give no translation, one message says so, and the model's own translation is shown.
     """
     model = reading.translator
     params = session.params(DecodingParams).within(model.config.target_vocabulary, model.tokenizer.symbols)
     forced = params.forced
     if params.free and reading.given:
-        # Every piece of a translation that the reader gave is forced.
+        # Every token of a translation that the user gave is forced.
         forced = tuple(model.tokenizer.encode_ids(reading.trace.target_text))
     asked = DecodingRun(reading.trace.source_text, params.settings)
     try:
@@ -71,7 +71,7 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 
 
 def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
-    """All translations of this sentence, with this one."""
+    """Return all translations of this sentence, including this one."""
     model, own = reading.translator, reading.own
     pieces = tuple(piece.id for piece in own.predicted_pieces)
     first = Visited(pieces, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
@@ -80,7 +80,7 @@ def visited_translations(reading: Reading, traced: TracedTranslation, params: De
     others = others if before == sentence else ()
     ids = tuple(piece.id for piece in traced.translation.pieces)
     given = reading.given and params.free
-    # Another translation may be given later: only its pieces give this one again.
+    # The user may give another translation later. Then only the tokens of this one give it again.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
     taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
     if taken.pieces not in (first.pieces, *(other.pieces for other in others)):
@@ -99,31 +99,31 @@ def forget_visited() -> None:
 
 @dataclass(frozen=True)
 class Written:
-    """A translation that was decoded, without anything that was computed for it: its pieces, and what they spell."""
+    """Translation that was decoded, without the values computed for it: its tokens, and their text."""
 
     pieces: tuple[int, ...]
     text: str
 
 
 def written_by(traced: TracedTranslation) -> Written:
-    """What was decoded."""
+    """Return the decoded translation without the values computed for it."""
     return Written(ids_of(traced.translation.pieces), traced.translation.text)
 
 
 def ids_of(pieces: Sequence[Piece]) -> tuple[int, ...]:
-    """Of pieces."""
+    """Return the ids of tokens."""
     return tuple(piece.id for piece in pieces)
 
 
 def read_elsewhere(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
-    """Make all pages read a translation that was decoded, or the model's own if it is that one.
+    """Make all pages read a decoded translation, or the model's own if both are the same.
 
     Args:
-        own: ids of the pieces of the model's own.
+        own: ids of the tokens of the model's own translation.
         params: that gave the translation.
     """
     is_own = written.pieces == own
-    # Here what was decoded stays, and is not read as if it had been given.
+    # This page keeps the decoded translation, and does not read it as if the user had given it.
     session.update(DecodingParams, search=not is_own)
     if is_own:
         session.read_instead("")
@@ -132,9 +132,9 @@ def read_elsewhere(written: Written, own: tuple[int, ...], params: DecodingParam
 
 
 def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> str:
-    """How a translation was decoded, in words.
+    """Return how a translation was decoded, in words.
 
-    The other pages get its text, as if it had been typed, and may split it into other pieces.
+    The other pages get its text, as if it had been typed, and may split it into other tokens.
     """
     if tuple(tokenizer.encode_ids(written.text)) == written.pieces:
         return params.in_words
@@ -142,5 +142,5 @@ def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> s
 
 
 def decoded(params: DecodingParams) -> dict[str, object]:
-    """The parameters that decide what is decoded."""
+    """Return the parameters that decide the result of decoding."""
     return {name: value for name, value in asdict(params).items() if name in DECODED}

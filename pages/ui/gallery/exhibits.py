@@ -1,4 +1,4 @@
-"""The exhibits of the gallery, drawn by one component of JavaScript."""
+"""The exhibits of the gallery, drawn by one JavaScript component."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import SPACE_MARK, VISIBLE_SPACE
 
 START, END = "(start)", "(end)"
-# The exhibit that was clicked and, if one was, the number of its sentence, until the run that the click caused comes
-# to the gallery.
+# Key of the exhibit that was clicked, until the run that the click caused reaches the gallery. If a sentence was
+# clicked, it includes the number of the sentence.
 CLICKED = "_clicked_exhibit"
 
 draw_gallery = figure_component("gallery/gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:
-    """Draw those that this model has, a click on one of which opens its head, and name those that it has not.
+    """Draw the exhibits that this model has, and name those that it does not have; a click opens the head.
 
     Args:
         gallery: of the translator's model.
@@ -66,7 +66,7 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
 
 
 def _not_found(exhibit: Exhibit, languages: Languages) -> str:
-    """Markdown: what nothing was found for, with the numbers."""
+    """Return Markdown that says what was not found, with the numbers."""
     rule = ""
     if exhibit.rule and exhibit.share >= DOES:
         title = markdown(TASK[exhibit.rule].described(languages)[0])
@@ -78,7 +78,7 @@ def _not_found(exhibit: Exhibit, languages: Languages) -> str:
 
 
 def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
-    """What the browser says was clicked, which is untrusted; a head alone is opened on its best sentence."""
+    """Return what the user clicked, from an untrusted message; a head alone opens on its best sentence."""
     if not isinstance(opened, list) or not 1 <= len(opened) <= 2 or not all(type(each) is int for each in opened):
         return None
     number, at = (*opened, 0)[:2]
@@ -88,7 +88,7 @@ def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] |
 
 
 def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
-    """The address of a head on a sentence, with the words of the link pinned."""
+    """Return the address of a head on a sentence, with the words of the link pinned."""
     chosen = replace(
         session.attention(), layer=exhibit.layer, head=exhibit.head, words=example.words, hide=False,
         rows=example.rows, columns=example.columns,
@@ -97,7 +97,7 @@ def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
 
 
 def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
-    """What the browser needs of an exhibit."""
+    """Return an exhibit's data for the browser."""
     (title, meaning), page = TASK[exhibit.task].described(languages), PAGES[exhibit.kind]
 
     def href(example: Example) -> str:
@@ -115,12 +115,12 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """A word or a piece as people see it: a space by itself is visible."""
+    """Return a word or a token as users see it: a lone space is visible."""
     return VISIBLE_SPACE if label == SPACE_MARK else visible(label)
 
 
 def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
-    """A sentence as it is shown: who looks, and how much at what."""
+    """Return a sentence for display: which word looks, and how much at which words."""
     labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
     read, written = shown(example.read), shown(example.written)
     if exhibit.kind == "encoder":

@@ -19,7 +19,7 @@ from transformer.values.trace import Kind, Trace
 def pick_kind(
     kinds: Sequence[Kind], of: type[CompareParams | InsideParams], titles: Mapping[Kind, str], **options: Any
 ) -> Kind:
-    """Draw the choice where there are several; returns the kind that is chosen.
+    """Draw the choice if there are several kinds; return the chosen kind.
 
     Args:
         kinds: that the model has.
@@ -37,18 +37,18 @@ def pick_kind(
 
 
 def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
-    """The kind that is chosen, or the first where the model does not have it."""
+    """Return the chosen kind, or the first one if the model does not have it."""
     chosen = session.params(of).kind
     return chosen if chosen in kinds else kinds[0]
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
-    """Draw the boxes; returns the choice, limited to the layers and heads of the model.
+    """Draw the boxes; return the choice, limited to the layers and heads of the model.
 
     Args:
         reading, kind: whose layers and heads.
         page: prefix of the boxes' keys.
-        head: whether there is a head to be chosen.
+        head: whether the user can choose a head.
     """
     counts = reading.trace.attention(kind).shape[:2]
     choice = reading.choice(kind)
@@ -65,9 +65,9 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 
 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
-    """Row and column of the cell that is pinned; where none is, the strongest of the chosen head.
+    """Return row and column of the pinned cell; if none is pinned, of the strongest cell of the chosen head.
 
-    Links to special pieces count only if there are no others: heads rest there when they have nothing to do.
+    Links to special tokens count only if there are no others: heads without a task rest on special tokens.
     """
     weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
     rows, columns = weights.shape

@@ -1,4 +1,4 @@
-"""What the pages about heads ask of a text that a model has read, whichever model it is."""
+"""Interface of a text that a model has read, for the pages about heads and for every kind of model."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from transformer.values.weights import Weights
 
 
 class MapReading(Protocol):
-    """Attention of a text. What its model has, the trace says: `Trace.kinds`, `Trace.stacks` and `Trace.parts`."""
+    """Attention of a text. The trace lists the parts of its model: `Trace.kinds`, `Trace.stacks` and `Trace.parts`."""
 
     @property
     def trace(self) -> Trace: ...
 
     @property
     def translator(self) -> Translator | None:
-        """The model, if it translates: what was measured over many sentences was measured of such models."""
+        """The model if it translates: the measurements over many sentences are of such models."""
         ...
 
     @property
     def maps(self) -> HeadMaps:
-        """Where its heads are opened."""
+        """Pages where its heads are opened."""
         ...
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """What every head of a kind does with the text."""
+        """Return metrics of every head of a kind for this text."""
         ...
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """The head that is shown of a kind: the one that somebody chose, else the telling one of the text."""
+        """Return the shown head of a kind: the user's choice, else the most informative one for the text."""
         ...
 
 
 class HeadReading(MapReading, Protocol):
-    """A text that a model here has read."""
+    """Text that a model of this app has read."""
 
     @property
     def config(self) -> TransformerConfig: ...
 
     @property
     def tokenizer(self) -> TextVocabulary:
-        """Of what the model writes."""
+        """Tokenizer of the text that the model writes."""
         ...
 
     @property
     def languages(self) -> Languages | None:
-        """What the model translates; None if it does not translate."""
+        """Languages that the model translates; None if it does not translate."""
         ...
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The trace with everything that was computed, by a run that may leave its mask out."""
+        """Return the trace with all values of a run that may omit its mask."""
         ...
 
     def weights(self) -> Weights:
-        """The model's parameters."""
+        """Parameters of the model."""
         ...

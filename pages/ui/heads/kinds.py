@@ -1,4 +1,4 @@
-"""The pages that show the maps of heads, and what opens a head there."""
+"""Pages that show the maps of heads, and functions that open a head there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class KindPage:
-    """The page of one kind of attention: its file, its title, and what looks at what there, in a model's languages."""
+    """Page of one kind of attention: its file, its title, and what looks at what there, in a model's languages."""
 
     path: str
     title: str
@@ -32,11 +32,11 @@ class KindPage:
 
     @property
     def address(self) -> str:
-        """Its place in an address."""
+        """The page's path in an address."""
         return PurePosixPath(self.path).stem
 
     def subtitle(self, languages: Languages) -> str:
-        """What looks at what there."""
+        """Say which words look at which words there."""
         return self.looks.format(source=languages.source.name, target=languages.target.name)
 
 
@@ -50,7 +50,7 @@ PAGES: dict[Kind, KindPage] = {
 
 @dataclass(frozen=True)
 class HeadMaps:
-    """Where the heads of a model are shown.
+    """Pages that show the heads of a model.
 
     Attributes:
         pages: of each kind of attention that it has.
@@ -63,20 +63,20 @@ class HeadMaps:
     also: Callable[[Kind], tuple[Params, ...]] = lambda kind: ()
 
     def at(self, layer: int, head: int) -> AttentionParams:
-        """What chooses a head, counted from 0."""
+        """Return parameters that choose a head, counted from 0."""
         return replace(session.attention(of=self.params), layer=layer, head=head)
 
     def prepare(self, kind: Kind) -> None:
-        """Have the page show a map of a kind; for callbacks, and before a change of page."""
+        """Make the page show a map of a kind; for callbacks, and before a change of page."""
         for value in self.also(kind):
             session.store(value)
 
 
-# Those of a translator.
+# Pages of a translator.
 MAPS = HeadMaps(PAGES)
 
 
-# The head that was clicked in a chart, until the run that the click caused comes to the chart.
+# Key of the head that was clicked in a chart, until the run that the click caused reaches the chart.
 CLICKED = "_clicked_head"
 
 
@@ -88,12 +88,12 @@ def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
 
 
 def head_title(kind: Kind, layer: int, head: int) -> str:
-    """A head as a sentence names it; layer and head count from 0."""
+    """Return the name of a head for use in a sentence; layer and head count from 0."""
     return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
 
 
 def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> str:
-    """Markdown: the same as a link that opens the head beside this page, which keeps what it has computed."""
+    """Return Markdown: `head_title` as a link that opens the head beside this page, which keeps its results."""
     address = session.page_address(maps.at(layer, head), *maps.also(kind))
     if not address:
         return head_title(kind, layer, head)
@@ -101,7 +101,7 @@ def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> str
 
 
 def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: HeadMaps = MAPS) -> None:
-    """Draw a button that opens a head, counted from 0; `name` tells it from others of its page."""
+    """Draw a button that opens a head, counted from 0; `name` distinguishes it from other buttons of the page."""
     if st.button(
         f"Open layer {layer + 1}, head {head + 1} of {maps.pages[kind].title.lower()}",
         key=f"{name}_{kind}", icon=":material/open_in_full:",
@@ -118,12 +118,12 @@ def chart_of_heads(
 
     Args:
         chart: with a selection `PICK` of both fields.
-        kind: of the heads; None where each mark says its own in a field `kind`, which no mark but a head has.
+        kind: of the heads; None if each head has its own in a field `kind`, which other marks lack.
         key: of the chart.
-        description: what it shows, for those who do not see it.
+        description: of the chart, for users who cannot see it.
         fields: layer and head of a mark, counted from 1.
         head_at: the layer and head of a mark, from 0, where its fields do not say them.
-        maps: where they are opened.
+        maps: pages that open them.
     """
 
     def clicked() -> None:

@@ -1,4 +1,4 @@
-"""A paragraph whose heads are links to their maps."""
+"""Paragraph whose heads are links to their maps."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 
 draw_prose = component("prose/prose")
-# The kind of the head that was clicked, until the run that the click caused comes to the paragraph.
+# Key of the kind of the head that was clicked, until the run that the click caused reaches the paragraph.
 CLICKED = "_clicked_link"
 
 
 def prose(
     key: str, parts: list[str | HeadLink], maps: HeadMaps = MAPS, *, opened: Callable[[], None] | None = None
 ) -> None:
-    """Draw a paragraph; a click on a head goes to its map.
+    """Draw a paragraph; a click on a head opens its map.
 
     Args:
         key: of the component.
         parts: plain text, and heads.
-        maps: where heads are opened.
-        opened: called when a head was clicked, before the page runs again.
+        maps: pages that open the heads.
+        opened: called after a click on a head, before the page runs again.
     """
     if not parts:
         return

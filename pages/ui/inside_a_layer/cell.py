@@ -29,7 +29,7 @@ from transformer.values.trace import Kind, Trace
 
 
 def show_cell(reading: HeadReading) -> None:
-    """The map to click in, the results of its cell, and every step of its computation."""
+    """Draw the map to click in, the results of its cell, and every step of its computation."""
     trace = reading.detailed()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = pick_kind(trace.kinds, InsideParams, TITLES)
@@ -66,7 +66,7 @@ def show_cell(reading: HeadReading) -> None:
 
 
 def _score(found: Cell) -> None:
-    """Steps 1 and 2."""
+    """Draw steps 1 and 2."""
     st.subheader("1. Query times key, 2. divided by the root of K", anchor=False)
     width, score = len(found.query), found.raw_score / found.divisor + found.bias
     biased = ""
@@ -91,7 +91,7 @@ def _score(found: Cell) -> None:
 
 
 def _softmax(found: Cell, columns: list[str], column: int) -> None:
-    """Steps 3 and 4."""
+    """Draw steps 3 and 4."""
     st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
     total = found.exponentials.sum()
     words, sums = st.columns([5, 6], gap="large")
@@ -112,7 +112,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
 
 
 def _values(found: Cell, columns: list[str], column: int) -> None:
-    """Step 5."""
+    """Draw step 5."""
     st.subheader("5. Values, weighted and added", anchor=False)
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
@@ -133,7 +133,7 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
 
 
 def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
-    """What the trace says that an attention layer added to the stream of a row, [D]; true for pre-norm only."""
+    """Return what an attention layer added to the stream of a row in the trace, [D]; correct for pre-norm only."""
     stack = "encoder" if kind == "encoder" else "decoder"
     part = "cross_attention" if kind == "cross" else "self_attention"
     before, after = (stream[row].astype(np.float64) for stream in trace.residual(stack, layer, part))
@@ -143,10 +143,10 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
 def _output(
     found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
 ) -> None:
-    """Step 6.
+    """Draw step 6.
 
     Args:
-        grown: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
+        grown: what the sub-layer wrote to this row according to the trace; None if the trace does not say.
     """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
@@ -184,7 +184,7 @@ def _output(
 
 
 def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
-    """Weights and norms, side by side, a bar a column."""
+    """Return weights and norms side by side, with a bar per column."""
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
@@ -201,7 +201,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
 def _unique(
     trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
-    """Whether other weights would have done the same."""
+    """Say whether other weights would have had the same effect."""
     st.subheader("Could other weights have given the same output?", anchor=False)
     found = head_identifiability(trace, reading.weights(), kind, layer, head)
     visible, rank = int(found.visible[row]), int(found.rank[row])

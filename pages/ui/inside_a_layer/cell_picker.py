@@ -1,4 +1,4 @@
-"""The cell that is taken apart: the map to choose it in, its results, and links to other pages."""
+"""The cell to explain: the map that chooses it, its results, and links to other pages."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from transformer.config import TransformerConfig
 from transformer.values.trace import Kind, Trace
 
 MAP = "inside_map"
-# Number of the chart that is drawn, and the cell last clicked in it.
+# Key of the number of the current chart, and of the cell last clicked in it.
 CLICKED = "_inside_clicked"
 
 
 def cell_map(
     trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """The head's map, to click in, and its numbers.
+    """Draw the head's map, to click in, and its numbers.
 
     Args:
         rows, columns: labels.
-        picked: row and column of the cell that is chosen.
+        picked: row and column of the chosen cell.
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
-    # A chart remembers the cell last clicked in it, and does not report another click on it. So a cell that was
-    # chosen elsewhere, in the boxes or by a link, gets a new chart.
+    # A chart remembers its last clicked cell, and does not report another click on it. So a cell chosen elsewhere, in
+    # the boxes or by a link, gets a new chart.
     number, last = st.session_state.get(CLICKED, (0, None))
     if last not in (None, picked):
         number, last = number + 1, None
@@ -50,7 +50,7 @@ def cell_map(
             st.session_state[CLICKED] = number, cell
             session.update_attention(kind, type(choice), rows=cell[:1], columns=cell[1:])
 
-    # A line between the controls and the map: the tools that a chart shows above itself must not cover them.
+    # This line separates the controls from the map. The tools above a chart must not cover the controls.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     show_altair(
         matrix(
@@ -69,7 +69,7 @@ def cell_map(
 def cell_boxes(
     kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Boxes that choose the cell, for those who do not use a pointer; arguments as those of `cell_map`."""
+    """Draw boxes that choose the cell without a pointer; arguments are those of `cell_map`."""
     row, column = picked
     for place, name, labels, at, other in zip(
         st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
@@ -88,10 +88,10 @@ def cell_boxes(
 
 
 def summary(found: Cell, row: str, column: str, moved: float) -> None:
-    """Every step of the cell's computation in one number each.
+    """Draw every step of the cell's computation in one number each.
 
     Args:
-        row, column: Markdown of what looks, and of what it looks at.
+        row, column: Markdown of the word that looks, and of the word that it looks at.
         moved: norm of weight times value.
     """
     seen = "open" if found.allowed else "masked"
@@ -111,10 +111,10 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Markdown: which weight the attention browser shows for the cell, if it is another one than the model's own.
+    """Return Markdown: the cell's weight in the attention browser, if it differs from the model's own.
 
     Args:
-        choice: whether pieces are merged into words there, and special ones hidden.
+        choice: whether tokens are merged into words there, and special ones hidden.
         row, column: of the cell.
     """
     view = view_of(trace, kind, words=choice.words, special=not choice.hide)
@@ -135,9 +135,9 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:
-    """A button to the curves that tell the positions of a row and a column apart, as this model adds them.
+    """Draw a button to the curves that distinguish the positions of a row and a column, as this model adds them.
 
-    Where both are the same, the next position takes the place of the second.
+    If both positions are the same, the next one replaces the second.
     """
     column = row + 1 if row == column else column
     if config.positions == "sinusoidal" and st.button(

@@ -11,7 +11,7 @@ from transformer.analysis.replay.contributions import Contributions
 
 
 def product_table(found: Cell) -> pd.DataFrame:
-    """A row a dimension of the head; the last sum is the raw score."""
+    """Return a row per dimension of the head; the last sum is the raw score."""
     return pd.DataFrame({
         "dimension": range(len(found.query)), "q": found.query, "k": found.key, "q × k": found.products,
         "sum so far": found.products.cumsum(),
@@ -19,7 +19,7 @@ def product_table(found: Cell) -> pd.DataFrame:
 
 
 def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
-    """A row a column of the map, and one with the sums.
+    """Return a row per column of the map, and one with the sums.
 
     Args:
         columns: labels, C.
@@ -34,7 +34,7 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
-    """Weighted values, a row a column of the map, then their sum and the trace's output.
+    """Return weighted values, a row per column of the map, then their sum and the trace's output.
 
     Args:
         columns: labels, C.
@@ -49,7 +49,7 @@ def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, head: int) -> pd.DataFrame:
-    """What each column of the row writes into the stream through this head.
+    """Return the vector that each column of the row writes into the stream through this head.
 
     Args:
         whole: of the layer.

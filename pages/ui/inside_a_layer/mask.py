@@ -1,4 +1,4 @@
-"""The mask: its triangle, what it does to scores, and what happens without it."""
+"""The mask: its triangle, its effect on scores, and the model without it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNMASKED = Interventions(decoder_mask=False)
 
 
 def show_mask(reading: HeadReading) -> None:
-    """The triangle, the scores of the chosen head around it, and the run without it."""
+    """Draw the triangle, the scores of the chosen head around it, and the run without it."""
     shape, words = st.columns([4, 5], gap="large")
     with shape:
         _triangle(session.params(InsideParams).length)
@@ -71,8 +71,8 @@ def _triangle(length: int) -> None:
 
 
 def _why(scores: np.ndarray, mask: np.ndarray) -> str:
-    """Markdown, from the scores of the chosen head."""
-    # A score of 0 is what multiplying with the mask would leave.
+    """Return Markdown, from the scores of the chosen head."""
+    # Multiplying with the mask would leave a score of 0.
     leaked = softmax(np.where(mask, scores, 0.0))
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
@@ -86,7 +86,7 @@ def _why(scores: np.ndarray, mask: np.ndarray) -> str:
 
 
 def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
-    """Scores before and after the mask, weights with it and without it, all of one head."""
+    """Draw scores before and after the mask, and weights with and without it, all of one head."""
     at = choice.layer, choice.head
     axes = axes_of(masked, "decoder")
     rows, columns, mask = row_labels(axes), column_labels(axes), masked.decoder_mask
@@ -101,7 +101,7 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     )
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
-        # The main one has the scores that the mask has met.
+        # The main figure has the scores after the mask.
         with place, main_figure(
             f"**The mask, layer {at[0] + 1}, head {at[1] + 1}:** {markdown(masked.target_text)}",
             "Grey: minus infinity is added, so the softmax makes it exactly 0; no step sees what comes later",
@@ -121,12 +121,12 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
 
 
 def future_share(trace: Trace, mask: np.ndarray) -> np.ndarray:
-    """How much of each row lies on what the mask would hide, [L, H, T]."""
+    """Return the share of each row on the positions that the mask would hide, [L, H, T]."""
     return np.where(mask, 0.0, trace.decoder).sum(axis=-1)
 
 
 def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFrame:
-    """A row a step: the share of the chosen head that leaks, and the log-probability with and without the mask."""
+    """Return a row per step: the leaked share of the chosen head, and the log-probability with and without the mask."""
     return pd.DataFrame({
         "step": numbered(row_labels(axes_of(masked, "decoder"))),
         "on the future": future_share(open_, masked.decoder_mask)[layer, head],
@@ -136,7 +136,7 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
 
 
 def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
-    """Markdown, from the numbers shown."""
+    """Return Markdown, from the numbers shown."""
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
     what, read = (

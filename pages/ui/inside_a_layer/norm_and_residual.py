@@ -37,7 +37,7 @@ PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: no
 
 
 def show_norm(reading: HeadReading) -> None:
-    """Both drawings, one sub-layer's numbers, and the stream through the stack."""
+    """Draw both diagrams, the numbers of one sub-layer, and the stream through the stack."""
     trace, weights = reading.detailed(), reading.weights()
     ours = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
@@ -90,7 +90,7 @@ def show_norm(reading: HeadReading) -> None:
 
 
 def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
-    """Mean and deviation of every position, before the norm, after it, and after gain γ and bias β.
+    """Return mean and deviation of every position, before the norm, after it, and after gain γ and bias β.
 
     Args:
         labels: of the positions, N.
@@ -99,13 +99,13 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
     for name, values in (
         ("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed),
     ):
-        # Rounding leaves the means of what is normalised on either side of 0; none should be shown as minus 0.
+        # Rounding leaves the means of normalised values slightly above or below 0; adding 0.0 removes minus 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
 def _what_norm_does(found: SubLayer, place: str) -> str:
-    """Markdown, from the numbers of the table."""
+    """Return Markdown, from the numbers of the table."""
     before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
     off = float(np.abs(found.summed - found.after).max()) if place == "pre" else float(
         np.abs(found.normed - found.after).max()
@@ -119,7 +119,7 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
 
 
 def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
-    """A row before the first sub-layer and one after each: mean norms over the positions.
+    """Return a row before the first sub-layer and one after each: mean norms over the positions.
 
     Args:
         parts: the sub-layers of each layer.
@@ -136,7 +136,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
 
 
 def size_chart(table: pd.DataFrame) -> alt.LayerChart:
-    """A line of the stream over bars of what is written."""
+    """Return a line of the stream over bars of the written vectors."""
     names = list(table["after"])
     base = alt.Chart(table).encode(
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
@@ -157,7 +157,7 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
 
 
 def _what_grows(table: pd.DataFrame) -> str:
-    """Markdown, from the numbers shown."""
+    """Return Markdown, from the numbers shown."""
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "

@@ -1,4 +1,4 @@
-"""A sub-layer with its residual connection and its norm, drawn. Pure."""
+"""Diagram of a sub-layer with its residual connection and its norm. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import altair as alt
 from pages.ui.charts.layers import layered
 from pages.ui.charts.palette import FIRST, SECOND
 
-# Nodes of the sub-layer's line from left to right; the residual connection leaves at the first and is added at +.
+# Nodes of the sub-layer's line from left to right. The residual connection leaves at the first, and is added at +.
 STATIONS = {
     "pre": ("x", "LayerNorm", "sub-layer", "+", "x, next"),
     "post": ("x", "sub-layer", "+", "LayerNorm", "x, next"),
@@ -16,7 +16,7 @@ WIDE, HALF = ("LayerNorm", "sub-layer"), 0.41
 
 
 def diagram(place: str) -> alt.LayerChart:
-    """The drawing.
+    """Return the diagram.
 
     Args:
         place: "pre" or "post".
@@ -32,7 +32,7 @@ def diagram(place: str) -> alt.LayerChart:
     arrows = [
         {"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)
     ]
-    # Around everything that is between leaving and being added.
+    # The line goes around all nodes between its start and the addition.
     around = alt.InlineData([
         {"x": 0, "x2": 0, "y": 0.2, "y2": 0.75}, {"x": 0, "x2": added, "y": 0.75, "y2": 0.75},
         {"x": added, "x2": added, "y": 0.75, "y2": 0.2},

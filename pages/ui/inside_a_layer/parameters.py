@@ -1,4 +1,4 @@
-"""Where the parameters are: of the app's model, and of any configuration."""
+"""Parameters by part: of the app's model, and of any configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.running.translator import Translator
 
 
 def show_parameters_of_language_model(config: TransformerConfig) -> None:
-    """The chart of the model."""
+    """Draw the chart of the model."""
     table = parameter_table(config)
     said = f"The language model has {sum(count for _, count in table):,} parameters"
     st.markdown(f"**{said}.**")
@@ -26,7 +26,7 @@ def show_parameters_of_language_model(config: TransformerConfig) -> None:
 
 
 def show_parameters(model: Translator) -> None:
-    """The chart of the model, then the form and what comes of it."""
+    """Draw the chart of the model, then the form and its result."""
     st.markdown(f"**The model of this app has {model.parameters:,} parameters.**")
     with main_figure(f"**The model of this app has {model.parameters:,} parameters**"):
         _counts(parameter_table(model.config), "ours")
@@ -48,7 +48,7 @@ def show_parameters(model: Translator) -> None:
 
 def _counts(table: list[tuple[str, int]], key: str) -> None:
     total = sum(count for _, count in table)
-    # Side by side where there is room for both, else one below the other.
+    # Both are side by side if there is room, else one below the other.
     with st.container(horizontal=True, gap="large"):
         show_plotly(
             parameter_bars(table), key=f"inside_parameters_{key}", config={"displayModeBar": False}, width=680,

@@ -1,4 +1,4 @@
-"""A stage of the model as a matrix with labels, whatever the shape of its array. Pure."""
+"""A stage of the model as a matrix with labels, for every shape of its array. Pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class StageMatrix:
-    """A matrix to be drawn.
+    """Matrix to draw.
 
     Attributes:
         values: [R, C].
         rows, columns: labels; None numbers them from 0.
         titles: of the rows and of the columns.
-        colours: SIGNED, or SHARE for what is between 0 and 1.
+        colours: SIGNED, or SHARE for values between 0 and 1.
         note: what was left out; empty if nothing was.
     """
 
@@ -41,18 +41,19 @@ class StageMatrix:
 
 
 def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
-    """The shape in letters and in numbers."""
+    """Return the shape in letters and in numbers."""
     return shape_in_letters(stage.letters, sizes(config, trace))
 
 
 def stage_matrix(
     stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None
 ) -> StageMatrix:
-    """The matrix of a stage with numbers for its pieces or its vocabulary."""
+    """Return the matrix of a stage with numbers for its tokens or its vocabulary."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
     titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
-    # Of two letters for pieces the first are those that look: rows of the decoder are named as everywhere.
+    # The first of two letters for tokens stands for the tokens that look. Rows of the decoder are named as on all
+    # pages.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else piece_labels(trace, letters[0])
     if letters[1] == "V":
         shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
@@ -62,14 +63,14 @@ def stage_matrix(
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
     columns = piece_labels(trace, letters[1]) if letters[1] in "ST" else None
     if stage.key.endswith(".weights"):
-        # A weight that the mask makes 0 is drawn as masked, another look than 0.
+        # A weight that the mask makes 0 is drawn as masked, with another look than 0.
         seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
         return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
 def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
-    """The table of a stage that has only ids, [B, N]: each position's piece, and its number in the vocabulary."""
+    """Return the table of a stage with only ids, [B, N]: each position's token, and its number in the vocabulary."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
     table = {"position": numbered(piece_labels(trace, letter)), "id in the vocabulary": ids}

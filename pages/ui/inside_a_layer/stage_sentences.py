@@ -1,4 +1,4 @@
-"""What happens at each stage of the model, in one plain sentence. Pure."""
+"""Plain sentences that explain each stage of the model. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from transformer.text.languages import Languages
 
-# By the key of a stage, or by its end where several stages are told alike; letters stand for the sizes of a shape,
-# source and target for the names of the languages, pieces for the number of them that are text.
+# The keys are those of stages, or the ends of keys if several stages have the same sentence. Letters stand for the
+# sizes of a shape, and source and target for the names of the languages. The name pieces is the number of tokens
+# that are text.
 SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {pieces}, and the end symbol follows. Each of these {S} "
     "becomes its number in the vocabulary.",
@@ -60,7 +61,7 @@ SENTENCES = {
     "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} pieces.",
     "generator.words": "The likeliest piece at each step: what the model would write next.",
 }
-# What is told otherwise of a language model, which has one stack and one text.
+# Sentences that differ for a language model, which has one stack and one text.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
     "decoder.pieces": "The text is cut into pieces, and each becomes its number in the vocabulary: {T} with the start "
     "symbol, which comes first.",
@@ -77,11 +78,11 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
 
 
 def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: Languages | None) -> str:
-    """The sentence of a stage.
+    """Return the sentence of a stage.
 
     Args:
         key: of the stage.
-        sizes: what the letters of shapes mean.
+        sizes: values of the letters in shapes.
         heads: of a layer.
         languages: that the model translates; None for a language model.
     """

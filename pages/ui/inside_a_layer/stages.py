@@ -1,4 +1,4 @@
-"""One sentence through every stage of the model: one stage large, those around it small."""
+"""One sentence through every stage of the model: the current stage is large, its neighbours are small."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECTIONS = {
     "decoder.self_attention.": "Masked attention", "decoder.cross_attention.": "Cross attention",
     "decoder.feed_forward.": "Decoder: feed-forward", "generator.": "To the word",
 }
-# Of a language model, which has one stack.
+# Sections of a language model, which has one stack.
 SECTIONS_OF_ONE_STACK = {
     "decoder.": "Into the model", "decoder.self_attention.": "Masked attention",
     "decoder.feed_forward.": "Feed-forward", "generator.": "To the next piece",
@@ -41,7 +41,7 @@ COLUMNS = 3
 
 
 def section_of(key: str) -> str:
-    """The beginning in `SECTIONS` that a stage belongs to; a stack's output comes after its last sub-layer."""
+    """Return the beginning in `SECTIONS` that a stage belongs to; a stack's output follows its last sub-layer."""
     stack, _, rest = key.partition(".")
     if stack != "generator" and key.endswith(OUTPUT):
         return f"{stack}.feed_forward."
@@ -49,7 +49,7 @@ def section_of(key: str) -> str:
 
 
 def show_stages(reading: HeadReading) -> None:
-    """The chosen stage, buttons to its neighbours, and all stages of its section."""
+    """Draw the chosen stage, buttons to its neighbours, and all stages of its section."""
     trace = reading.detailed()
     sections = SECTIONS if len(trace.stacks) > 1 else SECTIONS_OF_ONE_STACK
     words, drawing = st.columns([7, 4], gap="medium")
@@ -91,7 +91,7 @@ def show_stages(reading: HeadReading) -> None:
 
 
 def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
-    """The name of a stage, what it does, its formula and its shape."""
+    """Draw the name of a stage, an explanation, its formula and its shape."""
     stage, config = listed[at], reading.config
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.subheader(
@@ -105,7 +105,7 @@ def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace)
 
 
 def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
-    """The tensor of a stage as a map, and its numbers."""
+    """Draw the tensor of a stage as a map, and its numbers."""
     config = reading.config
     where = "" if stage.layer is None else f", layer {stage.layer + 1}"
     if square(stage) and stage.layer is not None:
@@ -139,18 +139,18 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
 
 
 def square(stage: Stage) -> bool:
-    """Whether rows and columns are pieces, so that its cells are drawn as high as they are wide."""
+    """Return whether rows and columns are tokens, so that its cells are as high as they are wide."""
     return set(stage.letters.split(", ")) <= {"B", "S", "T"}
 
 
 def folded(formula: str) -> str:
-    """A formula of several parts, each on a line of its own."""
+    """Put each part of a formula with several parts on its own line."""
     lines = formula.replace(r", \quad ", r" \\ ")
     return rf"\begin{{gathered}} {lines} \end{{gathered}}"
 
 
 def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
-    """A card of a stage: its name, what it does, its formula and picture, and a button that opens it."""
+    """Draw a card of a stage: its name, an explanation, its formula and picture, and a button that opens it."""
     config, tokenizer = reading.config, reading.tokenizer
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")

@@ -1,4 +1,4 @@
-"""The worked example that everybody knows: two scores, divided by the root of K, then softmax."""
+"""The well-known worked example: two scores, divided by the root of K, then softmax."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.backpropagation.softmax import exponentials, softmax
 
 
 def show_example() -> None:
-    """The numbers to change, and what comes of them."""
+    """Draw the numbers to change, and the result."""
     st.markdown(
         "Two keys and one query: in the best-known drawing of attention (Alammar 2018, “The Illustrated Transformer”), "
         "the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
@@ -54,17 +54,17 @@ def show_example() -> None:
 
 
 def _formula(weight: float) -> str:
-    """A weight in a formula."""
+    """Return a weight as it appears in a formula."""
     mantissa, _, exponent = formatted(weight).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
 def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
-    """Every step in a column; the last row has the sums.
+    """Return every step in a column; the last row has the sums.
 
     Args:
         scores: [2].
-        root: what they are divided by.
+        root: the divisor of the scores.
     """
     scaled = scores / root
     powers = exponentials(scaled)
