@@ -1,1 +1,1 @@
-"""The page of the language model: how it goes on from a beginning, why, and how likely it finds a text."""
+"""The page Language model: it continues a text, shows why, and scores how likely a text is."""

@@ -1,4 +1,4 @@
-"""How the model goes on: the text, the probability of every piece written, and the attention of every head."""
+"""Shows how the model continues a text: the text, each written token's probability, and the attention of all heads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
 def show_continuation(loaded: LanguageModel) -> None:
-    """The text with what was written, the map of the chosen head, and the probability of every piece written."""
+    """Draw the text with its continuation, the map of the chosen head, and the probability of every written token."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
         show_text(reading)
@@ -69,7 +69,7 @@ def show_continuation(loaded: LanguageModel) -> None:
 
 
 def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) -> None:
-    """Every weight of the chosen head, and the lines that compute them."""
+    """Draw every weight of the chosen head, and the lines of Python that compute them."""
     loaded, trace = reading.loaded, reading.trace
     draw_table(
         matrix.cells(view, choice.layer, choice.head), "lm_weights", height=320,
@@ -84,13 +84,13 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
 
 
 def show_written(reading: LanguageReading) -> None:
-    """The beginning, what the model wrote after it, and how likely it finds that."""
+    """Draw the beginning, the continuation, and how likely the model finds the continuation."""
     show_text(reading)
     show_likelihood(reading)
 
 
 def show_text(reading: LanguageReading) -> None:
-    """The beginning, and what the model wrote after it."""
+    """Draw the beginning and the continuation."""
     continuation = reading.traced.translation
     text = continuation.text
     spans = [piece.span for piece in continuation.pieces if piece.span is not None]
@@ -102,14 +102,14 @@ def show_text(reading: LanguageReading) -> None:
     elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
         beginning, written = f"{beginning} ", f"**{written}**"
     else:
-        # A full stop stands at its word; the joiner lets bold type begin even there.
+        # A full stop follows its word without a space; with the joiner, bold type can begin there too.
         written = f"**{WORD_JOINER}{written}**"
     with st.container(key="written"):
         st.markdown((beginning + written).strip())
 
 
 def show_likelihood(reading: LanguageReading) -> None:
-    """By which method it was written, how likely the model finds it, and why it ends there."""
+    """Draw the decoding method, how likely the model finds the continuation, and why it ends there."""
     continuation = reading.traced.translation
     count, total = len(continuation.pieces), continuation.log_prob
     limit, length = reading.loaded.model.config.position_limit, len(continuation.beginning) + count
@@ -127,7 +127,7 @@ def show_likelihood(reading: LanguageReading) -> None:
 
 
 def show_probabilities(reading: LanguageReading) -> None:
-    """The probability of every piece written."""
+    """Draw the probability of every written token."""
     trace = reading.trace
     show_altair(
         piece_strip([("probability", *_written(reading))]), "lm_written", "The probability of each piece written, "
@@ -137,7 +137,7 @@ def show_probabilities(reading: LanguageReading) -> None:
 
 
 def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
-    """Labels and log-probabilities of the pieces that were written."""
+    """Labels and log-probabilities of the written tokens."""
     trace, count = reading.trace, len(reading.traced.ranks)
     labels = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces[-count:]]
     return labels, trace.log_probs[-count:].astype(np.float64)

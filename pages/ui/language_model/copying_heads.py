@@ -1,4 +1,4 @@
-"""Heads that copy, found with random patterns: those of the previous piece, and induction heads."""
+"""Heads that copy: previous-token and induction heads, found with random patterns."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ TITLES = {
     "previous": "1. On the previous piece", "induction": "2. On what came after it before (induction)",
     "duplicate": "3. On the same piece before",
 }
-# Where a head looks, by its score.
+# Descriptions of where a head looks, by the name of its score.
 PLACES = {
     "previous": "the previous piece", "induction": "what came after the same piece before",
     "duplicate": "the same piece before",
 }
-# Which say something only of a text that repeats itself.
+# Scores that mean something only for a text that repeats itself.
 REPEATED = ("induction", "duplicate")
 
 
 def show_copying_heads(loaded: LanguageModel) -> None:
-    """The scores of every head as maps of layers and heads, and which of them have a name."""
+    """Draw the scores of all heads as maps of layers by heads, and the heads that have a name."""
     st.markdown(
         f"The model reads {PATTERNS} random patterns of {LENGTH} pieces, each **twice**. What comes next in the second "
         "half can be known only by looking back at the first: a head of an earlier layer looks at the previous piece, "
@@ -81,7 +81,7 @@ def _map(scores: HeadScores, name: str) -> Map:
 
 
 def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
-    """A sentence: the heads that pass a score, best first; where none does, that, and which one is nearest."""
+    """A sentence with the heads that pass a score, best first; if none passes, it says so and names the nearest."""
     values = getattr(scores, name)
     order = sorted(np.ndindex(*values.shape), key=lambda at: -values[at])
     passed = [at for at in order if values[at] > THRESHOLD]
@@ -98,7 +98,7 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
 
 
 def _fill_map(loaded: LanguageModel, name: str) -> None:
-    """Callback of a link: have the map of a beginning in which a head with such a score has something to do."""
+    """Callback of a link: fill the map with a beginning on which a head with this score is active."""
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     pieces = [piece.id for piece in loaded.tokenizer.encode(beginning, end=False)]
     if name in REPEATED and not any(earlier_occurrences(pieces)):
@@ -107,7 +107,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
 
 
 def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
-    """What a head that copies random patterns does in a text, in a sentence or two; empty for any other head."""
+    """One or two sentences about what a copying head does in a text; empty for any other head."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
@@ -125,17 +125,17 @@ def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> 
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
-    """The scores of all heads; where the model cannot read the patterns, a sentence or two that say why."""
+    """The scores of all heads; if the model cannot read the patterns, one or two sentences that say why."""
     try:
         return CachedRuns(loaded).get(CopyingRun())
     except DeviceError as error:
-        # It says what to do, and another run may work.
+        # The message says what to do, and another run may succeed.
         return str(error)
     except (AtlasError, ValueError) as error:
         return f"This model cannot read the patterns: {error}."
 
 
 def copying_names(loaded: LanguageModel) -> AlsoNamed:
-    """The names of the heads that pass."""
+    """The names of the heads that pass a score."""
     scores = scores_of_model(loaded)
     return {} if isinstance(scores, str) else copying_heads(scores)

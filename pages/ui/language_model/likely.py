@@ -1,4 +1,4 @@
-"""How likely the model finds a text: the probability of each piece given those before, and of all of them."""
+"""Scores how likely the model finds a text: the probability of each token given those before, and their product."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import most_pieces
 from transformer.text.normalisation import valid
 
-# The number that a text has on the page, by the field of its box.
+# The number of a text on the page, by the field of its box.
 NUMBERS = {"first": 1, "second": 2}
-# Characters of a text that a sentence quotes.
+# A sentence quotes at most this many characters of a text.
 QUOTED = 60
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def show_likely(loaded: LanguageModel) -> None:
-    """Two boxes, and for each text a strip of probabilities and a line of a table."""
+    """Draw two boxes, and for each text a strip of probabilities and a row of a table."""
     asked = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
     scores: dict[int, TextScore] = {}
     for (name, text), place in zip(asked.items(), st.columns(2), strict=True):
@@ -76,7 +76,7 @@ def show_likely(loaded: LanguageModel) -> None:
 
 
 def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
-    """The box of a field, which shows its text."""
+    """Draw the box of a field, which shows the field's text."""
     first = name == "first"
     text_box(
         f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
@@ -91,7 +91,7 @@ def _read(name: str, typed: str) -> None:
 
 
 def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
-    """The score of a text; None, after one message, where it cannot be read."""
+    """The score of a text; None, after one message, if the text cannot be read."""
     try:
         return CachedRuns(loaded).get(TextScoreRun(text))[0]
     except AtlasError as error:
@@ -100,7 +100,7 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Markdown, two lines: how likely the text is, or which of two is likelier; and the numbers that say so.
+    """Markdown, two lines: how likely the text is, or which of two is more likely; and the numbers that show it.
 
     Args:
         scores: of one text or two, by their numbers on the page.
@@ -124,7 +124,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 
 
 def _numbers(scores: Mapping[int, TextScore]) -> str:
-    """Markdown: the log-probabilities of two texts; where one is longer, what makes the comparison a fair one."""
+    """Markdown: the log-probabilities of two texts; if one is longer, the measure that compares them fairly."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
     per_piece = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per piece"
@@ -151,13 +151,13 @@ def _counted(score: TextScore) -> str:
 
 
 def _quoted(score: TextScore) -> str:
-    """Markdown: a text, as far as a sentence has room for it."""
+    """Markdown: a text, cut to what fits into a sentence."""
     text = score.text.strip()
     return markdown(text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} …")
 
 
 def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
-    """A row a text."""
+    """One row per text."""
     each = scores.values()
     return pd.DataFrame({
         "text": [f"{number}: {score.text}" for number, score in scores.items()],
@@ -175,7 +175,7 @@ def _nats_per_word(score: TextScore) -> float:
 
 
 def _perplexity_per_word(score: TextScore) -> str:
-    """It may be larger than a float: a word in a script without spaces is a whole sentence."""
+    """Perplexity per word; it may exceed a float, because a word in a script without spaces is a whole sentence."""
     log = _nats_per_word(score)
     return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)
 

@@ -1,4 +1,4 @@
-"""Which language model runs, and where: one of `transformer.checkpoints.available_models.language_model_folders`."""
+"""Chooses and loads the language model, one of `transformer.checkpoints.available_models.language_model_folders`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE = (
 
 
 def language_model() -> LanguageModel:
-    """The chosen model on the chosen device; stops the page with one message if there is none that can be used."""
+    """The chosen model on the chosen device; stops the page with one message if no model can be used."""
     folders = language_model_folders()
     if not folders:
         st.info(NONE)
@@ -41,7 +41,7 @@ def language_model() -> LanguageModel:
 
 
 def language_model_choice() -> None:
-    """Which one the page is about, where there are several."""
+    """Draw the choice of the page's language model if there are several."""
     folders = list(language_model_folders())
     if len(folders) < 2:
         return

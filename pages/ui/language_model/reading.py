@@ -1,4 +1,4 @@
-"""A text that the language model has read, and what the parts of the page ask of it."""
+"""A text that the language model has read, and the results that the parts of the page request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PAGES: Mapping[Kind, KindPage] = {
 MAPS = HeadMaps(
     PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),)
 )
-# Which can be continued by looking at what came after the same words before.
+# A text that can be continued by looking at what came after the same words earlier.
 REPEATING = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
 NOTHING = "(nothing: the model begins by itself)"
@@ -45,13 +45,13 @@ NOTHING = "(nothing: the model begins by itself)"
 
 @dataclass(frozen=True)
 class LanguageReading:
-    """A beginning, and how the model goes on from it.
+    """A beginning, and the model's continuation of it.
 
     Attributes:
         runs: of the model.
-        text: the beginning, as it was typed.
-        length: pieces that it may write.
-        params: that decide how it goes on, without what does not exist.
+        text: the beginning, as the user typed it.
+        length: the most tokens that the model may write.
+        params: settings of the continuation, without values that do not exist.
     """
 
     runs: CachedRuns
@@ -61,7 +61,7 @@ class LanguageReading:
 
     @property
     def traced(self) -> TracedTranslation:
-        """The continuation, with all that was computed for it.
+        """The continuation, with everything that was computed for it.
 
         Raises:
             AtlasError: the beginning is too long; the message says what to do.
@@ -70,7 +70,7 @@ class LanguageReading:
 
     @property
     def run(self) -> TextContinuationRun:
-        """What the continuation is the result of."""
+        """The run that produces the continuation."""
         params = self.params
         return TextContinuationRun(
             self.text, params.settings, self.length, params.forced, frozenset(params.suppressed)
@@ -82,20 +82,20 @@ class LanguageReading:
 
     @property
     def trace(self) -> Trace:
-        """Of the model reading all of it."""
+        """The trace of the model reading the beginning and the continuation."""
         return self.traced.trace
 
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
-        """What every head does with the text."""
+        """The metrics of every head on the text."""
         assert kind == "decoder", "a language model has no other kind"
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
-        """The head that is shown: the one that somebody chose, else the telling one of the text."""
+        """The shown head: the one that the user chose, otherwise the telling one of the text."""
         shape = self.trace.decoder.shape[:2]
         return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
-    # What `HeadReading` asks for besides.
+    # The remaining members of the protocol `HeadReading`.
 
     @property
     def config(self) -> TransformerConfig:
@@ -107,19 +107,19 @@ class LanguageReading:
 
     @property
     def languages(self) -> None:
-        """It translates nothing."""
+        """None: a language model does not translate."""
 
     @property
     def translator(self) -> None:
-        """The same."""
+        """None, for the same reason."""
 
     @property
     def maps(self) -> HeadMaps:
-        """Its page."""
+        """The page of the head maps."""
         return MAPS
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The trace, or that of the model without its mask."""
+        """The trace, or the trace of the model without its mask."""
         return self.trace if interventions.decoder_mask else self.runs.get(UnmaskedRun(self.run))
 
     def weights(self) -> Weights:
@@ -128,10 +128,10 @@ class LanguageReading:
 
 
 def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
-    """Draw the box of the beginning and go on from it; stops the page with one message if that cannot be done.
+    """Draw the box of the beginning and continue it; stops the page with one message if that fails.
 
     Args:
-        settings: draw those of the method, too.
+        settings: draw the settings of the method, too.
     """
     asked = session.params(LanguageModelParams)
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
@@ -160,7 +160,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
 
 
 def go_on_from(typed: str) -> None:
-    """Callback of the box: what was forced, and what is pinned, belongs to the beginning before."""
+    """Callback of the box: drop forced tokens and pins, because they belong to the previous beginning."""
     session.update(LanguageModelParams, text=valid(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())

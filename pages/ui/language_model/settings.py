@@ -1,4 +1,4 @@
-"""How the model chooses its pieces: the method, and the numbers that it has."""
+"""Settings of how the model chooses its tokens: the method, and the method's numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.ui.text.glossary import explain
 from transformer.values.decoding_settings import METHODS
 
 NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
-# The numbers of each method: field, label, step of its box.
+# The numbers of each method: field, label, and step of the box.
 NUMBERS = {
     "greedy": (),
     "beam": (("beam_size", "Beam size", 1), ("length_penalty", "Length penalty", 0.1)),
@@ -29,7 +29,7 @@ WORDS = {
 
 
 def continuation_settings() -> None:
-    """Draw them behind a button, with how many pieces are written, and by which model on which device."""
+    """Draw the settings behind a button, with the number of tokens to write, the model and its device."""
     with st.popover("Settings", icon=":material/tune:", width="stretch"):
         st.segmented_control(
             "How the next piece is chosen", METHODS, format_func=NAMES.__getitem__, required=True,

@@ -1,4 +1,4 @@
-"""How the model goes on, step by step: what it read, what it predicted, and what else it could have been."""
+"""Shows the continuation step by step: what the model read, what it predicted, and the other candidates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.checkpoints.checkpoint import LanguageModel
 
 
 def show_steps(loaded: LanguageModel) -> None:
-    """The pieces written, a step each; the method is chosen among them."""
+    """Draw the written tokens, one step each, and the choice of the method among them."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded, settings=False)
         show_written(reading)

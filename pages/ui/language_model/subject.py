@@ -1,4 +1,4 @@
-"""The model that Compare heads and Inside a layer look at: the translator, or a language model."""
+"""The model that Compare heads and Inside a layer show: the translator, or a language model."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# In the choice, where every other value is the name of a folder.
+# The value of the choice that stands for the translator; every other value is the name of a folder.
 OF_TRANSLATOR = ""
-# Which no folder is called.
+# The value that stands for the user's own attention; no folder has this name.
 OF_OWN = "/own"
 
 
 def language_model_shown() -> bool:
-    """Whether the page is about a language model."""
+    """Whether the page shows a language model."""
     return session.params(SubjectParams).subject == LANGUAGE_MODEL
 
 
 def own_shown() -> bool:
-    """Whether the page is about attention of a file."""
+    """Whether the page shows attention from a file."""
     return session.params(SubjectParams).subject == OWN
 
 
 def subject_choice(page: str) -> None:
-    """Draw the choice between the translator and every language model that is there.
+    """Draw the choice between the translator and every available language model.
 
     Args:
-        page: prefix of its key.
+        page: prefix of the widget's key.
     """
     key = f"{page}subject"
     folders = list(language_model_folders())
@@ -81,7 +81,7 @@ def subject_choice(page: str) -> None:
 
 
 def links_to_its_heads() -> None:
-    """Draw what leads from the page of the language model to the pages about its heads."""
+    """Draw the links from the page Language model to the pages about its heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(
@@ -92,8 +92,8 @@ def links_to_its_heads() -> None:
 
 
 def read_subject() -> HeadReading:
-    """Draw the box of what the chosen model reads, and read it; stops the page with one message if that cannot be
-    done."""
+    """Draw the box of the text for the chosen model, and read the text; stops the page with one message if that
+    fails."""
     if not language_model_shown():
         reading = read_sentence()
         show_translation(reading)
@@ -108,17 +108,17 @@ def read_subject() -> HeadReading:
 
 
 def named_besides() -> AlsoNamed:
-    """The names that the heads of a language model have for what they do with random patterns."""
+    """The names that the heads of a language model have from their scores on random patterns."""
     return copying_names(language_model()) if language_model_shown() else {}
 
 
 def read_maps() -> MapReading:
-    """The attention of a file, or that of a text that `read_subject` lets the chosen model read."""
+    """The attention of a file, or that of a text that `read_subject` has the chosen model read."""
     return read_own() if own_shown() else read_subject()
 
 
 def compared_subject() -> Compared:
-    """The chosen model, as A against B asks for it; stops the page with one message where there is none."""
+    """The chosen model, in the form that A against B needs; stops the page with one message if there is none."""
     if own_shown():
         st.info("A against B lets a model read two texts, and a file has the attention of one. Choose another model.")
         raise PageEnd

@@ -1,1 +1,1 @@
-"""The roles of what a page draws; from them follows what is shown where one figure fills the screen."""
+"""The roles of what a page draws; they decide what is shown when one figure fills the screen."""

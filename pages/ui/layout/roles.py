@@ -1,7 +1,8 @@
 """Roles of what a page draws: its main figure, words of the figure, an aside; the rest explains or controls.
 
-Pages say only these roles. This module alone knows lecture mode, which shows the main figure as large as the screen and
-nothing else; assets/lecture/page.css hides and enlarges by the roles, and charts, tables and components ask `large`.
+Pages state only these roles. This module alone implements lecture mode, which shows the main figure as large as the
+screen and nothing else. assets/lecture/page.css hides and enlarges by the roles. Charts, tables and components call
+`large`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ MAIN = "main_figure"
 LINES = "lecture_lines"
 WORDS = "main_words"
 ASIDE = "aside"
-# Characters of a headline that a projector 1024 pixels wide shows in one row.
+# The most characters of a headline that a projector 1024 pixels wide shows in one row.
 ROW = 72
-# Pixels that the title of a slide takes from its figure; as in assets/lecture/lecture.css.
+# Pixels that the title of a slide takes from its figure; assets/lecture/lecture.css has the same number.
 TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
 
@@ -31,7 +32,7 @@ def large() -> bool:
 
 
 def lay_out(page: str) -> None:
-    """Take everything off the page that is not its main figure, and make all type large, where the figure is alone.
+    """In lecture mode, hide everything on the page except its main figure, and enlarge all type.
 
     Args:
         page: name of the open page's file.
@@ -45,10 +46,10 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
     """The container of a page's main figure; a page has one.
 
     Args:
-        headline: Markdown, a line each: what the figure shows, and what to look for. It is for those who see the figure
-            alone.
-        when: whether it is the main figure, where a page chooses between several.
-        rows: that a line may take; what is longer is cut, so that the figure stays high on the screen.
+        headline: Markdown, one line each: what the figure shows, and what to look for. It is for an audience that sees
+            only the figure.
+        when: whether it is the main figure, if a page chooses between several.
+        rows: the most rows of a line; a longer line is cut, so that the figure stays high on the screen.
     """
     if not when:
         return st.container()
@@ -66,7 +67,7 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
     """The places of a main figure and, on its left, of words that are read with it.
 
     Args:
-        headline: of `main_figure`.
+        headline: as in `main_figure`.
         wide: whether the figure needs more of the width than most.
     """
     with main_figure(*headline):
@@ -75,12 +76,12 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
 
 
 def figure_words() -> DeltaGenerator:
-    """The container of words that are part of the main figure, not about it; a page has one."""
+    """The container of words that are part of the main figure and not about it; a page has one."""
     return st.container(key=WORDS, gap="xsmall")
 
 
 def aside(name: str) -> DeltaGenerator:
-    """A container within or around the main figure of what is not part of it.
+    """A container inside or around the main figure for content that is not part of the figure.
 
     Args:
         name: of the aside; a page has one of that name.
@@ -89,5 +90,5 @@ def aside(name: str) -> DeltaGenerator:
 
 
 def clicker_is_free() -> bool:
-    """Whether the page's own buttons may take a clicker's keys; those of a slide lead to the next slide."""
+    """Whether the page's own buttons may take a clicker's keys; on a slide, those keys lead to the next slide."""
     return not session.params(LectureParams).presents_as_slide(session.params(LessonParams).id)

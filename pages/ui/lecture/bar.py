@@ -1,4 +1,4 @@
-"""The lecturer's controls on every page: present it, collect it as a slide, show its QR code, go on by clicker."""
+"""The lecturer's controls on every page: present it, add it as a slide, show its QR code, advance by clicker."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
 KEY = "lecture"
-# The page of a slide that was asked for, until the run that goes there.
+# Key of the page of a requested slide, until a run goes there.
 OPENED = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence is too long for an address."
-# Pages whose own buttons take a clicker's keys, unless they are the slide that is shown.
+# Pages whose own buttons take a clicker's keys, unless such a page is the shown slide.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention", "masked_attention", "cross_attention", "decoding", "inside_a_layer", "change_attention",
 )
-# Pages that look at the translator or at a language model, whose own page has the name of that choice.
+# Pages that show the translator or a language model; the page Language model has the name of that choice.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:
-    """The page of the slide that was asked for, if it is another one than `page`, which is open.
+    """The page of the requested slide, if it differs from `page`, which is open.
 
-    It is asked for until it is open: a run may be stopped by the next one before it has gone there.
+    The request stays until that page is open, because the next run may stop a run before it has gone there.
     """
     if st.session_state.get(OPENED) == page:
         del st.session_state[OPENED]
@@ -50,7 +50,7 @@ def opened_page(page: str) -> str | None:
 
 
 def show_slide(number: int | None, *, present: bool = True) -> None:
-    """Callback: show a slide, counted from 1; nothing where there is none.
+    """Callback: show a slide, counted from 1; does nothing if there is no such slide.
 
     Args:
         present: in lecture mode.
@@ -65,7 +65,7 @@ def show_slide(number: int | None, *, present: bool = True) -> None:
 
 
 def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
-    """Draw it.
+    """Draw the controls.
 
     Args:
         page: name of the open page's file.
@@ -105,8 +105,8 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
 
 
 def _act(sent: Mapping[str, Any], page: str) -> None:
-    """What was done in the browser; it may say anything."""
-    # Whatever is done next, what went wrong before was read.
+    """Carry out an action that the browser sent; the message is untrusted."""
+    # The next action clears the last error message, because the user has read it.
     params = session.params(LectureParams)
     params = replace(params, slides=replace(params.slides, problem=""))
     session.store(params)
@@ -128,13 +128,13 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
     def load() -> None:
         text = sent.get("text")
         slides = Slides.from_file(text if isinstance(text, str) else "")
-        # A file that cannot be read leaves what was collected.
+        # A file that cannot be read leaves the collected slides unchanged.
         listed(replace(params.slides, problem=slides.problem) if slides.problem else slides)
 
     def entitle() -> None:
         text = sent.get("text")
         if isinstance(text, str):
-            # The slide that is shown stays.
+            # The shown slide stays the same.
             session.update(LectureParams, slides=params.slides.titled(number("slide") - 1, text))
 
     actions: dict[object, Callable[[], None]] = {
@@ -153,7 +153,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
 
 
 def _described(slide: Slide) -> str:
-    """What a slide shows, for the lecturer's list; an address would not do, because it also holds other pages' settings."""
+    """Description of a slide for the lecturer's list; its address is no use, as it also holds other pages' settings."""
     address = dict(slide.parameters)
     if slide.page in STEPPED:
         # A lesson has a sentence of its own.
@@ -182,11 +182,11 @@ def _switched(off: OffParams) -> str:
 
 
 def _step(page: str) -> str:
-    """Where a clicker is in a lesson that it goes through; empty where it goes through anything else."""
+    """The step of a lesson that a clicker goes through; empty if the clicker goes through anything else."""
     lesson = session.params(LessonParams)
     if page not in STEPPED or not lesson.id or not clicker_is_free():
         return ""
-    # Of how many, the title says: what reads lessons loads torch, which this bar does not wait for.
+    # The title gives the number of steps: the module that reads lessons loads torch, and this bar does not wait for it.
     return f"Step {lesson.shown_step + 1}"
 
 
@@ -195,7 +195,7 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
 
 
 def _code(path: str, pages: Container[str]) -> dict[str, str]:
-    """The QR code of what is shown, as a phone should show it; or one sentence that says why there is none."""
+    """The QR code of the page as a phone should show it; or one sentence that says why there is no code."""
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}

@@ -1,4 +1,4 @@
-"""The QR code of an address, for the phones in a hall. Pure."""
+"""The QR code of an address, for the phones of an audience. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ LOCAL = (
     "“attention-atlas --lecture{port}”, or without installation "
     "“python -m attention_atlas --lecture{port}”, and open the address that it prints."
 )
-# Of `streamlit run`, unless told otherwise.
+# The default port of `streamlit run`.
 PORT = 8501
 
 
 def full_address(current: str, path: str, parameters: Mapping[str, str], pages: Container[str]) -> str:
-    """An address as it is typed.
+    """The full address, as a user would type it.
 
     Args:
-        current: what the browser has open: the app's own address or that of one of its pages.
-        path: of the page below the app's own address; empty for the first.
+        current: the address that is open in the browser: the app's own or that of one of its pages.
+        path: of the page below the app's own address; empty for the first page.
         parameters: of the page.
         pages: paths of all pages. `st.context.url` keeps the page's path when the address has parameters.
     """
@@ -36,7 +36,7 @@ def full_address(current: str, path: str, parameters: Mapping[str, str], pages: 
 
 
 def local_only(address: str) -> str:
-    """One sentence that says what to do where only this computer can open an address; empty where others can."""
+    """One sentence that says what to do if only this computer can open an address; empty if others can."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     try:

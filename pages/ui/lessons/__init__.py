@@ -1,1 +1,1 @@
-"""The page of lessons; what a lesson is, and what it may claim, is in `transformer.lessons`."""
+"""The page Lessons; `transformer.lessons` defines lessons and their claims."""

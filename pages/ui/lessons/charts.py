@@ -16,19 +16,19 @@ from pages.ui.charts.tables import numbered
 from pages.ui.lessons.tables import tile_rows
 from transformer.lessons.tables import Table
 
-# Pixels.
+# Sizes in pixels.
 LABEL, TILE = 170, 44
-# What stands before the numbers of a head.
+# The part of a label before the numbers of a head.
 HEAD = re.compile(".*, layer ")
 
 
 def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -> alt.LayerChart:
-    """Bars from 0 to 1, in the order of the table, each with its number; equal labels stay apart.
+    """Bars from 0 to 1, in the order of the table, each with its number; equal labels stay separate.
 
     Args:
         table: a column of labels, and one or two of shares.
         place: the column of labels.
-        labels: what stands beside the bars; None numbers those of the table.
+        labels: shown beside the bars; None numbers those of the table.
     """
     series = list(table.columns[1:])
     long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
@@ -37,7 +37,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
     legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
     base = alt.Chart(long).encode(
-        # Room for the number of the longest bar.
+        # Leaves room for the number of the longest bar.
         x=alt.X("value:Q", title=None if legend else series[0], scale=alt.Scale(domain=[0, 1.25], nice=False),
                 axis=alt.Axis(format="%", values=[0, 0.5, 1], **AXIS)),
         y=alt.Y("at:O", title=None, axis=axis),
@@ -52,7 +52,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
 
 
 def costs(table: Table) -> alt.LayerChart:
-    """A bar a word, the largest cost first, and what it gets of the attention beside it; the marked word stands out.
+    """One bar per word, the largest cost first, with its share of the attention beside it; the marked word stands out.
 
     Args:
         table: of the figure "named".
@@ -88,8 +88,8 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
         last: the last step of the curve.
     """
     layers = [chart]
-    # What is said stands where the curve leaves room: right of the first steps, left of the last ones.
-    # Vega warns of a layer without a point.
+    # A remark stands where the curve leaves room: right of the first steps, left of the last ones.
+    # Each group has a point, because Vega warns of a layer without one.
     for late, some in points.groupby(points.step > last / 2):
         base = alt.Chart(some).encode(x="step:Q", y="value:Q")
         layers += [
@@ -102,7 +102,7 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 
 
 def ranks(table: Table) -> alt.LayerChart:
-    """All heads side by side, from the one that is needed most; the marked one stands out.
+    """All heads side by side, most needed first; the marked one stands out.
 
     Args:
         table: of the figure "worth".
@@ -126,7 +126,7 @@ def ranks(table: Table) -> alt.LayerChart:
         tooltip=["without:N", alt.Tooltip("change:Q", format="+.3f"),
                  alt.Tooltip("times:Q", title="times as likely", format=".3f")],
     )
-    # Where none is marked, the one needed most has its name.
+    # If none is marked, the most needed head is labelled.
     at = table.labels.index(table.marked) if table.marked else 0
     label = alt.Chart(frame.iloc[[at]].assign(
         says=f"{HEAD.sub(r'head ', str(frame.without[at])).replace(', head ', '.')}: × {frame.times[at]:.3f}"
@@ -139,8 +139,8 @@ def ranks(table: Table) -> alt.LayerChart:
 
 
 def tiles(table: Table) -> alt.LayerChart:
-    """A tile a head, layers below each other. One share is a colour from 0 to 1; of two, a tile is filled where the
-    first is larger.
+    """One tile per head, layers below each other. One share is a colour from 0 to 1; of two shares, a tile is filled
+    if the first is larger.
 
     Args:
         table: with heads of a layer side by side.

@@ -1,4 +1,4 @@
-"""What a reader clicks in the map of a step that asks for a click, and what is said of another one."""
+"""Checks a user's click in the map of a step that asks for a click, and comments on a wrong one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.view import view_of
 
 
 def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
-    """Whether the reader has done in the map what the step asks for."""
+    """Whether the user has done in the map what the step asks for."""
     step, values = measured.step, measured.finding.values
     if step.next_when == "head opened":
         return _numbers(clicked) == (values["layer"], values["head"])
@@ -23,7 +23,7 @@ def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
 
 
 def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    """Markdown that says what the reader clicked instead of what the step asks for; empty where nothing was clicked."""
+    """Markdown that says what the user clicked instead of what the step asks for; empty if nothing was clicked."""
     what = {"head opened": _other_head, "row pinned": _other_row}.get(measured.step.next_when)
     said = what(measured, clicked) if what else ""
     return said and f"{said} Try another, or press “Show me”."
@@ -32,13 +32,13 @@ def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
 def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
     layer, head = _numbers(clicked)
     if (clicked.layer, clicked.head) == _asked_in(measured):
-        # The map opened there.
+        # The map opens at this head, so the user has clicked nothing.
         return ""
     return f"You opened **layer {layer}, head {head}**, which is not the one."
 
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    # As the reader has chosen to see it.
+    # The view has the user's display settings.
     view = view_of(
         measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide
     )

@@ -1,4 +1,4 @@
-"""The figure of a step: the app's own, pinned to what the lesson is about."""
+"""The figure of a step: one of the app's own figures, pinned to the subject of the lesson."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 
-# Columns of sentences, and how wide they are, pixels, so that a projector shows the numbers behind them.
+# Columns of sentences, and their width in pixels, so that a projector shows the numbers to their right.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240
-# The lesson and the step that a map was asked to show, and whether with the answer.
+# The lesson and the step that the map last showed, and whether with the answer.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = ("candidates", "probabilities", "norms", "vectors")
 TOTALS = "lesson_totals"
-# Decimals; whole sentences have small probabilities.
+# Numbers of decimals; whole sentences have small probabilities.
 DIGITS, FINE = 3, 4
 
 
 def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
-    """What the map of a step shows first.
+    """The first choice of head and pins in the map of a step.
 
     Args:
-        solved: what the reader was asked to do is done already.
+        solved: the user has already done the task.
     """
     step, evidence, figure = measured.step, measured.evidence, measured.figure
     kind = figure["kind"]
@@ -52,42 +52,42 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))
-    # The bars below the small maps say who has the job, so they come with the answer.
+    # The bars below the small maps reveal which head has the job, so they appear with the answer.
     bars = ""
     if solved and "bars" in figure:
-        # Not every kind of attention has every job; then the step says so instead of showing no bars.
+        # Some kinds of attention lack some jobs; then the step says so instead of showing no bars.
         evidence.shares(kind, figure["bars"])
         bars = JOBS[figure["bars"]]
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
 def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
-    """Positions of the row that the figure names, for a head that it is read in."""
+    """Positions of the row that the figure names, for the head in which it is read."""
     kind = measured.figure["kind"]
     row = measured.evidence.row(kind, measured.figure["row"], at)
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
 def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
-    """What the reader chose in the map of a step that is not done, since it was opened; None before.
+    """The user's choice in the map of an unfinished step since the step was opened; None if there is none.
 
     Args:
         opened: the lesson and the step.
     """
     sent = st.session_state.get(_key(measured), {}).get("choice")
     now = sentence_id(measured.evidence.trace()), _request_number(measured, (*opened, False))
-    # What was chosen in the map of another step, or before this one was opened again, is none in this one.
+    # A choice made in another step's map, or before this step was opened again, does not count here.
     if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != now:
         return None
     return AttentionParams.from_browser(sent)
 
 
 def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
-    """Draw the attention browser; what the reader chooses in it stays until the step is done or another one is opened.
+    """Draw the attention browser; the user's choice in it stays until the step is done or another one is opened.
 
     Args:
         opened: the lesson and the step.
-        done: the answer is shown, so the map shows what it is about, and may say so in words.
+        done: the answer is shown, so the map shows its subject, and may describe it in words.
     """
     step, trace = measured.step, measured.evidence.trace()
     draw_browser(
@@ -101,8 +101,8 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
 
 
 def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
-    """Of the request that the map is drawn for: a new one whenever a step is opened, also once more, or done."""
-    # Streamlit forgets what was chosen in a map that a run has not drawn; the browser does not.
+    """Number of the request that draws the map: a new one whenever a step is opened, opened again, or done."""
+    # Streamlit forgets the choice in a map that a run has not drawn; the browser does not.
     stays = SYNCED.shown == shown and _key(measured) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 
@@ -112,7 +112,7 @@ def _key(measured: MeasuredStep) -> str:
 
 
 def show_without(measured: MeasuredStep, *, done: bool) -> None:
-    """Two maps side by side: as trained, and without a part; the second comes with the answer."""
+    """Draw two maps side by side: as trained, and without a part; the second appears with the answer."""
     maps = [
         Map(title, rows, columns, values, mask)
         for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.figure)
@@ -121,11 +121,11 @@ def show_without(measured: MeasuredStep, *, done: bool) -> None:
 
 
 def show_learning(curve: str, marked: pd.DataFrame) -> None:
-    """The learning curve: loss, and quality of the translations.
+    """Draw the learning curve: loss, and quality of the translations.
 
     Args:
         curve: CSV.
-        marked: the steps that are marked; of the figure "learning".
+        marked: the steps that are marked; from the figure "learning".
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, said in (
@@ -144,7 +144,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
 
 
 def show_values(table: Table) -> None:
-    """What each place brings to the sum, number by number."""
+    """Draw the contribution of each position to the sum, number by number."""
     frame = framed(table)
     columns = list(table.columns)
     values = frame[columns].to_numpy(dtype=np.float64)
@@ -155,7 +155,7 @@ def show_values(table: Table) -> None:
 
 
 def show_table_figure(measured: MeasuredStep) -> None:
-    """What can be counted, and below it a table, bars or tiles."""
+    """Draw the line of counts, and below it a table, bars or tiles."""
     table = table_of(measured)
     assert table is not None, "the figure has a table"
     frame, show = framed(table), measured.step.show
@@ -184,7 +184,7 @@ def show_table_figure(measured: MeasuredStep) -> None:
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
-    """The chart of a figure; None for those that are tables."""
+    """The chart of a figure; None for figures that are tables."""
     if table.across:
         return tiles(table)
     if show == "worth":
@@ -193,7 +193,7 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
         return costs(table)
     if show not in BARS:
         return None
-    # Pieces are numbered, so that equal ones stay apart; what is called by a name is not.
+    # Tokens are numbered, so that equal ones stay separate; named things are not numbered.
     names = numbered(frame[table.head].tolist())
     labels = [
         str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)
@@ -202,5 +202,5 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
 
 
 def hidden(measured: MeasuredStep, *, done: bool) -> bool:
-    """Whether the figure waits for the answer."""
+    """Whether the figure stays hidden until the answer."""
     return measured.step.show in TABLES and bool(measured.step.question) and not done

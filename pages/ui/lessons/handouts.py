@@ -1,4 +1,4 @@
-"""A lesson as one HTML file that needs neither a server nor a network: to print for students, or to click through."""
+"""A lesson as one HTML file that needs neither a server nor a network: a printed sheet, or a file to click through."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
 
 
 def printed(lesson: Lesson, write: Callable[[], str]) -> str:
-    """What is written of a lesson; if a step cannot be measured, a document that says which one and why.
+    """The document that `write` makes of a lesson; if a step cannot be measured, one that names the step and reason.
 
-    A download is made after its click, and Streamlit tells nobody what is raised there.
+    A download is made after its click, and Streamlit does not report an exception that is raised there.
     """
     try:
         return write()
@@ -44,7 +44,7 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """What is wrong with a step is said with its number."""
+    """Add the step's number to an error in the step."""
     try:
         yield
     except AtlasError as error:
@@ -52,7 +52,7 @@ def _named(number: int) -> Iterator[None]:
 
 
 def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
-    """A sheet to print: the questions over a table to fill in, or the same with what was measured.
+    """A sheet to print: the questions over a table to fill in, or the same with the measured answers.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -112,7 +112,7 @@ def _answer(step: MeasuredStep) -> str:
 
 
 def _figure(step: MeasuredStep, maps: list[str]) -> str:
-    """HTML of a figure; an attention browser is a place for the data that is added to `maps`."""
+    """HTML of a figure; an attention browser becomes a placeholder for the data that is added to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))

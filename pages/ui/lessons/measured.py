@@ -1,4 +1,4 @@
-"""A step with the numbers of the loaded model, computed once for everybody."""
+"""A step with the numbers of the loaded model, computed once for all users."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from transformer.lessons.template import filled
 from transformer.running.translator import Translator
 from transformer.values.run import Run
 
-# Private characters, which no lesson may hold, around a value until the text around it is safe.
+# Private characters, invalid in a lesson, that enclose a value until the text around it is escaped.
 OPENS, CLOSES = "\ue000", "\ue001"
 
 
 @dataclass(frozen=True)
 class FindingRun(Run[Finding]):
-    """What a claim finds.
+    """The run that computes the finding of a claim.
 
     Attributes:
-        sentence: that it is about.
+        sentence: that the claim is about.
         claim: its name.
         parameters: of the claim, by name.
     """
@@ -42,11 +42,11 @@ class FindingRun(Run[Finding]):
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A step, and what its claim has found.
+    """A step, and the finding of its claim.
 
     Attributes:
-        step: as the lesson has it.
-        evidence: that was looked at.
+        step: as in the lesson.
+        evidence: the evidence that was examined.
         finding: of the claim.
         question: the choices, or the number to guess.
     """
@@ -63,7 +63,7 @@ class MeasuredStep:
 
     @property
     def before(self) -> MeasuredStep | None:
-        """The same with the map that is shown until the answer; None where there is none."""
+        """The same step with the map that is shown until the answer; None if there is no such map."""
         step = with_map_before(self.step)
         return step and replace(self, step=step)
 
@@ -78,7 +78,7 @@ class MeasuredStep:
 
 
 def measured_step(translator: Translator, step: Step) -> MeasuredStep:
-    """A step on a model.
+    """Measure a step on a model.
 
     Raises:
         AtlasError: the step cannot be measured on this sentence; the message says why.

@@ -1,4 +1,4 @@
-"""The ways on from a step of a lesson: shown, back, next, and at its end the next lesson."""
+"""The buttons below a step of a lesson: show the answer, back, next, and at the end the next lesson."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
 
     Args:
         number: of the open step, from 0.
-        done: whether what it asks for is done.
+        done: whether the step's task is done.
     """
     keyed = clicker_is_free()
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:
-            # Whoever presses the key for what comes next is shown the answer first: a clicker cannot give one.
+            # The key for "next" first shows the answer, because a clicker cannot give one.
             st.button(
                 "Show me", key="lesson_show", shortcut="PageDown" if keyed else None, on_click=answer_question,
                 args=(SHOWN,),
@@ -43,17 +43,17 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
 
 
 def answer_question(given: str) -> None:
-    """Callback: answer the question of the open step, as `LessonParams.answer` has it."""
+    """Callback: answer the question of the open step, in the format of `LessonParams.answer`."""
     session.update(LessonParams, answer=given)
 
 
 def open_step(lesson: str, number: int = 0) -> None:
-    """Callback: open a step of a lesson; the list of all where the lesson is empty."""
+    """Callback: open a step of a lesson, or the list of all lessons if the lesson is empty."""
     session.store(session.params(LessonParams).at(lesson, number))
 
 
 def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
-    """What comes after a step: how it is called, and the arguments that `open_step` opens it with."""
+    """The title of the button after a step, and the arguments with which `open_step` opens its target."""
     if number + 1 < len(lesson.steps):
         return "Next", (lesson.id, number + 1)
     after = _lesson_after(lesson.id)
@@ -63,7 +63,7 @@ def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
 
 
 def _lesson_after(name: str) -> Lesson | None:
-    """The next lesson of the list that can be read; None after the last."""
+    """The next readable lesson of the list; None after the last."""
     files = lesson_files()
     for path in list(files.values())[list(files).index(name) + 1:]:
         with suppress(LessonError, OSError):
@@ -72,7 +72,7 @@ def _lesson_after(name: str) -> Lesson | None:
 
 
 def _wanted(step: Step) -> str:
-    """What must be done before the next step."""
+    """The task that the user must do before the next step."""
     return {
         "answered": "First answer the question.", "row pinned": "First click a cell of the row.",
         "head opened": "First click the head.", "read": "",

@@ -1,4 +1,4 @@
-"""The list of all lessons, and what was done of it."""
+"""The list of all lessons, and the user's progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.languages import LANGUAGES
 
 
 def show_overview() -> None:
-    """Lessons in order, those of the teacher below them."""
+    """Draw the lessons in order, those of the teacher below them."""
     files = lesson_files()
     params = session.params(LessonParams)
     st.markdown(

@@ -39,13 +39,13 @@ from transformer.values.trace import Kind
 
 # Figures that are wide tables.
 WIDE = ("translations", "needed")
-# The page that has no name in an address.
+# The page without a name in its address.
 FIRST = "translate"
 MOST_GUESS = 999_999.0
 
 
 def show_lesson(path: Path) -> None:
-    """The open step of a lesson, or one message that says why it cannot be shown."""
+    """Draw the open step of a lesson, or one message that says why it cannot be shown."""
     params = session.params(LessonParams)
     try:
         lesson = read_lesson(path)
@@ -70,7 +70,7 @@ def show_lesson(path: Path) -> None:
         with figure:
             done, remark = _show_figure(measured, params, number)
         if done and number == len(lesson.steps) - 1:
-            # Whichever way somebody leaves it by.
+            # The lesson counts as done whichever way the user leaves it.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
@@ -87,7 +87,7 @@ def _refuse(error: Exception) -> None:
 
 
 def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
-    """Draw it; returns whether the step's task is done, and what to say of what was clicked instead, Markdown.
+    """Draw the figure; returns whether the step's task is done, and a remark on a wrong click, Markdown.
 
     Args:
         number: of the step, from 0.
@@ -104,7 +104,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
         if clicked is not None:
             done = done_by(measured, clicked)
             if done:
-                # Kept in the address, so that the step stays done whatever is clicked next.
+                # The address stores it, so that the step stays done after later clicks.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
@@ -129,7 +129,8 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
             st.container(border=True).markdown(remark)
         return
     said, reveal = verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
-    # A line break separates two numbers that would read as one. A projector has no room for another line and shows no break.
+    # Two numbers side by side would read as one, so a line break separates them. A projector has no room for another
+    # line and shows no break.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if not measured.finding.holds:
@@ -137,7 +138,7 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
 
 
 def _ask(measured: MeasuredStep) -> None:
-    """What is to be done before the reveal."""
+    """Draw the question or task of the step before the answer is shown."""
     step = measured.step
     for number, choice in enumerate(measured.question.choices, 1):
         st.button(
@@ -157,7 +158,7 @@ def _ask(measured: MeasuredStep) -> None:
 
 
 def _guess() -> None:
-    """Callback of the form; an empty box is no guess."""
+    """Callback of the form; an empty box is not a guess."""
     number = st.session_state.get("lesson_number")
     if number is not None:
         given = LessonParams.checked("answer", f"{number:.3f}".rstrip("0").rstrip("."))
@@ -166,7 +167,7 @@ def _guess() -> None:
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> None:
-    """The page that shows more of it, and the lesson on paper."""
+    """Draw the link to the page that shows more of the subject, and the lesson on paper."""
     step = measured.step
     with st.container(horizontal=True):
         if step.address:
@@ -186,11 +187,11 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Non
 
 
 def with_link(measured: MeasuredStep, text: str, model: str) -> str:
-    """Markdown in which the head that the claim found is a link to it, beside the lesson.
+    """Markdown in which the head that the claim found is a link to that head, beside the lesson.
 
     Args:
-        text: markdown of a text of the step.
-        model: name of the one that the lesson is about.
+        text: Markdown of a text of the step.
+        model: name of the lesson's model.
     """
     step, values = measured.step, measured.finding.values
     named: dict[str, Kind] = {name: kind for kind, name in KIND_NAMES.items()}
@@ -203,10 +204,10 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
 
 
 def page_address(measured: MeasuredStep, model: str) -> str:
-    """The page that a step names, with its sentence, its head and its row.
+    """The address of the page that a step names, with its sentence, its head and its row.
 
     Args:
-        model: name of the one that the lesson is about.
+        model: name of the lesson's model.
     """
     page, _, own = measured.step.address.partition("?")
     address = {"text": measured.step.sentence, **ModelParams(model).to_address()}

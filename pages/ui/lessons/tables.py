@@ -1,4 +1,4 @@
-"""The numbers of a lesson's figure as a table: on the page, on sheets and in files alike. Pure but for the runs."""
+"""The numbers of a lesson's figure as a table: on the page, on sheets and in files alike. Pure except for the runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Kind
 
-# What a title says of a job's share.
+# A title's wording for the share of a job.
 JOB_WORDS = {
     "previous": "on the one before", "next": "on the next", "same": "on itself", "end": "on the end",
     "start": "on the start", "alignment": "as all heads", "certain": "on one place", LATER: "ahead",
@@ -32,7 +32,7 @@ def table_of(measured: MeasuredStep) -> Table | None:
 
 
 def figure_table(measured: MeasuredStep) -> pd.DataFrame | None:
-    """The table of a figure; None for those that are maps."""
+    """The table of a figure; None for figures that are maps."""
     table = table_of(measured)
     return None if table is None else framed(table)
 
@@ -57,18 +57,18 @@ def framed(table: Table) -> pd.DataFrame:
 
 
 def tile_rows(table: Table) -> list[str]:
-    """What each row of heads is: its layer, and the kind where there are several."""
+    """The label of each row of heads: its layer, and the kind if there are several kinds."""
     rows = [str(label).rpartition(", head ")[0] for label in table.labels[:: table.across]]
     kinds = {row.rpartition(", ")[0] for row in rows}
     layers = [row.rpartition(", ")[2] for row in rows]
-    # "cross 3": the first word of the kind, for there is little room.
+    # "cross 3": only the first word of the kind, because there is little room.
     return layers if len(kinds) == 1 else [
         f"{re.split('[ -]', row)[0]} {layer.removeprefix('layer ')}" for row, layer in zip(rows, layers, strict=True)
     ]
 
 
 def totals_of(table: Table) -> str:
-    """What can be counted in a table, as one line of text."""
+    """The counts of a table, as one line of text."""
     return " · ".join(
         f"{name}: {value:.0%}" if isinstance(value, float) else f"{name}: {value}"
         for name, value in table.totals.items()
@@ -78,10 +78,10 @@ def totals_of(table: Table) -> str:
 def without_maps(
     evidence: Evidence, kind: Kind, head: str, part: str, job: str = "",
 ) -> list[tuple[str, list[str], list[str], np.ndarray, np.ndarray]]:
-    """One head of a run as trained, and of one without a part: title, labels, weights [R, C] and mask of each.
+    """One head of a run as trained, and of a run without a part: title, labels, weights [R, C] and mask of each.
 
     Args:
-        job: whose share the titles say; empty for none.
+        job: the job whose share the titles give; empty for none.
     """
     at = evidence.head(kind, head)
     article = "the mask" if part == "mask" else part

@@ -1,4 +1,4 @@
-"""Whether an answer to a lesson's question is right, close or wrong. Pure."""
+"""Says whether an answer to a lesson's question is right, close or wrong. Pure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 
-# A guess is right within this share of the measured number, or within half a percent where percents are asked for, and
-# close within a tenth of the scale: all of 100%, or from nothing to twice the number.
+# A guess is right within this share of the measured number, or within half a percent if the question asks for percents.
+# It is close within a tenth of the scale. The scale is all of 100%, or from zero to twice the number.
 RIGHT, HALF, CLOSE = 0.02, 0.51, 0.1
 
 
 def verdict(measured: MeasuredStep, answer: str) -> str:
-    """Markdown: how the reader's answer compares; empty without one.
+    """Markdown: the user's answer compared with the measured one; empty without an answer.
 
     Args:
-        answer: as `LessonParams.answer` has it.
+        answer: in the format of `LessonParams.answer`.
     """
     question = measured.question
     if answer in ("", SHOWN) or not measured.step.question:

@@ -1,4 +1,4 @@
-"""What attention costs against the length of the text: measured, on logarithmic axes, with the slopes in words."""
+"""Plots the measured cost of attention against the length of the text, on log axes, with the slopes in words."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ AXIS_TITLES = {
     WEIGHTS: "bytes of the weights of one head", SECONDS: "seconds of one pass",
     KEYS_AND_VALUES: "bytes of the keys and values of one head",
 }
-# Pixels: the line of full attention, on which the others lie where they are as high; and those. So are areas of points.
+# Pixels: the width of the line of full attention, and of the other lines, which are drawn on top of it where they
+# coincide. The areas of the points differ for the same reason.
 WIDTHS, SIZES = (9, 3), (190, 60)
 
 
 def show_costs() -> None:
-    """The plot, what its slopes say, and the button that measures here."""
+    """Draw the plot, the sentences about its slopes, and the button that measures on this machine."""
     recorded = costs()
     if recorded is None:
         st.warning("The recorded measurement is missing or damaged: measure on this machine.")
@@ -68,7 +69,7 @@ def show_costs() -> None:
 
 
 def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
-    """A row a measurement."""
+    """One row per measurement."""
     return pd.DataFrame({
         "attention": [NAMES[each.attention] for each in found], "pieces": [each.length for each in found],
         AXIS_TITLES[WEIGHTS]: [each.weights for each in found],
@@ -78,7 +79,7 @@ def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
 
 
 def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
-    """A line an attention; equal steps on either axis are equal factors."""
+    """One line per attention; equal steps on either axis are equal factors."""
     values = [float(getattr(each, quantity)) for each in found]
     table = pd.DataFrame({
         "pieces": [each.length for each in found], "attention": [NAMES[each.attention] for each in found],

@@ -1,4 +1,4 @@
-"""What the measured cost of attention says, in words. Pure."""
+"""Describes the measured cost of attention in words. Pure."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from transformer.config import Attention
 from transformer.language_modelling.cost import Cost, slopes
 from transformer.language_modelling.cost_measurement import configuration
 
-# What twice the text takes more of, and what the longest text takes.
+# The unit of each quantity, for sentences about a doubled text and about the longest text.
 WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
     WEIGHTS: "The map of **{length:,} pieces** takes {amount} in one head.",
     SECONDS: "With full attention a pass over **{length:,} pieces** takes {amount}.",
     KEYS_AND_VALUES: "The keys and values of **{length:,} pieces** take {amount} in one head.",
 }
-# With the sizes of what was measured.
+# Names with the sizes of the measured attention.
 FULL_NAMES: Mapping[Attention, str] = {
     "full": "Full", "local": f"Local, in blocks of {configuration('local').block} pieces",
     "compressed": f"Compressed, {configuration('compressed').stride} pieces to a key",
 }
-# Layers times heads of a model that everybody knows.
+# Name, and layers times heads, of a well-known model.
 GPT2, GPT2_HEADS = "GPT-2 small", 144
-# Above it, seconds grow faster than the cells of a map do.
+# Above this slope, seconds grow faster than the cells of a map.
 STEEP = 2.1
 CONCLUSIONS = {
     WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it moves the wall, and does not "
@@ -43,14 +43,14 @@ MACHINE = (
 
 
 def written(value: float, quantity: str) -> str:
-    """A number of a quantity with its unit."""
+    """A value of a quantity with its unit."""
     units = {1: "s", 1e-3: "ms", 1e-6: "µs"} if quantity == SECONDS else {1e9: "GB", 1e6: "MB", 1e3: "kB", 1: "bytes"}
     size = next((size for size in sorted(units, reverse=True) if value >= size), min(units))
     return f"{value / size:,.3g} {units[size]}"
 
 
 def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
-    """Markdown: a sentence for each attention."""
+    """Markdown: one sentence per attention."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
         f"(slope {slope:.2f})."
@@ -59,7 +59,7 @@ def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
 
 
 def says_saving(found: Sequence[Cost], quantity: str) -> str:
-    """Markdown: what the longest text takes with full attention, and what the others save."""
+    """Markdown: the cost of the longest text with full attention, and the saving of the others."""
     length, costs = longest(found)
     full = getattr(costs["full"], quantity)
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{written(full, quantity)}**")]
@@ -78,19 +78,19 @@ def says_saving(found: Sequence[Cost], quantity: str) -> str:
 
 
 def concludes(found: Sequence[Cost], quantity: str) -> str:
-    """What is to be learned from a quantity."""
+    """The conclusion from a quantity."""
     steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
 def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
-    """The longest text that was measured with full attention, and what it takes with each."""
+    """The longest text that was measured with full attention, and its cost with each attention."""
     length = max(each.length for each in found if each.attention == "full")
     return length, {each.attention: each for each in found if each.length == length}
 
 
 def _share(part: float) -> str:
-    """A part of what full attention takes, in words."""
+    """A share of the cost of full attention, in words."""
     if part > 1.1:
         return f"{part:.1f} times that"
     parts = round(1 / part)

@@ -1,4 +1,4 @@
-"""What a model loses by its attention: held-out losses of small models that were trained alike."""
+"""Plots the held-out losses of small models that were trained alike with different attention."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = ASSETS / "attention_losses.json"
 
 
 def show_losses() -> None:
-    """A point a model, the table, and how they were trained."""
+    """Draw one point per model, the table, and how the models were trained."""
     recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
@@ -54,7 +54,7 @@ def show_losses() -> None:
 
 
 def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
-    """A row an attention."""
+    """One row per attention."""
     rows = []
     for attention in ATTENTIONS:
         models = recorded.of(attention)
@@ -69,7 +69,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
 
 
 def cells(recorded: RecordedLosses, attention: Attention) -> int:
-    """Of one head that reads a whole context."""
+    """The number of cells of one head that reads a whole context."""
     config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
@@ -77,7 +77,7 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
 
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
-    """A point a model, a row an attention."""
+    """One point per model, one row per attention."""
     table = pd.DataFrame([
         {"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses
     ])
@@ -91,7 +91,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def says_losses(recorded: RecordedLosses) -> str:
-    """What each attention saves and what it loses, in two sentences."""
+    """Two sentences: what each attention saves, and how much loss it adds."""
     means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
         for each in ATTENTIONS if recorded.of(each)

@@ -1,4 +1,4 @@
-"""The measurement that ships, and the button that measures on this machine: one at a time, length by length."""
+"""The shipped measurement, and the button that measures on this machine: one at a time, length by length."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from transformer.language_modelling.cost_measurement import MODEL, measurements
 from transformer.model.devices import use_one_thread
 
 FILE = ASSETS / "attention_costs.json"
-# What was measured for this person.
+# Key of this user's own measurement.
 MEASURED = "_measured_costs"
-# Whether this person has asked for it.
+# Key of whether this user has requested a measurement.
 ASKED = "_asked_costs"
-# Passes that are timed at each length; more would keep others waiting.
+# Timed passes at each length; more would delay other users.
 REPEATS = 2
 
 
 def costs() -> RecordedCosts | None:
-    """What was measured here, else what ships; None if that is damaged."""
+    """This user's measurement, otherwise the shipped one; None if that file is damaged."""
     return st.session_state.get(MEASURED) or read_record(FILE, RecordedCosts.from_json)
 
 
 def measure_button() -> None:
-    """Draw it; once it was pressed, measure while the page waits."""
+    """Draw the button; after it was pressed, measure while the page waits."""
     st.button(
         "Measure on this machine", key="long_measure", icon=":material/timer:", on_click=_ask,
         help="Takes a few seconds. Lengths for which this machine has no memory are left out.",
@@ -47,7 +47,7 @@ def _ask() -> None:
 
 
 def _measure() -> None:
-    """Measure with a bar that says how far it is; a click meanwhile ends it, because Streamlit raises at the bar."""
+    """Measure with a progress bar; a click meanwhile ends it, because Streamlit raises at the bar."""
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
     found: list[Cost] = []
@@ -60,7 +60,7 @@ def _measure() -> None:
 
 
 def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """The same, each measured in a turn of its own: others wait for one of them at most."""
+    """The same costs, each measured in a turn of its own, so that other users wait for at most one of them."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

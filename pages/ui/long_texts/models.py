@@ -1,4 +1,4 @@
-"""The small language models of the page, one of each attention."""
+"""The small language models of the page, one per kind of attention."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from transformer.language_modelling.attention_map import AttentionMap, map_of_te
 from transformer.serving.server_process import settle
 
 FOLDER = ASSETS / "long_texts"
-# Each takes about a megabyte.
+# Each model takes about a megabyte.
 LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# Pieces that a map has room for: with more, a label does not fit beside its row.
+# The most tokens that fit into a map: with more, a label does not fit beside its row.
 MOST_PIECES = 96
 
 
 @LOADED.remember("Loading the models …")
 def small_model(attention: Attention) -> LanguageModel:
-    """The model of an attention, on the CPU.
+    """The model with this attention, on the CPU.
 
     Raises:
         CheckpointError: its folder is missing or damaged; the message says what to do.
@@ -34,10 +34,10 @@ def small_model(attention: Attention) -> LanguageModel:
 
 @RUNS.remember()
 def map_of(attention: Attention, text: str) -> AttentionMap:
-    """What the heads of the model of an attention look at in a text.
+    """The attention maps of the heads of the model with this attention on a text.
 
     Raises:
-        AtlasError: the text cannot be read, or the model; the message says what to do.
+        AtlasError: the text or the model cannot be read; the message says what to do.
     """
     loaded = small_model(attention)
     with MODEL_LOCK:

@@ -1,4 +1,4 @@
-"""What the three kinds of attention are called, and the colours that they have."""
+"""Names and colours of the three kinds of attention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.config import Attention
 
 NAMES: Mapping[Attention, str] = {"full": "Full", "local": "Local", "compressed": "Compressed"}
 COLOURS: Mapping[Attention, str] = {"full": SERIES[2], "local": SERIES[3], "compressed": SERIES[1]}
-# Which the colour-blind tell apart.
+# Shapes that colour-blind users can tell apart.
 SHAPES: Mapping[Attention, str] = {"full": "circle", "local": "square", "compressed": "triangle-up"}
 
 
@@ -20,12 +20,12 @@ LEGEND_BELOW = alt.Legend(title=None, columns=3, **LEGEND)
 
 
 def colour(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Color:
-    """The colours of marks whose column "attention" has the names."""
+    """The colours of marks whose column "attention" holds the names."""
     scale = alt.Scale(domain=list(NAMES.values()), range=list(COLOURS.values()))
     return alt.Color("attention:N", scale=scale, legend=legend)
 
 
 def shape(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Shape:
-    """The shapes of the same."""
+    """The shapes of the same marks."""
     scale = alt.Scale(domain=list(NAMES.values()), range=list(SHAPES.values()))
     return alt.Shape("attention:N", scale=scale, legend=legend)

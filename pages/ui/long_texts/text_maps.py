@@ -1,4 +1,4 @@
-"""The maps of the reader's own text: full, local and compressed attention, each drawn as what it is."""
+"""The maps of the user's own text: full, local and compressed attention, each drawn in its own form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.text.normalisation import valid
 
-# A text that the maps have room for is shorter; cutting a very long one into pieces would take seconds.
+# A text that fits into the maps is shorter; tokenizing a very long one would take seconds.
 MOST_CHARACTERS = 1_000
 
 
@@ -41,7 +41,7 @@ def pick_map() -> None:
 
 
 def show_maps() -> None:
-    """The box and the maps."""
+    """Draw the box and the maps."""
     params = session.params(LongTextsParams)
     text = params.text
     text_box(
@@ -80,21 +80,21 @@ def _read(typed: str) -> None:
 
 
 def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
-    """The map of a head, as the component draws it."""
+    """The map of a head, in the format of the component."""
     labels = [piece_label(piece, text) for piece in found.pieces]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
 
 def title_of(attention: Attention, found: AttentionMap) -> str:
-    """What stands above a map: its name and size."""
+    """The title of a map: its name and size."""
     rows, columns = found.allowed.shape
     blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def says_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
-    """Markdown: how many cells the maps have."""
+    """Markdown: the number of cells of the maps."""
     length = len(next(iter(maps.values())).pieces)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
     return f"**{length} pieces; cells to compute in every head:** {', '.join(parts)}."

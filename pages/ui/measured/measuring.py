@@ -1,4 +1,4 @@
-"""Numbers of a model over many sentences: those that a command has recorded, or computed when somebody asks."""
+"""A model's numbers over many sentences: recorded by a command, or computed when a user requests them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from transformer.files.replacing import replaced
 from transformer.files.small_files import MEGABYTE, MOST, read_small_text
 from transformer.running.translator import Translator
 
-# The file and the version of the model that are to be measured, until the run that the click caused comes to it.
+# Key of the file and the model version to be measured, until the run that follows the click reaches the measuring.
 ASKED = "_measure"
-# Of models whose folders cannot be written, by the same two.
+# Measurements of models whose folders are not writable, by file and version.
 MEASURED: dict[tuple[str, str], Any] = {}
 
 
 def measured(recording: Recording[OfModel], translator: Translator) -> OfModel | None:
-    """The numbers of a model; None if nobody has measured it."""
+    """The numbers of a model; None if it has not been measured."""
     found = recording.beside(translator).of_model(translator.version)
     return found if found is not None else MEASURED.get(_name(recording, translator))
 
@@ -50,12 +50,12 @@ def offer_measuring(
     """Draw the button that measures the model, or say what is missing for it.
 
     Args:
-        recording: what is measured.
-        compute: makes the record of sentences, each of which it is done with before it asks for the next. A ValueError
-            says that it can use none of them.
+        recording: the recording that is measured.
+        compute: makes the record of sentences. It finishes each sentence before it requests the next. A ValueError says
+            that it can use none of them.
         label: of the button.
         missing: says that there are no numbers of this model.
-        turns: at the model, of which every sentence takes one.
+        turns: at the model; every sentence takes one.
     """
     own = recording.beside(translator)
     file, source = examples_file(translator), markdown(translator.languages.source.name)
@@ -92,7 +92,7 @@ def _name(recording: Recording[Any], translator: Translator) -> tuple[str, str]:
 
 
 def _ask(*asked: str) -> None:
-    """Callback."""
+    """Callback of the button."""
     st.session_state[ASKED] = asked
 
 
@@ -104,9 +104,9 @@ def _measure(
     asked: tuple[str, str],
     turns: Turns,
 ) -> None:
-    """Measure with a bar that says how far it is, and keep the numbers beside the model.
+    """Measure with a progress bar, and store the numbers beside the model.
 
-    Whatever is clicked meanwhile ends this run of the page, and with it the measuring: Streamlit raises at the bar.
+    Any click meanwhile ends this run of the page and so the measuring, because Streamlit raises at the bar.
     """
     codes = translator.tokenizer.codes
     readable = [text for text in (kept_code(line, codes) for line in sentences) if _can_read(translator, text)]
@@ -124,7 +124,7 @@ def _measure(
                 yield sentence
 
     try:
-        # Whatever happens to it, the turn at the model ends.
+        # Closing ends the turn at the model even after an exception.
         with closing(each()) as running:
             found = compute(translator, running)
     except ValueError:
@@ -138,7 +138,7 @@ def _measure(
 
 
 def _can_read(translator: Translator, text: str) -> bool:
-    """Whether it is a sentence that this model can read; another says nothing about its heads."""
+    """Whether this model can read the sentence; an unreadable one says nothing about its heads."""
     tokenizer = translator.tokenizer
     try:
         return bool(text_pieces(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
@@ -147,5 +147,5 @@ def _can_read(translator: Translator, text: str) -> bool:
 
 
 def time_left(seconds: float) -> str:
-    """For how long something will go on, in words."""
+    """The remaining time, in words."""
     return f"about {math.ceil(seconds / 60)} minutes left" if seconds > 60 else "less than a minute left"

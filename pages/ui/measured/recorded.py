@@ -1,4 +1,4 @@
-"""Numbers that a command has recorded; those over many sentences are shown only if they are of the loaded model."""
+"""Numbers that a command has recorded; those over many sentences are shown only if they match the loaded model."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Recording(Generic[OfModel]):
 
     Attributes:
         path: of the file.
-        read: makes a record of its text.
-        command: writes it.
+        read: parses the file's text into a record.
+        command: writes the file.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class Recording(Generic[OfModel]):
     command: str
 
     def beside(self, translator: Translator) -> Recording[OfModel]:
-        """The same file of a model: of the one that ships in assets/, of another one in its own folder."""
+        """The same file for a model: in assets/ for the shipped model, in the model's own folder for any other."""
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self
@@ -51,7 +51,7 @@ class Recording(Generic[OfModel]):
         return replace(self, path=folder / self.path.name, command=command + options)
 
     def of_model(self, version: str) -> OfModel | None:
-        """The record; None if there is none, or it is of another model.
+        """The record; None if there is none, or if it belongs to another model.
 
         Args:
             version: of the translator.
@@ -60,15 +60,15 @@ class Recording(Generic[OfModel]):
         return found if found is not None and found.model == version else None
 
     def missing(self, what: str) -> str:
-        """Markdown: the line that stands where numbers of the loaded model are missing."""
+        """Markdown: the line that replaces missing numbers of the loaded model."""
         return f"{what} not measured for this model. To measure it, run `{self.command}`."
 
 
 def read_record(path: Path, read: Callable[[str], OfModel]) -> OfModel | None:
-    """What a command has written into a file; None if there is none, or something else stands there.
+    """The record that a command has written into a file; None if there is no file or its content is invalid.
 
     Args:
-        read: makes it of the file's text.
+        read: parses the file's text.
     """
     try:
         return _read(path, read, path.stat().st_mtime_ns)
@@ -76,10 +76,10 @@ def read_record(path: Path, read: Callable[[str], OfModel]) -> OfModel | None:
         return None
 
 
-# Not `st.cache_resource`, which any browser can empty.
+# Not `st.cache_resource`, because any browser can clear that.
 @lru_cache(maxsize=32)
 def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
-    """The same of a file that was last changed at a time."""
+    """Read the record of a file with this modification time."""
     return read(read_small_text(path))
 
 

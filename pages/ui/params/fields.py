@@ -1,6 +1,6 @@
-"""URL parameters of a page: a frozen dataclass whose fields say what is valid and how a value reads in an address.
+"""URL parameters of a page: a frozen dataclass whose fields define valid values and their text in an address.
 
-Addresses and browsers are untrusted: a value that is not valid falls back to the default of its field.
+Addresses and browsers are untrusted: an invalid value falls back to the default of its field.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PLACES = 6
 
 
 def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapping[str, str] | None = None) -> Any:
-    """A field that is one of some texts.
+    """A field that is one of several texts.
 
     Args:
         options: the texts.
         default: one of them; None for the first.
-        former: texts that old addresses have, and what they are called now.
+        former: texts in old addresses, and their current names.
     """
     renamed = former or {}
 
@@ -48,7 +48,7 @@ def matching(pattern: str, default: str = "") -> Any:
 
 
 def typed_text(default: str) -> Any:
-    """A field that is any text of a reader, of any length: what an address has no room for is cut off there."""
+    """A field that is any text of a user, of any length; an address cuts it if there is no room for it."""
     return parsed(default, valid, typed=True)
 
 
@@ -92,7 +92,7 @@ def integers(
 
     Args:
         count: at most this many.
-        repeated: whether one may occur twice; otherwise only its first occurrence counts.
+        repeated: whether a number may occur twice; otherwise only its first occurrence counts.
         former: the field's name in old addresses.
     """
 
@@ -113,13 +113,13 @@ def parsed(
     """A field of any kind.
 
     Args:
-        default: its value where an address has none, or one that is not valid. `str` of a value is how it reads in an
-            address, but for the types that `_text` knows.
-        parse: the value of a text; None if it is not valid.
+        default: its value if an address has none, or an invalid one. `str` of a value is its text in an address, except
+            for the types that `_text` handles.
+        parse: returns the value of a text; None if the text is not valid.
         limits: the smallest and the largest value of a number.
-        from_one: whether the address counts from 1 where Python counts from 0.
+        from_one: whether the address counts from 1 although Python counts from 0.
         former: the field's name in old addresses.
-        typed: whether it is what a reader types, which may be cut.
+        typed: whether the user types it; such a text may be cut.
     """
     return field(default=default, metadata={
         PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former, TYPED: typed,
@@ -130,7 +130,7 @@ def parsed(
 class Params:
     """Base of the dataclasses; defining one registers it.
 
-    Fields are made by the functions above. A class names the prefix of its parameters: `class CompareParams(Params,
+    The functions above make the fields. A class names the prefix of its parameters: `class CompareParams(Params,
     prefix="compare_")`.
     """
 
@@ -141,12 +141,12 @@ class Params:
 
     @classmethod
     def registered(cls) -> tuple[type[Params], ...]:
-        """All of them, those derived from others behind these."""
+        """All subclasses; those derived from another one follow it."""
         return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:
-        """Names in an address of all fields that hold a reader's text."""
+        """Names in an address of all fields that hold a user's text."""
         return tuple(
             found.PREFIX + each.name for found in cls.registered() for each in fields(found) if each.metadata[TYPED]
         )
@@ -163,7 +163,7 @@ class Params:
 
     @classmethod
     def from_browser(cls, values: Any) -> Self:
-        """What a component sent: an object with a value for some of the fields."""
+        """Parse a component's message: an object with a value for some of the fields."""
         if not isinstance(values, Mapping):
             return cls()
         typed = [each for each in fields(cls) if each.name in values and _same_type(values[each.name], each.default)]
@@ -180,7 +180,7 @@ class Params:
 
     @classmethod
     def from_address(cls, address: Mapping[str, str]) -> Self:
-        """What the parameters of an address stand for."""
+        """Parse the parameters of an address."""
         values = {}
         for each in fields(cls):
             names = [each.name, *([each.metadata[FORMER]] if each.metadata[FORMER] else [])]
@@ -189,11 +189,11 @@ class Params:
         return cls._of(values)
 
     def for_another_sentence(self) -> Self:
-        """The same without what belongs to the sentence; called when another one is read."""
+        """The same without values that belong to the sentence; called when another one is read."""
         return self
 
     def for_another_translation(self) -> Self:
-        """The same without what belongs to the translation; called when another one of the same sentence is read."""
+        """The same without values that belong to the translation; called when another one of the sentence is read."""
         return self
 
     @classmethod
@@ -230,6 +230,6 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return ".".join(map(str, value))
     if isinstance(value, float):
-        # Without a power of ten, which no address has.
+        # Without a power of ten, because addresses have none.
         return np.format_float_positional(round(value, PLACES), trim="0")
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -41,11 +41,11 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
 
 def moved_pieces(before: tuple[Piece, ...], after: tuple[Piece, ...], groups: tuple[tuple[int, ...], ...],
                  order: tuple[int, ...]) -> list[int] | None:
-    """For each piece of the shuffled text, where it was; None if the words were cut differently there.
+    """The old position of each token of the shuffled text; None if the words have other tokens there.
 
     Args:
-        before, after: pieces of both texts.
-        groups: positions of the pieces of each word of `before`; special ones come last, each by itself.
+        before, after: tokens of both texts.
+        groups: positions of the tokens of each word of `before`; special ones come last, each by itself.
         order: of a `Shuffle`.
     """
     if len(order) > len(groups):

@@ -1,1 +1,1 @@
-"""The sentence form, and what a page reads off the sentence that was sent."""
+"""The sentence form, and the reading of the submitted sentence that pages use."""

@@ -1,4 +1,4 @@
-"""Which model runs, and where: one of `transformer.checkpoints.available_models`, on a device of this machine."""
+"""Chooses and loads the model, one of `transformer.checkpoints.available_models`, on a device of this machine."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from transformer.text.vocabulary import split_code
 
 
 def chosen_model() -> ModelFolder | None:
-    """The folder of the model that the address names; None if there is none of that name."""
+    """The folder of the model that the address names; None if no folder has that name."""
     return model_folders().get(session.params(ModelParams).model)
 
 
 def chosen_languages() -> Languages:
-    """What the chosen model reads, and what it writes, which its text may say."""
+    """The languages that the chosen model reads and writes; its text may name the latter."""
     folder = chosen_model()
     if folder is None:
         return LANGUAGES
@@ -38,7 +38,7 @@ def chosen_languages() -> Languages:
 def translator() -> Translator:
     """The chosen model on the chosen device; stops the page with one message if it cannot be used.
 
-    The model that ships takes the place of one that is not there.
+    The model that ships replaces a missing one.
     """
     folder = chosen_model()
     if folder is None:
@@ -47,7 +47,7 @@ def translator() -> Translator:
 
 
 def _not_installed(name: str) -> str:
-    """What to do about a model that the address names and nobody has installed; Markdown."""
+    """Advice on a model that the address names but that is not installed; Markdown."""
     pair = [part.lower() for part in name.split("-")]
     add = (
         f"To add it: `attention-atlas import Helsinki-NLP/opus-mt-{name.lower()}`." if len(pair) == 2
@@ -58,11 +58,11 @@ def _not_installed(name: str) -> str:
 
 
 def load(path: Path, problem: str = "") -> Translator:
-    """A model on the chosen device; otherwise as `translator`.
+    """Load a model on the chosen device; otherwise as `translator`.
 
     Args:
         path: of its folder.
-        problem: what is known against it.
+        problem: a known problem with it.
     """
     devices = available_devices()
     device = st.session_state.get(session.DEVICE)
@@ -76,12 +76,12 @@ def load(path: Path, problem: str = "") -> Translator:
 
 
 def several_devices() -> bool:
-    """Whether there is a device to choose."""
+    """Whether there are several devices to choose from."""
     return len(available_devices()) > 1
 
 
 def device_choice() -> None:
-    """Where the model runs: chosen by itself, and open to another choice where there is one."""
+    """Draw the device that runs the model: chosen automatically, and changeable if there are several."""
     if not several_devices():
         return
     devices, server = available_devices(), models.server()
@@ -93,12 +93,12 @@ def device_choice() -> None:
 
 
 def several_models() -> bool:
-    """Whether there is a model to choose beside the one that ships."""
+    """Whether there is another model to choose, in addition to the one that ships."""
     return len(model_folders()) > 1
 
 
 def model_choice() -> None:
-    """Which model all pages are about."""
+    """Draw the choice of the model that all pages use."""
     folders = model_folders()
     chosen = session.params(ModelParams).model
 
@@ -111,10 +111,10 @@ def model_choice() -> None:
         code, rest = split_code(session.text(), before.codes)
         offered = examples(after)
         if offered and before.languages.source != after.languages.source:
-            # A sentence in another language means nothing to it.
+            # The model cannot read a sentence in another language.
             session.try_sentence(offered[0])
         elif code and code not in after.codes:
-            # Nor does the code of a language that it does not write.
+            # The model cannot read the code of a language that it does not write.
             session.try_sentence(rest.lstrip())
 
     st.selectbox(
@@ -126,7 +126,7 @@ def model_choice() -> None:
 
 
 def examples_file(translator: Translator) -> Path | None:
-    """A file of sentences in the language that a model reads; None where there is none."""
+    """A file of sentences in the language that a model reads; None if there is none."""
     own = translator.folder / SENTENCES if translator.folder else None
     if own is not None and own.is_file():
         return own
@@ -134,12 +134,12 @@ def examples_file(translator: Translator) -> Path | None:
 
 
 def examples(folder: ModelFolder | None) -> tuple[str, ...]:
-    """Sentences in the language that a model reads, those of its own folder first; none where nobody wrote any."""
+    """Sentences in the language that a model reads, those of its own folder first; empty if there are none."""
     if folder is not None and (own := folder.sentences()):
         return own[: len(session.EXAMPLES)]
     return session.EXAMPLES if folder is None or folder.languages.source.name == LANGUAGES.source.name else ()
 
 
 def ships(model: Translator) -> bool:
-    """Whether it is the model that ships; of one made in memory nothing else is known."""
+    """Whether the model is the one that ships; a model made in memory has no other known properties."""
     return model.folder is None or model.folder == MODEL

@@ -1,4 +1,4 @@
-"""What the large drawing shows of a sentence."""
+"""The content of the large drawing for a sentence."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from transformer.analysis.word_links import (
 )
 from transformer.values.trace import Kind
 
-# Links of a word that are told, of those that stand out most: what it looks at, and what looks at it.
+# Numbers of links per word that the story mentions, of the strongest: words it looks at, and words that look at it.
 LOOKS, LOOKED = 3, 1
-# Words that stand for another one: where they look is the first thing to ask.
+# Words that stand for another one; readers first ask where these look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
 
 def attention_box(reading: Reading, kind: Kind) -> AttentionBox:
-    """The box of a kind of attention: its map, and which head that is."""
+    """The box of a kind of attention: its map, and the position of the shown head."""
     choice = reading.choice(kind)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     weights = np.where(view.mask, view.weights[choice.layer, choice.head], np.nan)
@@ -43,7 +43,7 @@ def attention_box(reading: Reading, kind: Kind) -> AttentionBox:
 
 
 def story(reading: Reading) -> Story:
-    """What each word of the sentence and of its translation looks at, and what looks at it most."""
+    """For each word of the sentence and of its translation: where it looks, and which word looks at it most."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}

@@ -1,4 +1,4 @@
-"""The sentence: typed or picked, translated, or answered by one line that says what is wrong."""
+"""The sentence: typed or picked, and translated; an invalid one gets one line that says what is wrong."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# Sentences that are offered where nothing can be read.
+# The number of sentences that are offered if nothing can be read.
 OFFERED = 3
 LESSONS = "pages/lessons.py"
-# Of ordinary English, cut up by the model that ships.
+# Holds for ordinary English, tokenized by the model that ships.
 ABOUT_WORDS = ", about 100 words"
-# What the model that ships is known for.
+# The known limits of the model that ships.
 LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence that was read, and who read it.
+    """A sentence that a model has read, and the runs of that model.
 
     Attributes:
         runs: of the model.
         own: its own translation.
-        trace: what is looked at: its own translation being read, or the one that the reader gave.
+        trace: the trace that pages show: the model reading its own translation, or the one that the user gave.
     """
 
     runs: CachedRuns
@@ -85,33 +85,33 @@ class Reading:
 
     @property
     def given(self) -> bool:
-        """Whether the reader gave the translation."""
+        """Whether the user gave the translation."""
         return self.trace is not self.own
 
     @property
     def languages(self) -> Languages:
-        """What the model reads, and what it writes, here."""
+        """The languages that the model reads and writes here."""
         code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
         return self.translator.languages.asked_for(code)
 
     @property
     def run(self) -> TraceRun:
-        """What the trace is the result of; other runs are about it."""
+        """The run that produces the trace; other runs refer to it."""
         return TraceRun(self.trace.source_text, self.trace.target_text if self.given else None)
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """What every head of a kind does with the sentence."""
+        """The metrics of every head of a kind on the sentence."""
         return self.runs.get(MetricsRun(self.run, kind))
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """The head that is shown of a kind: the one that somebody chose, else the telling one of the sentence."""
+        """The shown head of a kind: the one that the user chose, otherwise the telling one of the sentence."""
         shape = self.trace.attention(kind).shape[:2]
         return at_telling_head(session.attention(kind), self.trace, self.metrics(kind)).within(*shape)
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The trace with everything that was computed, by a run that may leave parts of the model out.
+        """The trace with everything that was computed; the run may leave out parts of the model.
 
-        A run without parts writes its own translation, unless the reader gave one.
+        A run without some parts writes its own translation, unless the user gave one.
         """
         return self.runs.get(replace(self.run, details=True, interventions=interventions))
 
@@ -121,12 +121,12 @@ class Reading:
 
 
 def read_sentence(*, introduced: bool = False) -> Reading:
-    """Draw the box, translate what was sent, and warn of what may be wrong with the translation.
+    """Draw the box, translate the submitted sentence, and warn of possible errors in the translation.
 
-    Stops the page with one message if there is none.
+    Stops the page with one message if there is no translation.
 
     Args:
-        introduced: say first what this is.
+        introduced: begin with an introduction.
     """
     introduction = st.container() if introduced else None
     source = chosen_languages().source.name
@@ -163,7 +163,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     for place, draw in zip(places, beside, strict=True):
         with place:
             draw()
-    # Only now: whoever has chosen a device that fails needs the box to choose another.
+    # Only now, because a user whose chosen device fails needs the box to choose another.
     model, text, target = translator(), session.text(), session.target()
     runs = CachedRuns(model)
     if introduction is not None:
@@ -178,7 +178,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     try:
         own = runs.get(TraceRun(text))
     except ServerError:
-        # Another sentence would not help.
+        # Another sentence would fail as well.
         raise
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
@@ -191,8 +191,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
     reading = Reading(runs, own, trace)
-    # Above all that it may make worthless. Its place stays where there is nothing to say: so what is below keeps the
-    # focus.
+    # The warnings come before everything that they may invalidate. Their container stays even if it is empty, so that
+    # elements below it keep the focus.
     with st.container():
         if warnings := _warnings(reading):
             st.warning("  \n".join(warnings), icon=":material/warning:")
@@ -200,11 +200,11 @@ def read_sentence(*, introduced: bool = False) -> Reading:
 
 
 def _warnings(reading: Reading) -> list[str]:
-    """What a reader should know before reading the model's own translation; Markdown."""
+    """Warnings to read before the model's own translation; Markdown."""
     own, found = reading.own, []
     if ships(reading.translator):
         found += unusual_spelling(own.source_text)
-    # Of another script, nearly every character is one.
+    # In another script, nearly every character is unknown.
     found = found or unknown_characters(own.source_text, own.source_pieces, own.target_text)
     if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
         found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
@@ -226,7 +226,7 @@ def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
 
 
 def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
-    """Something to read, for whoever has nothing that can be read."""
+    """Draw sentences to choose from, for a user whose text cannot be read."""
     if not offered:
         return
     st.markdown("Or try one of these:")

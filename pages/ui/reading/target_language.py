@@ -1,6 +1,6 @@
-"""Which language a model is to write, if it writes several: a code that the text begins with, as ">>fra<<".
+"""Chooses the language that a multilingual model writes: a code such as ">>fra<<" at the start of the text.
 
-The code belongs to the text, in the address too, because the model reads it as a piece. The box shows the text without
+The code belongs to the text, in the address too, because the model reads it as a token. The box shows the text without
 it, and a text that is typed or picked keeps it.
 """
 
@@ -18,7 +18,7 @@ from transformer.text.vocabulary import split_code, with_code
 
 
 def chosen_code(codes: Sequence[str]) -> str:
-    """The code that the text begins with; empty without one.
+    """The code at the start of the text; empty if there is none.
 
     Args:
         codes: of the model.
@@ -33,12 +33,12 @@ def text_of_box(codes: Sequence[str]) -> str:
 
 
 def kept_code(text: str, codes: Sequence[str]) -> str:
-    """Another text with the same code, unless it has one of its own."""
+    """Another text with the same code, unless that text has a code of its own."""
     return with_code(text, chosen_code(codes), codes)
 
 
 def language_choice(codes: Sequence[str]) -> None:
-    """The list of codes; choosing one reads the same text once more."""
+    """Draw the list of codes; choosing one reads the same text again."""
 
     def choose() -> None:
         code, rest = st.session_state.target_language, text_of_box(codes)

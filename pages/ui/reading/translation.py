@@ -1,4 +1,4 @@
-"""The translation that was read, with what to know of it, and a way to have another one read."""
+"""The translation that was read, remarks on it, and a box to have another one read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
-# How many translations were given: so many boxes for one were open, and are closed.
+# Key of the number of translations that the user gave; each one closed its box.
 ANOTHER = "another_translation"
-# A translation without a piece.
+# Shown for a translation without a token.
 NOTHING = "*(nothing: the end symbol came first)*"
 PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 
@@ -27,12 +27,12 @@ PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 def show_translation(
     reading: Reading, *, large: bool = False, label: str = "", beside: Callable[[], None] | None = None
 ) -> None:
-    """The translation, how long both sentences are, and a way to have another translation read.
+    """Draw the translation, the length of both sentences, and a box to have another translation read.
 
     Args:
-        reading: of which the model's own translation is shown, and the given one if there is one.
-        large: with what it took.
-        label: what the model's own is called; empty for its language.
+        reading: its model's own translation is drawn, and the given one if there is one.
+        large: draw the costs of the run, too.
+        label: title of the model's own translation; empty for its language.
         beside: draws another button of the page.
     """
     target = markdown(reading.languages.target.name)
@@ -52,7 +52,7 @@ def show_translation(
             asked=session.box_request(), belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
-    # Their place stays where there is nothing to say: so the figure below stays in its own, and keeps the focus.
+    # Their container stays even if it is empty, so that the figure below keeps its place and the focus.
     with st.container():
         if reading.given:
             _show_given(reading)
@@ -72,9 +72,9 @@ def _show_given(reading: Reading) -> None:
 
 
 def _read_another(typed: str) -> None:
-    """Callback: read the translation and close its box, which would lie over the button back to the model's own.
+    """Callback: read the translation and close its box, which would cover the button back to the model's own.
 
-    Another box is drawn, which is closed: a message that the browser sends meanwhile still says that the one before is
+    A new, closed box is drawn, because a message that the browser sends meanwhile still reports the previous box as
     open.
     """
     session.read_target(typed)
@@ -92,7 +92,7 @@ def _effort(reading: Reading) -> str:
 
 
 def _unapplied(reading: Reading) -> list[str]:
-    """What the settings of an imported model ask of a search and this one does not do."""
+    """The search settings of an imported model that this search does not apply."""
     asked = reading.translator.config.unapplied
     return [
         f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This app does not apply "
@@ -101,7 +101,7 @@ def _unapplied(reading: Reading) -> list[str]:
 
 
 def _remarks(reading: Reading) -> list[str]:
-    """What the model that ships may have got wrong in its own translation; Markdown."""
+    """Possible errors of the model that ships in its own translation; Markdown."""
     own = reading.own
     if not ships(reading.translator) or unusual_spelling(own.source_text):
         return []

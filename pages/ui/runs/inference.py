@@ -1,4 +1,4 @@
-"""Runs of the model, computed once and shared by everybody who asks for the same."""
+"""Runs of the model, computed once and shared by all users who request the same run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from transformer.values.run import Result, Run
 from transformer.values.weights import Weights
 
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
+# Runs that take seconds for a long sentence have turns of their own, so that they do not delay a translation.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
+# Room for hundreds of usual sentences, or for five at the limit on length with everything that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
-# On the CPU they are the model's own memory, so they go when it goes.
+# On the CPU they share the model's own memory, so they are dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
@@ -32,7 +32,7 @@ WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDiction
 def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
     """A turn at a model of this process, for one run.
 
-    Between its steps, the run ends if its page was left, and lets others go first if it takes long.
+    Between two of its steps, the run ends if the user left its page, and lets others go first if it takes long.
     """
 
     def between_steps() -> None:
@@ -45,7 +45,7 @@ def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 
 @contextmanager
 def elsewhere() -> Iterator[None]:
-    """While a server computes a run, which ends if its page was left."""
+    """Wait while a server computes a run; the run ends if the user left its page."""
     with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
         yield
 
@@ -53,20 +53,20 @@ def elsewhere() -> Iterator[None]:
 class CachedRuns(ModelRuns):
     """Runs of a model that all sessions share: each is computed once, in a turn at the model.
 
-    Plain traces that wait at the same time are computed together. If the model is elsewhere, a server gives the turns
-    there, and others go on here meanwhile.
+    Plain traces that wait at the same time are computed together. If a server runs the model, it gives the turns there,
+    and other runs continue here meanwhile.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:
         super().__init__(model)
-        # A model computes the same as another one with the same weights on the same device.
+        # A model gives the same results as another one with the same weights on the same device.
         self._identity = model.version, model.device
 
     def weights(self) -> Weights:
-        """The model's parameters, which nobody can change."""
+        """The model's parameters, which are read-only."""
         found = WEIGHTS.get(self.model)
         if found is None:
-            # Of two that are made at once one stays.
+            # If two threads create them at once, one result is kept.
             found = WEIGHTS.setdefault(self.model, self.model.weights())
         return found
 
@@ -78,7 +78,7 @@ class CachedRuns(ModelRuns):
             return super().answer(run, *needed)
         remote = isinstance(self.model, RemoteTranslator)
         if isinstance(run, TraceRun) and run.plain and not remote:
-            # What a hall full of people asks for.
+            # A full lecture hall requests many plain traces at once.
             return MODEL_LOCK.together(self._identity, run.text, self.model.trace_together)
         with elsewhere() if remote and run.uses == "model" else turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)

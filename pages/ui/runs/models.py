@@ -1,4 +1,4 @@
-"""The models, loaded once and shared by everybody."""
+"""The models, loaded once and shared by all users."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from transformer.running.translator import Translator
 from transformer.serving.client import SERVER, RemoteTranslator
 from transformer.serving.server_process import settle
 
-# Each takes as long to load as everything else together, and much of the machine's memory.
+# Each model takes as long to load as everything else together, and much of the machine's memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# Whoever waits for a model keeps nobody from running another.
+# A separate lock, so that a user who waits for a model does not block runs of another model.
 LOADING_LOCK = threading.Lock()
 
 
 def server() -> str:
-    """The address of the model's server; empty if the model runs in this process."""
+    """The address of the model server; empty if the model runs in this process."""
     return os.environ.get(SERVER, "")
 
 
 @MODELS.remember("Loading the model …")
 def load_translator(device: str, folder: Path = MODEL) -> Translator:
-    """A model on a device; or one whose runs a model's server computes, if the environment names it.
+    """Load a model on a device; if the environment names a model server, that server computes the model's runs.
 
     Args:
         folder: of the model.
@@ -36,7 +36,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
         AtlasError: the model, the device or the server cannot be used; the message says what to do.
     """
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
-        # First: three may be more than the machine has room for.
+        # First, because three models may need more memory than the machine has.
         MODELS.make_room(1)
         address = server()
         translator = RemoteTranslator(address, folder, device) if address else Translator.load(folder, device)
@@ -46,7 +46,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
 
 @MODELS.remember("Loading the language model …")
 def load_language(device: str, folder: Path) -> LanguageModel:
-    """A language model on a device; otherwise as `load_translator`."""
+    """Load a language model on a device; otherwise as `load_translator`."""
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         MODELS.make_room(1)
         loaded = load_language_model(folder, device)

@@ -1,11 +1,11 @@
-"""The end of a page that has said what is wrong and can show no more."""
+"""The exception that ends a page after an error message, because it can show no more."""
 
 from __future__ import annotations
 
 
 class PageEnd(Exception):
-    """Raised instead of `st.stop`, and caught where pages are run.
+    """Raised instead of `st.stop`, and caught by the router that runs the pages.
 
-    After `st.stop` Streamlit keeps the values of the widgets that the run did not draw, while the browser drops them:
-    drawn again, they would show their defaults, and send them as if somebody had chosen them.
+    After `st.stop` Streamlit keeps the values of widgets that the run did not draw, but the browser drops them. Drawn
+    again, the widgets would show their defaults, and send them as if the user had chosen them.
     """

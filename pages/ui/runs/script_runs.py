@@ -1,10 +1,10 @@
-"""Whose page is being computed: one at a time, so that all are answered one after the other."""
+"""Global lock: one page script runs at a time, in order of arrival."""
 
 from __future__ import annotations
 
 from pages.ui.runs.shared import place_shown
 from pages.ui.runs.turns import Turns
 
-# Two runs at once share one interpreter, and take longer than both in a row. A run gives its turn up while it waits for
-# the model or for somebody else's result, and while the model computes for it alone.
+# Two runs at once share one interpreter, and take longer than both in a row. A run gives up its turn while it waits for
+# the model or for another run's result. It also does so while the model computes for it alone.
 SCRIPT_RUNS = Turns(show_place=place_shown)

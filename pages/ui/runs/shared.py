@@ -1,7 +1,7 @@
-"""Results that all sessions share, bounded by the memory they take.
+"""LRU cache of results that all sessions share, bounded by the memory that the results take.
 
-Not `st.cache_resource`: it counts entries, of which one may be a thousand times as large as another, and any browser
-can empty it with one message.
+Not `st.cache_resource`: it counts entries, although one may be a thousand times as large as another, and any browser
+can clear it with one message.
 """
 
 from __future__ import annotations
@@ -24,25 +24,24 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-# Seconds between two looks at whether the page was left.
+# Seconds between two checks of whether the user left the page.
 LOOK = 0.2
 LEAVES = frozenset((str, bytes, int, float, type(None)))
 COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
-# Whether this thread has announced what it waits for; what is computed for it then is not announced again.
+# Whether this thread shows a message about its current wait; work for that wait then shows no further message.
 _thread = threading.local()
 
 
 class SharedResults:
-    """Results by what was asked for; whatever was not asked for the longest goes first.
+    """LRU cache of function results by their arguments, bounded by total size.
 
-    Threads may share it. What several ask for at once is computed once, while the others wait; what is raised is raised
-    for those who waited for it, and not kept.
+    Threads may share it. A result that several threads request at once is computed once, while the others wait. An
+    exception is raised for the threads that waited, and it is not kept.
 
     Args:
         limit: on the sum of all sizes. A result that alone is larger is not kept.
-        size: of a result.
-        identity: what stands for an argument of a type in the comparison with other calls, so that the argument itself
-            is not kept.
+        size: returns the size of a result.
+        identity: for a type, returns a substitute for an argument in the key, so that the argument itself is not kept.
         waiting: entered by a thread that waits for another one's result.
     """
 
@@ -56,7 +55,7 @@ class SharedResults:
         self._identity = identity
         self._waiting = waiting
         self._results: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        # Of what is being computed.
+        # Runs in progress, by key.
         self._runs: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
         self._total = 0
@@ -72,23 +71,23 @@ class SharedResults:
             return len(self._results)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all results."""
         with self._lock:
             self._results.clear()
             self._total = 0
 
     def make_room(self, size: int) -> None:
-        """Forget what was not asked for the longest until `size` more fit."""
+        """Evict the least recently used results until `size` more fit."""
         with self._lock:
             self._forget_above(self.limit - size)
 
     def remember(
         self, message: str = ""
     ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-        """Make a function whose results are shared. Its arguments must be hashable.
+        """Decorate a function so that its results are shared. Its arguments must be hashable.
 
         Args:
-            message: shown while somebody waits; empty for none.
+            message: shown while a user waits; empty for none.
         """
 
         def decorate(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -110,10 +109,10 @@ class SharedResults:
         return argument if identity is None else identity(argument)
 
     def get(self, key: Hashable, compute: Callable[[], Result], message: str = "") -> Result:
-        """The result of a key; computed if there is none.
+        """The result of a key; computed if it is not stored.
 
         Args:
-            message: shown while somebody waits; empty for none.
+            message: shown while a user waits; empty for none.
         """
         while True:
             with self._lock:
@@ -132,7 +131,7 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # What was raised leads to this frame, which would keep it, and all that its run had computed.
+            # A traceback refers to this frame, which would keep the exception and everything that its run computed.
             del run
 
     def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
@@ -145,13 +144,13 @@ class SharedResults:
         finally:
             with self._lock:
                 del self._runs[key]
-            # Where this thread was ended, one of those who wait begins anew.
+            # If this thread was ended, one of the waiting threads starts again.
             if run.cancel():
                 run.set_running_or_notify_cancel()
             del run
 
     def _wait(self, run: Future[Any]) -> None:
-        """Return when somebody else's run has ended. Whoever leaves the page meanwhile does not wait."""
+        """Return when another thread's run has ended. A thread whose page was left stops waiting."""
         with self._waiting():
             while not wait((run,), LOOK).done:
                 end_if_left()
@@ -166,39 +165,39 @@ class SharedResults:
             self._forget_above(self.limit)
 
     def _forget_above(self, limit: int) -> None:
-        """For whoever has the lock."""
+        """Evict results above the limit; the caller holds the lock."""
         while self._results and self._total > limit:
             _, (_, freed) = self._results.popitem(last=False)
             self._total -= freed
 
 
 def _announced(message: str) -> AbstractContextManager[None]:
-    """Show what is waited for, unless this thread shows it already, or draws no page: a download is made by another."""
+    """Show a message, unless this thread already shows one or draws no page: another thread makes a download."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return _Spinner(message) if message and drawing and not getattr(_thread, "announced", False) else nullcontext()
 
 
 def place_shown(ahead: int) -> AbstractContextManager[None]:
-    """Show how many are before somebody who waits; only where a page is drawn."""
+    """Show a waiting user's number of predecessors; only if a page is drawn."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return st.spinner(f"{ahead} before you") if drawing and ahead else nullcontext()
 
 
 def end_if_left() -> None:
-    """End this run of a page that was left or used meanwhile, as Streamlit otherwise does when something is drawn."""
+    """End this run if its page was left or used meanwhile, as Streamlit otherwise does when something is drawn."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         context.yield_check()
 
 
 class _Spinner(AbstractContextManager[None]):
-    """Streamlit's, once in a thread."""
+    """Streamlit's spinner, shown at most once per thread."""
 
     def __init__(self, message: str) -> None:
         self._shown = st.spinner(message)
 
     def __enter__(self) -> None:
-        # A page that was left ends here, and its thread may draw another one.
+        # If the page was left, this raises, and the thread may draw another page later.
         self._shown.__enter__()
         _thread.announced = True
 
@@ -208,9 +207,9 @@ class _Spinner(AbstractContextManager[None]):
 
 
 def size_in_bytes(value: object) -> int:
-    """Memory that a value takes, with everything that it refers to, each thing counted once.
+    """Memory of a value with everything that it refers to, each object counted once.
 
-    Arrays count with the whole buffer that they are a view of.
+    An array counts with the whole buffer of which it is a view.
     """
     seen: set[int] = set()
     total = 0
@@ -228,14 +227,14 @@ def size_in_bytes(value: object) -> int:
             total += sys.getsizeof(each) - (each.nbytes if each.flags.owndata else 0)
             continue
         total += sys.getsizeof(each)
-        # Most of what a result is made of.
+        # Most objects in a result are leaves.
         if type(each) not in LEAVES:
             waiting.extend(_parts(each))
     return total
 
 
 def _parts(value: object) -> Iterable[object]:
-    """What a value refers to, as far as results are made of it."""
+    """The objects that a value refers to, for the types that occur in results."""
     if isinstance(value, COLLECTIONS):
         return value
     if isinstance(value, MAPPINGS):
@@ -245,5 +244,5 @@ def _parts(value: object) -> Iterable[object]:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """Names of the fields of a dataclass; of another type none."""
+    """Names of the fields of a dataclass; empty for another type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

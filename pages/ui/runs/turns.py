@@ -1,4 +1,4 @@
-"""Turns at what few can have at once: first come, first served, and what can be computed together is."""
+"""FIFO lock that batches waiting requests of the same kind."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from transformer.values.cancellation import cancellable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Receives the number of an item and its result, or what went wrong with it.
+# Receives the number of an item and its result or exception.
 Done = Callable[[int, Any], None]
-# Items that are computed together; with more of them nobody's comes sooner.
+# The most items that are computed together; with more, no result would come sooner.
 MOST_TOGETHER = 16
-# Seconds after which somebody who waits is told the place in the queue, and those until it is told anew.
+# Seconds until a waiting user sees the place in the queue, and seconds between its updates.
 PATIENCE, AGAIN = 1.0, 3.0
-# Seconds of a turn after which others go first; shorter ones are all done sooner where none is interrupted.
+# Seconds of a turn after which others go first; shorter turns all finish sooner without interruptions.
 SLICE = 0.3
-# Seconds for which whoever computes for all waits for those who are about to ask for the same.
+# Seconds for which the computing thread waits for others that are about to request the same.
 GATHER = 0.15
 
 
 class Turns:
-    """A lock whose waiting threads have an order, with `together` for those who want the same kind of thing.
+    """A lock with an ordered queue of waiting threads; `together` batches requests of the same kind.
 
     Every session is a thread of this one process. Threads that compute side by side take the interpreter from each
-    other at every operation of the model, so that thirty people wait many times longer than in a queue.
+    other at every operation of the model. Thirty users would then wait many times longer than in a queue.
 
     Args:
-        show_place: shows somebody who waits how many are before, for as long as it is entered. It may raise, as
-            Streamlit does where a page was left: whoever waited then leaves the queue.
-        meanwhile: turns that a thread gives up for as long as it waits for one of these or has it alone.
+        show_place: shows a waiting user the number of predecessors, for as long as it is entered. It may raise, as
+            Streamlit does if the user left the page; the thread then leaves the queue.
+        meanwhile: turns that a thread gives up for as long as it waits for a turn here or has it alone.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Turns:
         self._show_place = show_place
         self._meanwhile = meanwhile
         self._lock = threading.Lock()
-        # The first one has its turn.
+        # The first request in the queue has its turn.
         self._queue: list[_Request] = []
         self._nobody = threading.Event()
         self._nobody.set()
-        # The thread that has its turn alone, what ends it, and since when.
+        # The thread that has its turn alone, the exit stack that ends the turn, and its start.
         self._owner: tuple[int, ExitStack, float] | None = None
 
     def __enter__(self) -> None:
@@ -59,16 +59,16 @@ class Turns:
 
     def __exit__(self, *error: Any) -> None:
         owner = self._owner
-        # Not after an error that ended this thread's wait for another turn.
+        # An error may have ended this thread's wait for another turn; then the thread has no turn to end.
         if owner is not None and owner[0] == threading.get_ident():
             self._owner = None
             owner[1].__exit__(*error)
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
-        """Let others have this thread's turn, if it has one; it then waits for another one.
+        """Give up this thread's turn, if it has one, and wait for a new one afterwards.
 
-        It does not where the thread is about to end, as Streamlit ends those of a page that was left.
+        It does not wait if the thread is about to end, as Streamlit ends the threads of a page that the user left.
         """
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident():
@@ -84,7 +84,7 @@ class Turns:
         self.__enter__()
 
     def make_way(self) -> None:
-        """Let those who wait go first, if this thread has had its turn for long; called between the steps of a run."""
+        """Let waiting threads go first if this turn has lasted long; called between the steps of a run."""
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < SLICE:
             return
@@ -97,20 +97,20 @@ class Turns:
     def together(
         self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]
     ) -> Any:
-        """The result for an item, computed with those of the same kind that wait at the time.
+        """The result for an item, computed with waiting items of the same kind.
 
-        Whoever has the turn computes for all. If that fails, everybody computes alone, so that one item does not
-        spoil another one.
+        The thread that has the turn computes for all. If that fails, each thread computes alone, so that one item does
+        not make another one fail.
 
         Args:
             kind: items of the same kind have the same `run`.
             item: what to compute.
-            run: computes a result for each of several items, and hands it out as soon as it is there. What it hands
-                out as an exception is raised for that item alone.
+            run: computes a result for each of several items, and hands out each as soon as it is ready. An exception
+                that it hands out is raised for that item alone.
         """
         request = _Request(kind, item)
         try:
-            # Those who want the same come up to here, and are computed together: two take little longer than one.
+            # Threads with requests of the same kind gather here: computing two together takes little longer than one.
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:
@@ -129,7 +129,7 @@ class Turns:
 
     def _compute(self, group: list[_Request], run: Callable[[Sequence[Any], Done], None]) -> None:
         try:
-            # Whoever computes for all neither ends nor interrupts the others' runs by leaving the page.
+            # The computing thread neither ends nor interrupts the others' runs when its user leaves the page.
             with cancellable(None):
                 run([each.item for each in group], lambda number, outcome: group[number].finish(outcome))
         except Exception as error:
@@ -140,7 +140,7 @@ class Turns:
                 else:
                     self._compute([each], run)
         finally:
-            # Nobody waits for a thread that was ended.
+            # The other threads must not wait for a thread that was ended.
             for each in group:
                 if not each.finished:
                     each.finish(RuntimeError("the run that this one was part of was ended"))
@@ -149,7 +149,7 @@ class Turns:
         return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
 
     def _wait(self, request: _Request) -> None:
-        """Return when it is the request's turn, or when somebody has computed it."""
+        """Return when it is the request's turn, or when another thread has computed it."""
         with self._lock:
             self._queue.append(request)
             self._nobody.clear()
@@ -165,7 +165,7 @@ class Turns:
             patience = 0
 
     def _leave(self, request: _Request) -> None:
-        """The request's turn is over, or nobody waits for it any more."""
+        """Remove the request: its turn is over, or its thread has stopped waiting."""
         with self._lock:
             if request in self._queue:
                 self._queue.remove(request)
@@ -176,7 +176,7 @@ class Turns:
 
 
 class _Request:
-    """Somebody's wish.
+    """A request in the queue.
 
     Attributes:
         kind, item: of `Turns.together`; None for a turn alone.
@@ -199,7 +199,7 @@ class _Request:
         self.woken.set()
 
     def taken(self) -> Any:
-        """The result, or raises what went wrong, and keeps neither: a traceback leads to all that had been computed."""
+        """Return or raise the outcome and drop it, because a traceback refers to everything that had been computed."""
         outcome, self.outcome = self.outcome, None
         try:
             if isinstance(outcome, Exception):

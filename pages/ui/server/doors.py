@@ -1,6 +1,7 @@
-"""What Streamlit's server does for anybody who asks, has no setting for, and this app has no use for.
+"""Disables Streamlit endpoints and messages that the app does not need and that have no setting.
 
-`app.py` closes it before anybody is answered; tests/unit/test_doors.py asks a real server for all of it.
+`app.py` installs this before the first request is answered. tests/unit/test_doors.py sends each of these requests to a
+real server.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from pages.ui.server.served import Served
 
-# Messages of a browser: run the page, end its run, are you still there. The others ask for what is no visitor's
-# business (the project's files that git does not know, from processes that everybody waits for), for what is shared
-# (to empty Streamlit's caches), or for what is switched off and costs memory all the same (addresses for uploads).
+# Messages of a browser that are allowed: run the page, end its run, and the heartbeat. Others read the project's files
+# that git ignores, from processes that all users share, or clear Streamlit's shared caches. The rest requests addresses
+# for uploads, a feature that is switched off but still costs memory.
 HEARD = {"rerun_script", "stop_script", "app_heartbeat"}
-# How many people are there, and for how long they were.
+# This endpoint gives the number of users and the length of their visits.
 METRICS = "/_stcore/metrics"
 
 
 def ask_nobody_outside() -> None:
-    """Let nothing leave this machine: Streamlit would ask an outside service for its own address whenever another
-    site's page knocks."""
+    """Prevent requests from this machine to the internet: Streamlit would ask an outside service for its own address
+    whenever another site's page connects."""
     net_util.get_external_ip = lambda: None
 
 
 class Doors:
-    """An application without its metrics, that hears of a browser's messages those that a page sends."""
+    """ASGI middleware that hides the metrics and passes on only those browser messages that a page sends."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -49,11 +50,11 @@ class Doors:
 
 
 def heard(message: Message) -> Message | None:
-    """What of a websocket Streamlit is to hear of; None for what no page sends."""
+    """The part of a websocket message that Streamlit receives; None for a message that no page sends."""
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")
-    # What is larger is not read: Streamlit ends its session.
+    # A larger message is not parsed: Streamlit ends its session.
     if data is not None and len(data) > get_max_widget_state_size_bytes():
         return message
     try:
@@ -61,7 +62,7 @@ def heard(message: Message) -> Message | None:
             return message if is_needed(BackMsg.FromString(data)) else None
     except DecodeError:
         pass
-    # Text, or no message: as if its sender had left. Streamlit would write a traceback to the log each time.
+    # For text or an invalid message, report a disconnect. Streamlit would log a traceback each time.
     return {"type": "websocket.disconnect", "code": 1002}
 
 
@@ -69,13 +70,13 @@ def is_needed(message: BackMsg) -> bool:
     """Whether a page sends such a message."""
     kind = message.WhichOneof("type")
     if kind == "file_urls_request":
-        # An address for a file of attention, on a server that takes them.
+        # The address for a file of attention, on a server that accepts uploads.
         return get_option("server.maxUploadSize") > 0
     if kind == "backend_operation_request":
-        # A file that is made when somebody asks for it. The other operations are for whoever writes an app.
+        # A file that is made on request. The other operations are for developers of an app.
         return message.backend_operation_request.WhichOneof("payload") == "deferred_file"
     return kind in HEARD
 
 
-# What the app puts before Streamlit's server, the first one outermost.
+# The app's middleware in front of Streamlit's server, the first one outermost.
 MIDDLEWARE = (Middleware(Doors), Middleware(Served))

@@ -1,4 +1,4 @@
-"""What a browser shows before the page is there: in Streamlit's document itself, before its script has run."""
+"""The opening screen before the page is drawn: part of Streamlit's HTML document, before its script has run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from transformer.files.paths import ASSETS
 FOLDER = ASSETS / "opening"
 HEAD = (FOLDER / "head.html").read_text(encoding="utf-8")
 BODY = Template((FOLDER / "body.html").read_text(encoding="utf-8"))
-# As an address that holds the picture: of a file Streamlit makes one anew in every run.
+# A data URI, because Streamlit makes a new address for a picture file in every run.
 ICON = "data:image/png;base64," + b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
 TITLE = "Attention Atlas"
-# Run when a page begins to draw itself.
+# Runs when a page begins to draw itself, and removes the opening screen.
 PAGE_IS_THERE = "<script>document.getElementById('opening')?.remove()</script>"
 
 

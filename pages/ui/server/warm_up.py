@@ -1,7 +1,7 @@
-"""Ready means warm: the model is loaded, and every page was drawn once, before somebody waits for it.
+"""Warms up a process before users wait for it: loads the model, and draws every page once.
 
-A process that was just started imports torch, loads the model and compiles what pages draw: ten seconds, which the
-first visitor of each would otherwise wait for, and with them everybody who comes meanwhile.
+A new process imports torch, loads the model and compiles the pages' drawing code. That takes ten seconds, and the
+first user of each page would wait for it, together with all users who arrive meanwhile.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from streamlit.runtime.session_manager import SessionClient
 
 from attention_atlas.app_process import ANSWERS_WHEN_WARM
 
-# What takes longest, and imports torch: pages of Streamlit's runs wait for it, too.
+# The import that takes longest, because it imports torch; runs of Streamlit's pages wait for it, too.
 MODEL = "transformer.running.translator"
-# Seconds from the start of a process to its first page on two cores, one of which does something else.
+# Seconds from the start of a process to its first page on two cores, one of which is busy.
 USUAL = 10.0
-# Pages that visitors open first, by their address; the first page has none.
+# Pages that users open first, by their address; the first page has none.
 PAGES = ("", "cross_attention")
 _began = monotonic()
 _is_warm = False
@@ -33,7 +33,7 @@ _is_warm = False
 
 @asynccontextmanager
 async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
-    """Let a server get warm while it is open; or, where its starter waits for that, before it answers anybody."""
+    """Warm up while the server is open; or before it answers any request, if its starter waits for that."""
     task = asyncio.create_task(warm_up())
     if os.environ.get(ANSWERS_WHEN_WARM):
         await task
@@ -42,38 +42,38 @@ async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
 
 
 async def warm_up() -> None:
-    """Open the pages as a visitor does whom nobody sees."""
+    """Open the pages as a user would, without a browser."""
     global _is_warm
-    # First, and not within a page's turn: a visitor is then told what is going on.
+    # First, and not within a page's turn, so that a user sees a message meanwhile.
     await asyncio.to_thread(import_module, MODEL)
     from transformer.serving.server_process import settle
 
     for page in PAGES:
         await draw(page)
-    # What the pages have imported stays, too.
+    # The modules that the pages have imported stay in memory, too.
     await asyncio.to_thread(settle)
     _is_warm = True
 
 
 def seconds_left() -> int:
-    """Until this process is warm, as far as can be told; 0 if it is."""
+    """Estimated seconds until this process is warm; 0 if it is."""
     return 0 if _is_warm else max(1, round(_began + USUAL - monotonic()))
 
 
 class _Nobody(SessionClient):
-    """A browser that is not there: notes when its page has been drawn."""
+    """A client without a browser, which notes when its page has been drawn."""
 
     def __init__(self) -> None:
         self.drawn = asyncio.Event()
 
     def write_forward_msg(self, msg: ForwardMsg) -> None:
-        # A page that goes through the router ends early, and is run again.
+        # A page that goes through the router ends early, and runs again.
         if msg.WhichOneof("type") == "script_finished" and msg.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
             self.drawn.set()
 
 
 async def draw(page: str) -> None:
-    """Let a page be drawn for nobody; what goes wrong is on it."""
+    """Draw a page for no user; errors are shown on the page."""
     runtime, client, message = get_instance(), _Nobody(), BackMsg()
     message.rerun_script.page_name = page
     session = runtime.connect_session(client=client, user_info={})

@@ -1,1 +1,1 @@
-"""The frame around every page: navigation, title, and what the server leaves out."""
+"""The frame around every page: navigation, title, and styles."""

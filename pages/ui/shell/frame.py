@@ -1,4 +1,4 @@
-"""What stands around every page: what all of them look like, who waits, and the menus."""
+"""The frame around every page: its styles, the place of waiting messages, and the menus."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pages.ui.server.opening import ICON
 from pages.ui.shell.router import navigate
 from transformer.files.paths import ASSETS
 
-# On a projector: less empty space above the first line, because every pixel of a map counts; the words of Plotly's
-# figures, of what is chosen in a row of buttons and over a slider in the colour of all text, because the theme's own
-# are too faint.
+# Styles for a projector. There is less empty space above the first line, because every pixel of a map counts.
+# The theme's own text colours are too faint in Plotly's figures, in the chosen button of a row and over a slider.
+# Text there has the colour of all text.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
@@ -54,7 +54,7 @@ STYLE = """<style>
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
 EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
-# In a narrow window the menu lies over the page; Streamlit closes it after a choice on telephones alone.
+# In a narrow window the menu covers the page; Streamlit closes it after a choice only on phones.
 CLOSES_MENU = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
@@ -70,7 +70,7 @@ def draw() -> None:
     st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
     st.html(CLOSES_MENU, unsafe_allow_javascript=True)
     with ExitStack() as run:
-        # Whoever waits is told so in a place of its own: elements that come and go would move all that follow.
+        # Waiting messages have their own place, because elements that come and go would move everything below them.
         with st.container(key="waiting"):
             run.enter_context(SCRIPT_RUNS)
         ask_again()
@@ -80,7 +80,8 @@ def draw() -> None:
 
 @st.fragment(run_every=timedelta(days=1))
 def ask_again() -> None:
-    """Draws nothing. Where a fragment runs by the clock, Streamlit asks for the page when it is connected again.
+    """Draw nothing. In a fragment that runs by the clock, Streamlit requests the page after a reconnection.
 
-    Otherwise a server that started again runs it at the first click, whose widget it does not know yet: lost.
+    Otherwise a restarted server runs the page at the first click. That click would be lost, because the server does not
+    know its widget yet.
     """

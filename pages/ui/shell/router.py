@@ -1,4 +1,4 @@
-"""The pages, and how each of them runs within app.py."""
+"""The pages, and the way in which app.py runs each of them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from transformer.errors import AtlasError
 
 ROUTED = "_routed"
 APP = "Attention Atlas"
-# Pages to read, which show their title. On all others the menu shows it: a line above a map would push it down.
+# Text pages, which show their title. On all others the menu shows it, because a line above a map would push it down.
 HEADED = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
-    """All pages by section, for one run: `st.navigation` notes on a page whether it may be run."""
+    """All pages by section, for one run, because `st.navigation` notes on a page whether it may run."""
     return {section: [copy(page) for page in listed] for section, listed in _pages().items()}
 
 
 @cache
 def _pages() -> dict[str, list[st.Page]]:
-    # Streamlit looks for the file of each.
+    # Streamlit searches for the file of each page.
     return {
         section: [
             st.Page(page.script, title=page.title, help=page.line, default=page.name == FIRST) for page in listed
@@ -51,7 +51,7 @@ def navigate() -> None:
     name = page.url_path or FIRST
     slide = opened_page(name)
     _mark_open(page, listed)
-    # A slide's address belongs to its own page: on the page that is left, the back button would find it.
+    # A slide's address belongs to its own page; written here, the back button would find it on the page that is left.
     follow_address(page.url_path, write=slide is None)
     # A lesson has a title of its own.
     _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
@@ -60,7 +60,7 @@ def navigate() -> None:
     # With its address, which would otherwise be one more stop of the back button.
     open_page(slide, address())
     if not hasattr(sys.modules.get(MODEL), "Translator"):
-        # Torch takes seconds to import, here or while the server gets warm; who comes meanwhile sees why it takes long.
+        # Torch takes seconds to import, here or during the warm-up; the spinner tells waiting users why.
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
     st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
@@ -70,12 +70,12 @@ def navigate() -> None:
     except PageEnd:
         return
     except AtlasError as error:
-        # What no part of a page has an answer to: a model's server that is gone, a device that is full.
+        # Errors that no part of a page handles: a model server that is gone, a device that is full.
         st.error(says(error), icon=":material/error:")
 
 
 def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:
-    """Go to the page of a file, as a box of the drawing asks for; stay where it names none.
+    """Go to the page of a file, as a box of the drawing requests; stay if no page has this name.
 
     Args:
         address: parameters that the page is opened with.
@@ -85,7 +85,7 @@ def open_page(name: str | None, address: Mapping[str, str] | None = None) -> Non
 
 
 def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
-    """Let the menu that holds the open page name it: Streamlit marks it only inside, where it shows once opened."""
+    """Show the open page's name on the menu that holds it: Streamlit marks the page only in the opened menu."""
     at = next(number for number, listed in enumerate(sections.values(), 1) if page in listed)
     menu = f"[data-testid=stTopNav] > :nth-child({at}) [data-testid=stTopNavSection]"
     st.html(f"""<style>
@@ -95,16 +95,16 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
 
 
 def _heading(title: str, *, seen: bool) -> None:
-    """The title as the page's first heading: seen, or read aloud, and seen on a phone, where the menu is shut."""
+    """The title as the page's first heading: visible, or only for screen readers and phones, where the menu is shut."""
     with st.container(key="page_title" if seen else "page_title_unseen"):
         st.title(title, anchor=False)
 
 
 def ensure_router() -> None:
-    """First statement of every page: go through app.py.
+    """Go through app.py; the first statement of every page.
 
-    A server whose first visitor opens a deep link runs that page's file by itself, because it finds a folder
-    named pages; registering the navigation turns that off, and the rerun comes through app.py.
+    A server whose first request is a deep link runs that page's file by itself, because Streamlit finds a folder named
+    pages. Registering the navigation turns that off, and the rerun comes through app.py.
     """
     if not st.session_state.pop(ROUTED, False):
         st.navigation(pages(), position="top")

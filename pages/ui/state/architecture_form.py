@@ -1,4 +1,4 @@
-"""The form to type in the configuration of a model."""
+"""The form for the configuration of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRESETS = (BASE, BIG, OURS) = ("The paper's base model", "The paper's big model"
 
 
 def architecture_form(ours: TransformerConfig) -> TransformerConfig:
-    """Draw the form and return its configuration; stops the page with one message if there is no such model.
+    """Draw the form and return its configuration; stops the page with one message if the configuration is invalid.
 
     Args:
         ours: the configuration of the app's model, one of the presets.

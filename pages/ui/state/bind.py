@@ -17,7 +17,7 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 
     Args:
         cls, name: the field.
-        shown: `value`, where the widget should show another value than the field has; `labels`, as in `key_for`.
+        shown: `value`, if the widget should show another value than the field has; `labels`, as in `key_for`.
     """
     key = f"{cls.PREFIX}{name}"
     if isinstance(labels := shown.get("labels"), Iterable):
@@ -25,7 +25,7 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 
     def store() -> None:
         value = cls.checked(name, st.session_state[key])
-        # A box that was emptied has no value: the previous one stays.
+        # An emptied box has no value: the previous one stays.
         if value is not None:
             session.update(cls, **{name: value})
 
@@ -36,11 +36,11 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 def bind_number(
     cls: type[Params], name: str, *, maximum: float | None = None, value: float | None = None
 ) -> dict[str, Any]:
-    """As `bind`, for a widget that asks for a number within the limits of the field.
+    """As `bind`, for a number widget with the limits of the field.
 
     Args:
-        maximum: where the largest number is smaller than the field's limit.
-        value: where the widget should show another value than the field has.
+        maximum: set if the largest number is smaller than the field's limit.
+        value: set if the widget should show another value than the field has.
     """
     least, limit = cls.limits(name)
     most = limit if maximum is None else maximum
@@ -49,9 +49,9 @@ def bind_number(
 
 
 def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
-    """The callback of a row of buttons one of which is always chosen: `store` gets the value of the widget `key`.
+    """The callback of a row of buttons that always has a choice: `store` gets the value of the widget `key`.
 
-    Where a run was overtaken by the next before the browser had what it set, the browser says that none is chosen.
+    If the next run overtook a run before the browser had the new value, the browser reports that none is chosen.
     """
 
     def stored() -> None:
@@ -62,10 +62,10 @@ def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
 
 
 def key_for(key: str, labels: Iterable[str]) -> str:
-    """The key of a box that offers `labels`: where a text gives it other ones, it is another box.
+    """The key of a box that offers `labels`; other labels get another key and so another box.
 
-    A browser knows an option of `st.selectbox` by its label alone: the same box would go on saying what the text before
-    had in that place, and send it as a choice.
+    A browser identifies an option of `st.selectbox` by its label alone. The same box would still show the previous
+    text's label, and send it as a choice.
     """
     return f"{key}_{crc32(repr(list(labels)).encode('utf-8', 'backslashreplace')):08x}"
 
@@ -73,8 +73,8 @@ def key_for(key: str, labels: Iterable[str]) -> str:
 def preset(key: str, value: object) -> str:
     """Set the value that the widget `key` shows, and return the key.
 
-    For widgets whose callback stores what they are changed to. Assigning a value discards what is being typed, so it is
-    done only where the value differs.
+    For widgets whose callback stores changes. Assigning a value discards the text that is being typed, so it is
+    assigned only if the value differs.
     """
     if st.session_state.get(key) != value:
         st.session_state[key] = value

@@ -1,7 +1,7 @@
-"""What a reader has typed and chosen: the same on every page, and mirrored in the address.
+"""Session state: the user's texts and choices, the same on every page and mirrored in the address.
 
 Address and session are compared once, at the start of a run. Streamlit's own binding of widgets to the address loses
-values that came from a link when the page changes, and the script cannot set it.
+values from a link when the page changes, and a script cannot set it.
 
 No key of this module is a widget's: Streamlit forgets the value of a widget that a run does not draw. A widget only
 shows a value of the session, and its callback changes it (`pages.ui.state.bind`).
@@ -34,11 +34,11 @@ MIRRORED = "_mirrored"
 ADDRESS = "_address"
 BOX_REQUEST = "_box_request"
 ORIGIN = "_origin"
-# Whether the translation that is read from now on is the one that the page of decoding shows.
+# Key of whether the translation that is read from now on is the one on the page Decoding step by step.
 JUST_DECODED = "_just_decoded"
-# What figures of a page quote that does not read the sentence.
+# Key of the quotation in the figures of a page that does not read the sentence.
 QUOTED = "_quoted"
-# The head that the page shows, as its parameters, whether or not somebody chose it.
+# Key of the head that the page shows, as its parameters, whether or not the user chose it.
 SHOWN_HEAD = "_shown_head"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
@@ -48,14 +48,14 @@ A = TypeVar("A", bound=AttentionParams)
 
 
 def follow_address(page: str, *, write: bool = True) -> None:
-    """Bring session and address together; runs before any widget of `page`.
+    """Synchronize session and address; runs before any widget of `page`.
 
-    With `write` off, the address stays as it was: for a run that goes to another page.
+    With `write` off, the address stays unchanged, for a run that goes to another page.
 
-    An address that differs from the one written last was opened: by a link, a reload, or the back button; without a
-    text it is about the one that is read, by the same model. One without anything comes from the menu and changes
-    nothing; nor does one that comes with a widget that was used, even if to no effect: before the browser had received
-    the address written last. Its callback stores another state, or the same one once more.
+    An address that differs from the last written one was opened by a link, a reload or the back button. Without a text
+    it keeps the current text and its model. An address without any parameter comes from the menu and changes nothing.
+    An address that comes with the use of a widget changes nothing either, even if the use had no effect. The widget was
+    used before the browser received the last written address, and its callback stores another or the same state.
     """
     before = st.session_state.get(MIRRORED, State())
     state = st.session_state.get(STATE, before)
@@ -66,7 +66,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
         state = State.from_address({**here, **opened})
     elif state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
         if state.target == before.target:
-            # A translation belongs to its sentence, and to the model whose language it is in.
+            # A translation belongs to its sentence, and to the model that writes its language.
             state = replace(state, target="")
         state = state.each(lambda value: value.for_another_sentence())
     elif state.target != before.target:
@@ -83,7 +83,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
 
 
 def _pinned_in_kind(state: State, page: str) -> State:
-    """The same, where pins of an address that does not name their kind belong to the kind that the page shows."""
+    """The same, but pins from an address without a kind belong to the kind that the page shows."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():
@@ -92,27 +92,27 @@ def _pinned_in_kind(state: State, page: str) -> State:
 
 
 def open_address(address: Mapping[str, str], kept: Params) -> None:
-    """Show what an address stands for, with other parameters, as if it were opened; for callbacks, before a change of
+    """Show the state of an address, with other parameters, as if it were opened. For callbacks, and before a change of
     page."""
     st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(kept)
 
 
 def address() -> dict[str, str]:
-    """Parameters of the address of what is shown."""
+    """Parameters of the address of the current state."""
     return _state().to_address()
 
 
 def page_address(*changed: Params) -> dict[str, str]:
-    """Parameters of an address of what is shown, without the lecture; empty where a text is too long for one.
+    """Parameters of the current state's address, without the lecture; empty if a text is too long for one.
 
     Args:
-        changed: URL parameters of pages that are others there.
+        changed: URL parameters of pages that differ in it.
     """
     return _state().with_params(*changed).page_address()
 
 
 def rewrite_address() -> None:
-    """Write what the session has now into the address; for pages that correct a choice after reading the sentence."""
+    """Write the session's state into the address; for pages that correct a choice after reading the sentence."""
     _write_address(_state(), st.session_state[ADDRESS])
 
 
@@ -143,12 +143,12 @@ def target() -> str:
 
 
 def quote(words: str) -> None:
-    """Have the figures of this run quote something else than the sentence."""
+    """Have the figures of this run quote other words than the sentence."""
     st.session_state[QUOTED] = words
 
 
 def quoted() -> str:
-    """What the captions of figures quote."""
+    """The words that the captions of figures quote."""
     return st.session_state.get(QUOTED, f"Sentence: {text()}")
 
 
@@ -163,11 +163,11 @@ def read_target(typed: str) -> None:
 
 
 def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
-    """The address of a head on a sentence; everything else stays as it is.
+    """The address of a head on a sentence; everything else stays the same.
 
     Args:
         text: the sentence, with the model's own translation.
-        kind, chosen: the head, and what is pinned in it.
+        kind, chosen: the head, and its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
     pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
@@ -181,7 +181,7 @@ def try_sentence(sentence: str) -> None:
 
 
 def read_instead(target: str, origin: str = "") -> None:
-    """Callback: read a translation that was decoded on all pages; the page of decoding still shows how.
+    """Callback: read a decoded translation on all pages; the page Decoding step by step still shows its decoding.
 
     Args:
         target: empty for the model's own.
@@ -206,12 +206,12 @@ def read_own_translation() -> None:
 
 
 def box_request() -> int:
-    """A number that grows whenever the boxes must show what is read, whatever is being typed."""
+    """A number that grows whenever the boxes must show the current texts, even while the user is typing."""
     return st.session_state.get(BOX_REQUEST, 0)
 
 
 def refill_boxes() -> None:
-    """Make the boxes show what is read."""
+    """Make the boxes show the current texts."""
     st.session_state[BOX_REQUEST] = box_request() + 1
 
 
@@ -221,7 +221,7 @@ def params(cls: type[P]) -> P:
 
 
 def store(value: Params) -> None:
-    """Replace all URL parameters of a page; for callbacks, which run before the page, and before a change of page."""
+    """Replace all URL parameters of a page. For callbacks, which run before the page, and before a change of page."""
     st.session_state[STATE] = _state().with_params(value)
 
 
@@ -231,10 +231,10 @@ def update(cls: type[Params], **changes: object) -> None:
 
 
 def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
-    """The head that is shown; with the pieces that are pinned, if a kind is given, because they belong to it.
+    """The shown head; with its pinned tokens if a kind is given, because they belong to the kind.
 
     Args:
-        of: whose head: of a model with one kind, the parameters hold the pins as well.
+        of: the class of parameters; for a model with one kind, the parameters hold the pins as well.
     """
     chosen = params(of)
     if kind is None or of is not AttentionParams:
@@ -244,7 +244,7 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
 
 
 def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
-    """Replace the head that is shown and, if a kind is given, what is pinned in it; otherwise as `store`."""
+    """Replace the shown head and, if a kind is given, its pins; otherwise as `store`."""
     if type(chosen) is not AttentionParams:
         store(chosen)
         return
@@ -256,7 +256,7 @@ def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
 def update_attention(
     kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object
 ) -> None:
-    """Replace some of what `attention` returns; otherwise as `store`."""
+    """Replace some of the values that `attention` returns; otherwise as `store`."""
     store_attention(replace(attention(kind, of), **changes), kind)
 
 
@@ -266,7 +266,7 @@ def note_head(chosen: AttentionParams) -> None:
 
 
 def shown_head() -> tuple[AttentionParams, ...]:
-    """The parameters that choose the head that the page shows; none where it shows none."""
+    """The parameters that choose the head that the page shows; empty if it shows none."""
     layer, head, of = st.session_state.get(SHOWN_HEAD, (0, 0, None))
     return () if of is None else (replace(params(of), layer=layer, head=head),)
 

@@ -1,1 +1,1 @@
-"""Heads switched off, and what every head is worth."""
+"""The page Switch heads off: the effect of removed heads, and the importance of every head."""

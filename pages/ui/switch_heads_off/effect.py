@@ -1,4 +1,4 @@
-"""What the switched heads do to this sentence: both translations, and the old one step by step."""
+"""The effect of the switched heads on this sentence: both translations, and the old one step by step."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from transformer.ablation.estimate import over_draws
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind, Trace
 
-# Nats below which nobody should speak of a change.
+# A change of fewer nats is too small to mention.
 NOTICEABLE = 0.05
 HEIGHT = 230
 
 
 def show_effect(reading: Reading, interventions: Interventions, draws: int, *, main: bool = True) -> None:
-    """Both translations with their differences marked, one sentence, and the change at every step.
+    """Draw both translations with their differences marked, one sentence, and the change at every step.
 
     Args:
         draws: of the mode "resample".
-        main: whether this has the main figure of the page.
+        main: whether this is the main figure of the page.
     """
     if not list(interventions.head_gates()):
         st.caption("Every head is as trained.")
@@ -103,7 +103,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
-    """What is changed, in words: one head by its name, several by their number."""
+    """The changed heads in words: one head by its name, several by their number."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
@@ -121,11 +121,11 @@ def says_effect(
     effect: Effect, interventions: Interventions, *, given: bool,
     named: Callable[[Kind, int, int], str] = head_title,
 ) -> str:
-    """Markdown: what happened, from the numbers.
+    """Markdown: the effect, from the numbers.
 
     Args:
-        given: whether the reader gave the translation that is read.
-        named: what a head is called.
+        given: whether the user gave the translation that is read.
+        named: returns the name of a head.
     """
     what = changed_heads(interventions, named=named)
     if given:
@@ -165,17 +165,17 @@ def says_effect(
 
 
 def _spoken(trace: Trace, step: int) -> str:
-    """Markdown of a piece within a sentence, where the space before a word needs no mark."""
+    """Markdown of a token inside a sentence, where the space before a word needs no mark."""
     return f"“{markdown(bare(piece_label(trace.predicted_pieces[step], trace.target_text)))}”"
 
 
 def step_table(effect: Effect) -> pd.DataFrame:
-    """A row a step of the old translation.
+    """One row per step of the old translation.
 
     Returns:
         Columns step (from 1), piece, before and after (log-probabilities, nats), change, kl, tvd, and rank (of the
-        piece after). Of several draws these are means, the rank is the median, and low and high are the ends of the
-        95 % interval of the change.
+        token after). For several draws these are means, and the rank is the median. Then low and high are the ends of
+        the 95 % interval of the change.
     """
     trace, scores = effect.before, effect.scores
     interval = over_draws(effect.step_changes) if effect.draws > 1 else None
@@ -192,7 +192,7 @@ def step_table(effect: Effect) -> pd.DataFrame:
 
 
 def draw_table(effect: Effect) -> pd.DataFrame:
-    """A row a draw, from 1: the other sentence, what is written, and the change of the old translation's
+    """One row per draw, from 1: the other sentence, the new translation, and the change of the old translation's
     log-probability, nats.
     """
     return pd.DataFrame({

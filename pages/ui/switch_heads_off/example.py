@@ -12,14 +12,14 @@ from pages.ui.text.markup import markdown
 from transformer.ablation.telling import TellingHeads, TellingHeadsRun
 from transformer.values.interventions import Head
 
-# The sentence and the heads of the example that was taken.
+# Key of the sentence and the heads of the example that the user accepted.
 TAKEN = "_off_example"
 
 
 def show_example(reading: Reading) -> None:
-    """The example as an offer while every head is on; then whose choice this is, and how to clear it.
+    """Draw the example as an offer while every head is on; then say who chose the heads, and how to clear them.
 
-    The row is always there: the maps below it would move under the pointer.
+    The row always exists, because the maps below it would otherwise move under the pointer.
     """
     text, params = reading.trace.source_text, session.params(OffParams)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -48,7 +48,7 @@ def named(heads: tuple[Head, ...]) -> str:
 
 
 def says_example(found: TellingHeads) -> str:
-    """Markdown: what the example does, and how it was found."""
+    """Markdown: the effect of the example, and how it was found."""
     if not found.written:
         return "The translation stays the same, but becomes less likely. No head that was tried changes its words."
     alone = "" if len(found.heads) == 1 else " No single head that was tried changes its words."

@@ -1,4 +1,4 @@
-"""Every number that was seen, as CSV and JSON, with what somebody needs to compute it again, and as lines of Python."""
+"""Exports all shown numbers as CSV and JSON, with the facts for computing them again, and as lines of Python."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def save_tables(
     """Draw the lines, if there are any, and the buttons.
 
     Args:
-        interventions: what the run changed; for every head measured by itself, the mode alone.
+        interventions: the changes in the run; for every head measured by itself, the mode alone.
         table: the numbers.
         name: of the files.
         lines: of Python that compute the numbers.
-        further: facts that only these numbers have, seed and draws among them.
+        further: facts that only these numbers have, including seed and draws.
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:
@@ -32,7 +32,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Program, model, sentence, translation, and what was changed; heads as on the command line, counted from 1."""
+    """Program, model, sentence, translation, and the changes; heads as on the command line, counted from 1."""
     return {
         "program": f"Attention Atlas {__version__}", "model": reading.translator.version,
         "sentence": reading.trace.source_text, "translation": reading.trace.target_text, "mode": interventions.mode,
@@ -42,6 +42,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """Which sentences a head's place is taken from, where it is taken from any."""
+    """The sentences that replace a head's output, if the mode uses any."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

@@ -1,4 +1,4 @@
-"""What every head is worth to this sentence: measured by switching it off alone, and estimated by a gradient."""
+"""The importance of every head for this sentence: measured by switching it off alone, and estimated by a gradient."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
 
-# That the button at the top was clicked, until the page has been scrolled.
+# Key of whether the button at the top was clicked; cleared when the page has been scrolled.
 LED = "_led_to_importance"
-# Below the bar of menus, with the heading above the switch in sight.
+# Scrolls to below the bar of menus, with the heading above the switch visible.
 INTO_SIGHT = """<script>
 const found = document.querySelector(".st-key-off_importance");
 found.style.scrollMarginTop = "130px";
@@ -46,7 +46,7 @@ CHANGE = "change in the log-probability without the head, in nats"
 
 
 def lead_to_importance() -> None:
-    """A button at the top of the page, which measures what every head is worth and shows it, far below."""
+    """Draw a button at the top of the page, which measures every head's importance and shows it, far below."""
 
     def measure() -> None:
         session.update(OffParams, importance=True)
@@ -56,7 +56,7 @@ def lead_to_importance() -> None:
 
 
 def show_importance(reading: Reading, *, main: bool = False) -> None:
-    """The boards, on demand: they take a run of the model for every head.
+    """Draw the boards on request, because they take a run of the model for every head.
 
     Args:
         main: whether one of them is the main figure of the page.
@@ -119,10 +119,10 @@ def says_importance(
     found: MeasuredImportance, config: TransformerConfig, *, named: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
-    """Markdown: which heads matter, and how good the estimate is, from the numbers.
+    """Markdown: the important heads, and the accuracy of the estimate, from the numbers.
 
     Args:
-        named: what a head is called.
+        named: returns the name of a head.
         then: what else is known of the translation without the head that it needs most; ends the sentence.
     """
     heads, measured = all_heads(config), flattened(found.measured)
@@ -144,13 +144,13 @@ def says_importance(
 
 
 def what_is_written(effect: Effect) -> str:
-    """Markdown: what becomes of the translation, to go on in a sentence with the change of its log-probability."""
+    """Markdown: the new translation, for a sentence that continues with the change of its log-probability."""
     if effect.draws > 1:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
         return ", yet the model still writes the same one."
     written = effect.free.target_text
-    # A sentence that brings its own full stop needs no second one.
+    # A sentence with a full stop of its own needs no second one.
     end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
     return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
 
@@ -164,9 +164,9 @@ def how_well(agreement: float) -> str:
 
 
 def importance_table(found: MeasuredImportance) -> pd.DataFrame:
-    """A row a head: kind, layer and head (from 1), and the measured and the estimated change, nats.
+    """One row per head: kind, layer and head (from 1), and the measured and the estimated change, nats.
 
-    Where several sentences were drawn, low and high are the ends of the 95 % interval of what was measured.
+    If several sentences were drawn, low and high are the ends of the 95 % interval of the measured change.
     """
     drawn = len(found.drawn[KINDS[0]]) > 1
     rows = []

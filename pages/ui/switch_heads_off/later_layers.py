@@ -1,4 +1,4 @@
-"""What the other heads look at when some are switched: the layers after them read another stream."""
+"""Maps of the other heads while some are switched: the layers after those read a changed residual stream."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def show_later_layers(
 
     Args:
         interventions, draws: of the effect.
-        what: was changed, in words.
+        what: the changes, in words.
     """
     st.markdown("**What the other heads look at now**")
     st.segmented_control(

@@ -1,4 +1,4 @@
-"""How many heads does it need? Heads removed one after the other: on this sentence, and recorded over many."""
+"""How many heads does it need? Removes heads one after the other: on this sentence, and recorded over many."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from transformer.surveys.removal import RemovalQuality
 from transformer.values.interventions import Interventions, head_name
 
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
-# `Quality.order` of what the command records.
+# `Quality.order` of the command's records.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# What counts as kept: a probability of at least half, a score of at least nine tenths.
+# The limits of a kept translation: a probability of at least half, a score of at least nine tenths.
 HALF, NINE_TENTHS = math.log(2), 0.9
-# Random orders on one sentence.
+# The number of random orders on one sentence.
 SEEDS = 3
 
 
 def show_removal(reading: Reading) -> None:
-    """One line of what was recorded; on demand, the curves of both."""
+    """Draw one line about the recorded removal; on request, the curves of both."""
     params = session.params(OffParams)
     st.subheader("How many heads does it need?", anchor=False)
     recording = REMOVAL.beside(reading.translator)
@@ -102,7 +102,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
-    """Order, heads removed and value, a row a point; orders that are neither MEASURED nor GRADIENT are random ones."""
+    """Order, heads removed and value, one row per point; orders other than MEASURED and GRADIENT are random ones."""
     return pd.DataFrame([
         {"order": order, "removed": gone, "value": float(value)}
         for order, curve in values.items() for gone, value in zip(removed, curve, strict=True)
@@ -119,7 +119,7 @@ def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
 
 
 def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
-    """A row a point: how many are removed, which went last (as on the command line), and the log-probability."""
+    """One row per point: number of removed heads, the last one (as on the command line), and the log-probability."""
     return pd.DataFrame([
         {"order": name, "removed": gone, "last removed": head_name(curve.order[gone - 1]) if gone else "",
          "log-probability": float(value)}
@@ -147,13 +147,13 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """How many of the steps of a curve come before its first value below `least`."""
+    """The number of steps of a curve before its first value below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
-    """Markdown: how many heads can go before the translation is half as likely, from the curves."""
+    """Markdown: how many heads can be removed before the translation is half as likely, from the curves."""
     gone = {name: can_go(curve.log_probs, curve.log_probs[0] - HALF) for name, curve in curves.items()}
     others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
     likeliest = curves[MEASURED].log_probs
@@ -170,7 +170,7 @@ def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
 
 
 def says_origin(recorded: RemovalQuality) -> str:
-    """Markdown: what the recorded scores were measured on, in the words of whoever measured them."""
+    """Markdown: the data of the recorded scores, in the words of the record."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
         f"({markdown(recorded.data)}), against a person's; nothing in the place of a removed head. The orders are "
@@ -179,7 +179,7 @@ def says_origin(recorded: RemovalQuality) -> str:
 
 
 def says_quality(recorded: RemovalQuality) -> str:
-    """Markdown: how many heads can go before BLEU falls below nine tenths, from the recorded points."""
+    """Markdown: how many heads can be removed before BLEU falls below nine tenths, from the recorded points."""
     gone, whole, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]

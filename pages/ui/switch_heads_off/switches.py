@@ -1,4 +1,4 @@
-"""The switchboard: all heads, drawn by a component of JavaScript, and how they are switched off."""
+"""The switchboard: all heads, drawn by a JavaScript component, and the mode of switching them off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODES: dict[Mode, str] = {
     "zero": "nothing (zero)", "mean": "its mean output", "uniform": "equal attention",
     "resample": "its output for another sentence",
 }
-# What stands in the place of a head that is off.
+# Descriptions of the values that replace the output of a head that is off.
 BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",
     "mean": "what sets a head's output apart from its mean over 200 sentences is multiplied by the gate, so 0 leaves "
@@ -36,11 +36,11 @@ draw_switches = component("head_switches/head_switches")
 
 
 def pick_heads(reading: Reading) -> Interventions:
-    """Draw the boards and the controls; returns what the run changes."""
+    """Draw the boards and the controls; returns the interventions of the run."""
     config = reading.translator.config
     params = session.params(OffParams)
     switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
-    # The narrower a screen, the more of it the names of the modes take.
+    # The narrower a screen, the larger the share of it that the names of the modes need.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
         "Replace the head's output with", list(MODES), format_func=lambda mode: MODES[mode], required=True,
@@ -66,12 +66,12 @@ def pick_heads(reading: Reading) -> Interventions:
 
 
 def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
-    """Draw the component, and store what is switched.
+    """Draw the component, and store the switched heads.
 
     Args:
-        trace: whose attention the switches show.
+        trace: the trace whose attention the switches show.
         off: the heads that are off.
-        changed: what is done to them, in words.
+        changed: the change to them, in words.
     """
 
     def store() -> None:
@@ -93,7 +93,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
 
 
 def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The maps of all heads of a kind as one array, a row of maps a layer.
+    """The maps of all heads of a kind as one array, one row of maps per layer.
 
     Args:
         weights: [L, H, R, C].

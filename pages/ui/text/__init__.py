@@ -1,1 +1,1 @@
-"""Readers' text, labels and numbers in words."""
+"""Users' text, labels and numbers in words."""

@@ -1,4 +1,4 @@
-"""The sentences under a figure: how to read it, and what is remarkable in it."""
+"""The sentences under a figure: how to read it, and its remarkable features."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ HOW = {
     "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
     "step; its colours say how much it looks at each {source} {size}.",
 }
-# From this share on, a head's attention is mostly in one kind of place.
+# From this share on, a head's attention is mostly on one kind of position.
 MOSTLY = 0.5
-# Of the weight of a row, and of the entropy that it can have.
+# Limits for a focused head: its share of a row's weight, and its share of the row's largest possible entropy.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
 
 def how_to_read(view: View, languages: Languages) -> str:
-    """Markdown: orientation, and what was done to the numbers."""
+    """Markdown: the orientation of the figure, and how its numbers were changed."""
     names = {"source": languages.source.name, "target": languages.target.name}
     sentences = [HOW[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
     if view.axes.words:
@@ -56,7 +56,7 @@ def how_to_read(view: View, languages: Languages) -> str:
 
 
 def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
-    """Markdown: what this head does with this sentence, from the numbers shown."""
+    """Markdown: the behaviour of this head on this sentence, from the numbers shown."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -64,7 +64,7 @@ def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) ->
     names = head_names(metrics)[layer][head]
     sentences = [_habit(found, view, names, confidence), *_oddities(view, metrics, layer, head)]
     link = found.strongest
-    # Less is written as 0.00.
+    # A smaller weight would be written as 0.00.
     if link is not None and link.weight >= 0.005:
         other = "" if view.axes.kind == "cross" else f" to another {_size(view)}"
         sentences.append(
@@ -81,7 +81,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
 
     Args:
         names: of the head.
-        confidence: of the head, which `sharpest` may say.
+        confidence: of the head; `sharpest` may state it.
     """
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
@@ -92,7 +92,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     ]
     if found.column is not None:
         habits.append(("", found.column_share, _label(view, found.column), ""))
-    # In a short sentence several hold, and the one that the head is named after is the one to say.
+    # In a short sentence several habits hold; the one that the head is named after comes first.
     _, share, place, meaning = max(habits, key=lambda habit: (habit[1] > MOSTLY and habit[0] in names, habit[1]))
     if share > MOSTLY:
         return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
@@ -102,7 +102,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
             f"Very focused: on average, a row puts {found.peak:.0%} of {whole} on one {size}, a different one from row "
             f"to row {entropy}."
         )
-    # Of words, a row is a mean of tokens' rows, each of which may be focused.
+    # With words, a row is a mean of tokens' rows, each of which may be focused.
     if max(found.peak, confidence) < MOSTLY and found.entropy > SPREAD_ENTROPY * found.limit:
         return f"This head spreads its attention widely {entropy}."
     rest = f" and start and end symbols {found.rest:.0%}" if found.rest >= 0.005 else ""
@@ -110,7 +110,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
 
 
 def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
-    """Markdown: where the head does not do what its name says."""
+    """Markdown: rows in which the head does not behave as its name says."""
     names = head_names(metrics)[layer][head]
     if "alignment" not in names:
         for name in names:
@@ -131,7 +131,7 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
 
 
 def _odd(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
-    """Markdown: the row at which a head differs most, if one does, and how many do."""
+    """Markdown: the row in which a head differs most from its name, if there is one, and the number of such rows."""
     odd = expected.odd(view.weights[layer, head])
     if odd is None:
         return []
@@ -147,7 +147,7 @@ def _size(view: View) -> str:
 
 
 def _row(view: View, row: int, *, read: bool = False) -> str:
-    """What a row does: "**it** looks at"; of a step, what it writes, or else what it has read."""
+    """The start of a sentence about a row: "**it** looks at"; for a step, its written token, or the token it reads."""
     if view.axes.predicted is None:
         return f"{_label(view, row, row=True)} looks at"
     if read:
@@ -158,7 +158,7 @@ def _row(view: View, row: int, *, read: bool = False) -> str:
 
 
 def _label(view: View, position: int, *, row: bool = False) -> str:
-    """A row or a column, with its position where another reads the same."""
+    """The label of a row or a column, with its position if another one has the same text."""
     groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
     labels = [group_label(group, text, words=view.axes.words) for group in groups]
     return f"{_bold(labels[position])}{place_of(labels, position)}"
@@ -169,7 +169,7 @@ def _bold(label: str) -> str:
 
 
 def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
-    """Which head of all is the most focused."""
+    """A sentence about the most focused head of all."""
     confidence = metrics.values["confidence"]
     if np.isnan(confidence).all():
         return []
@@ -182,10 +182,10 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
-    """Which head has the most to show, and why.
+    """A sentence about the head that has the most to show, and the reason.
 
     Args:
-        chosen: whether somebody chose another one to be shown.
+        chosen: whether the user chose another head to be shown.
     """
     found = telling_head(trace, metrics)
     if np.isnan(found.confidence):

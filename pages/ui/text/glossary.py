@@ -1,4 +1,4 @@
-"""The glossary of technical words, for help texts and for docs/glossary.md.
+"""The glossary of technical terms, for help texts and for docs/glossary.md.
 
 python -m pages.ui.text.glossary > docs/glossary.md
 """
@@ -16,7 +16,7 @@ import transformer.values.trace
 from transformer.files.paths import ASSETS
 
 FILE = ASSETS / "glossary.toml"
-# A row of the tables in the docstring of transformer/values/trace.py: name, shape, what it is.
+# A row of the tables in the docstring of transformer/values/trace.py: name, shape, description.
 ARRAY = re.compile(r"^- ([a-zA-Z_]+) (\[[^]]*\])(?:: (.*)|\.)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
@@ -39,7 +39,7 @@ own array, numbered from 0 (LAYER); a trace stacks the layers. KIND is `encoder`
 
 @dataclass(frozen=True)
 class Term:
-    """A technical word.
+    """A technical term.
 
     Attributes:
         name: as the app writes it.
@@ -54,7 +54,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Array:
-    """An array of the trace, and what other libraries call it."""
+    """An array of the trace, and its names in other libraries."""
 
     name: str
     hugging_face: str
@@ -63,7 +63,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Glossary:
-    """All of it: terms by the title of their group, and arrays."""
+    """The whole glossary: terms by the title of their group, and arrays."""
 
     groups: dict[str, tuple[Term, ...]]
     arrays: tuple[Array, ...]
@@ -71,7 +71,7 @@ class Glossary:
 
 @cache
 def glossary() -> Glossary:
-    """What assets/glossary.toml says."""
+    """The content of assets/glossary.toml."""
     content = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return Glossary(
         {group["title"]: tuple(Term(**term) for term in group["term"]) for group in content["group"]},
@@ -80,7 +80,7 @@ def glossary() -> Glossary:
 
 
 def explain(*names: str) -> str:
-    """Markdown for a `help=`: one word's explanation; several words' each in a paragraph that begins with the word.
+    """Markdown for a `help=`: one term's explanation; for several terms, one paragraph each that begins with the term.
 
     Args:
         names: terms, or other words for them.
@@ -95,19 +95,19 @@ def explain(*names: str) -> str:
 
 
 def words() -> tuple[str, ...]:
-    """All that `explain` knows."""
+    """All words that `explain` accepts."""
     return tuple(_by_word())
 
 
 def explain_words_of(text: str) -> str | None:
     """Markdown for a `help=`: the terms that occur in a text, such as a title; None if there is none."""
-    # A term that goes by several words is explained once, under the longest.
+    # A term with several words is explained once, under the longest.
     found = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
     return explain(*found.values()) if found else None
 
 
 def document() -> str:
-    """docs/glossary.md."""
+    """The text of docs/glossary.md."""
     parts = [INTRODUCTION]
     for title, terms in glossary().groups.items():
         parts.append(f"## {title}\n")
@@ -139,5 +139,5 @@ def _also(term: Term) -> str:
 
 
 if __name__ == "__main__":
-    # As bytes, because a file has neither a console's encoding nor its ends of lines.
+    # As bytes, because a file has neither a console's encoding nor its line endings.
     sys.stdout.buffer.write(document().encode("utf-8"))

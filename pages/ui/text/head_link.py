@@ -1,4 +1,4 @@
-"""A head that a text names. Pure."""
+"""A link to a head in a text. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class HeadLink:
-    """A head that a text names; layer and head count from 0."""
+    """A link to a head in a text; layer and head count from 0."""
 
     kind: Kind
     layer: int

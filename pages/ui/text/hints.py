@@ -1,4 +1,4 @@
-"""Tells what may be wrong with the translation of a sentence. Pure."""
+"""Hints on what may be wrong with the translation of a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from transformer.analysis.words import word_groups
 from transformer.text.vocabulary import BYTE
 from transformer.values.pieces import Piece
 
-# Of the held-out sentences, 99 % have at most this many words (assets/models/en-de/README.md).
+# 99 % of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
-# No sentence of assets/sentences.txt has a word that is cut into so many pieces with letters.
+# No sentence of assets/sentences.txt has a word with so many tokens that contain letters.
 MANY_PIECES = 3
-# Words that are named, and characters of each.
+# The most words that a hint names, and the most characters of each.
 MOST_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
@@ -24,7 +24,7 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-# The most frequent little words of English, and of languages that people try first; words that English has as well
+# The most frequent function words of English, and of the languages that people try first. Words that English also has
 # ("die", "war", "in") are left out.
 ENGLISH = _words("""
     the a an i you he she it we they is are was were am be been do does did don't didn't not to of and or in on
@@ -36,15 +36,15 @@ OTHER = _words("""
     habe le la les un une des est et je tu il elle nous vous ne pas que qui dans avec mon ma el los las una es y
     yo no se que con por para muy mi lo gli è di che non sono il de het een en ik niet van dat jest nie
 """)
-# An example, what the model that ships writes of it that is wrong, and what to say of it.
+# An example, the wrong translation by the model that ships, and the explanation.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant.",
 }
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
-# What a name and a day have in common: "Sunday's", "Sundays".
+# Endings that a name and a weekday can share: "Sunday's", "Sundays".
 ENDING = re.compile(r"(?:['’]s|s['’]?)$")
-# Written with a capital letter in any sentence, and well known.
+# Well-known words that always begin with a capital letter.
 CAPITALISED = _words("""
     I I'm I've I'll I'd I’m I’ve I’ll I’d English German Germany England Monday Tuesday Wednesday Thursday
     Friday Saturday Sunday January February March April May June July August September October November December
@@ -55,8 +55,8 @@ def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list
     """A warning if a model has no token for some characters and did not write them either; Markdown.
 
     Args:
-        text: what was typed.
-        pieces: of it.
+        text: as typed.
+        pieces: of the text.
         written: its translation.
     """
     strange = [part for part in _strange(text, pieces) if part not in written]
@@ -71,12 +71,12 @@ def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list
 
 
 def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """The parts of a text that the model reads as bytes, or as its symbol for what is unknown; each once."""
+    """The parts of a text that the model reads as bytes, or as its symbol for unknown text; each once."""
     parts: list[tuple[int, int]] = []
     for piece in pieces:
         if piece.span and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
             start, end = piece.span
-            # The bytes of one character share its span; characters side by side, as of one emoji, are one part.
+            # The bytes of one character share its span; adjacent characters, such as those of one emoji, are one part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
             else:
@@ -85,7 +85,7 @@ def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
 
 
 def unusual_spelling(text: str) -> list[str]:
-    """A warning if a text is not written as the ordinary English that the model that ships learned from."""
+    """A warning if a text does not look like the ordinary English that the model that ships was trained on."""
     words, letters = _letters(text)
     if not_english(words, letters):
         return ["This doesn't look like English, and this model reads only English."]
@@ -95,10 +95,10 @@ def unusual_spelling(text: str) -> list[str]:
 
 
 def remarks(text: str, written: str) -> list[str]:
-    """What the model that ships often gets wrong in such a text; Markdown, without a part of the text.
+    """Typical errors of the model that ships in such a text; Markdown, without a part of the text.
 
     Args:
-        text: what was typed.
+        text: as typed.
         written: its translation.
     """
     words, _ = _letters(text)
@@ -118,16 +118,16 @@ def _letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word with a capital letter within a sentence is none of those that always have one."""
+    """Whether a word with a capital letter inside a sentence is not one that always has one."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """The first words of a text that the model has hardly met, because it reads them in many pieces; long ones cut off.
+    """The first words of a text that are rare for the model, because they have many tokens; long ones are cut.
 
     Args:
-        text: what was typed.
-        pieces: of it.
+        text: as typed.
+        pieces: of the text.
     """
     found = []
     for group in word_groups(pieces, text):
@@ -144,7 +144,7 @@ def _cut_off(word: str) -> str:
 
 
 def not_english(words: list[str], letters: list[str]) -> bool:
-    """Whether a text is in another script, or has the little words of another language."""
+    """Whether a text is in another script, or has the function words of another language."""
     if not letters:
         return False
     latin = sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)

@@ -1,4 +1,4 @@
-"""Readers' text, shown as itself wherever markup is understood."""
+"""Escapes users' text, so that it is shown literally wherever markup is understood."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from attention_atlas.browser.piece_labels import isolated
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these even when their punctuation is escaped: links, arrows, dashes, signs and icons. A word
-# joiner, which has no width, after the first character prevents it.
+# joiner, which has no width, after the first character prevents the replacement.
 REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
 WORD_JOINER = "\u2060"
 
 
 def markdown(text: str) -> str:
-    """Markdown that shows `text` itself: no emphasis, links, formulas, emoji codes, arrows, colours or HTML.
+    """Markdown that shows `text` literally: no emphasis, links, formulas, emoji codes, arrows, colours or HTML.
 
-    What runs from right to left stands by itself, so that its punctuation does not move into the English around it, and
-    no character of it turns that round.
+    Right-to-left text is isolated, so that its punctuation does not move into the English around it. None of its
+    characters can undo that.
     """
     joined = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
     shown = PUNCTUATION.sub(r"\\\1", joined)

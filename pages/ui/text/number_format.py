@@ -1,4 +1,4 @@
-"""How numbers are written and weights are rounded, in figures, tables and exports alike. Pure."""
+"""Formats numbers and rounds weights, in figures, tables and exports alike. Pure."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ DECIMALS = 4
 
 
 def typeset(value: float, form: str | int = ".2f") -> str:
-    """A number within a sentence or on a chart, with the minus sign of mathematics, at which no line breaks.
+    """A number in a sentence or on a chart, with a true minus sign, at which no line breaks.
 
-    Files have the hyphen, which programs read.
+    Files have the hyphen, which programs can read.
 
     Args:
-        form: of `format`, such as "+.2f"; a number for the decimals of `formatted`.
+        form: format specification, such as "+.2f"; an integer sets the decimals of `formatted`.
     """
     return with_minus(formatted(value, form) if isinstance(form, int) else format(value, form))
 
 
 def with_minus(number: str) -> str:
-    """A number that is written already, with the minus sign of mathematics."""
+    """A formatted number, with a true minus sign."""
     return number.replace("-", "−")
 
 
 def formatted(value: float, digits: int = DECIMALS) -> str:
-    """A number with a fixed number of decimals; one too small for them is written as a power, to differ from 0.
+    """A number with fixed decimals; one too small for them is written as a power, so that it differs from 0.
 
     Zero has no sign.
     """
@@ -32,7 +32,7 @@ def formatted(value: float, digits: int = DECIMALS) -> str:
 
 
 def parameter_count(count: int) -> str:
-    """How many parameters a model has: in millions, unless that would be none."""
+    """The number of a model's parameters: in millions, unless that would round to zero."""
     return f"{count / 1e6:.1f} million parameters" if count >= 100_000 else f"{count:,} parameters"
 
 

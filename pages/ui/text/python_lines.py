@@ -10,19 +10,19 @@ from transformer.values.interventions import Interventions, Mode
 from transformer.values.kinds import Kind
 from transformer.values.trace import Trace
 
-# Below such lines.
+# The note below such lines.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
 
 
 def head_lines(
     trace: Trace, kind: Kind, layer: int, head: int, *, folder: Path | None, given: bool, words: bool, special: bool
 ) -> str:
-    """The map of one head as it is shown, and a file of it.
+    """Lines that compute the shown map of one head, and write it to a file.
 
     Args:
         layer, head: from 0.
         folder: of the model.
-        given: whether the reader gave the translation.
+        given: whether the user gave the translation.
         words, special: as in `transformer.analysis.view.view_of`.
     """
     as_run = special and not words
@@ -38,7 +38,7 @@ def head_lines(
 
 
 def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int) -> str:
-    """The weights of one head of a language model that reads a text, and a file of them.
+    """Lines that compute one head's weights in a language model that reads a text, and write them to a file.
 
     Args:
         folder: of the model; None for the one that ships.
@@ -60,11 +60,11 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
 def effect_lines(
     trace: Trace, interventions: Interventions, *, folder: Path | None, given: bool, draws: int | None = None
 ) -> str:
-    """What switched heads do to the translation, and to each of its steps.
+    """Lines that compute the effect of switched heads on the translation, and on each of its steps.
 
     Args:
         folder: of the model.
-        given: whether the reader gave the translation.
+        given: whether the user gave the translation.
         draws: of the mode "resample"; None in the others.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
@@ -80,11 +80,11 @@ def effect_lines(
 def importance_lines(
     trace: Trace, mode: Mode, *, folder: Path | None, given: bool, seed: int | None = None, draws: int | None = None
 ) -> str:
-    """What every head is worth to a sentence.
+    """Lines that compute the importance of every head for a sentence.
 
     Args:
         folder: of the model.
-        given: whether the reader gave the translation.
+        given: whether the user gave the translation.
         seed, draws: of the mode "resample"; None in the others.
     """
     return "\n".join((
@@ -97,15 +97,15 @@ def importance_lines(
 
 
 def loading(folder: Path | None) -> str:
-    """The expression that loads a model: of a folder, or the one that ships, as it does where there is no folder."""
+    """The expression that loads a model: from a folder, or the one that ships if there is no folder."""
     return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({path_label(folder)!r})"
 
 
 def _drawn(**numbers: int | None) -> str:
-    """Further arguments, but for those without a number."""
+    """Further arguments; those without a number are left out."""
     return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
 
 
 def _read(trace: Trace, given: bool) -> str:
-    """The arguments for what is read: the sentence, and the translation unless it is the model's own."""
+    """The arguments for the texts: the sentence, and the translation unless it is the model's own."""
     return f"{trace.source_text!r}" + (f", target={trace.target_text!r}" if given else "")

@@ -1,4 +1,4 @@
-"""Removes the folders of the server from texts that a visitor reads."""
+"""Removes the folders of the server from texts that users see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.files.paths import APP
 
 
 def without_server_paths(text: str) -> str:
-    """Paths begin in the folder of the app, in the one where it was started, or at the folder of models."""
+    """Shorten paths to begin in the folder of the app, in the working folder, or at the folder of models."""
     places = {str(APP): "", os.getcwd(): "", str(Path.home()): "~"}
     if models := os.environ.get(VARIABLE):
         places[str(Path(models).absolute())] = Path(models).name
@@ -22,7 +22,7 @@ def without_server_paths(text: str) -> str:
 
 
 def path_label(path: Path) -> str:
-    """A path as a visitor sees it, with "/" between its parts."""
+    """A path as users see it, with "/" between its parts."""
     return without_server_paths(str(path)).replace(os.path.sep, "/")
 
 

@@ -1,4 +1,4 @@
-"""The letters of shapes: what they count, how many there are, and the labels of what they count."""
+"""The letters of shapes: their meanings, their sizes, and the labels of their indices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.values.trace import Trace
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
-    """What the letters of shapes count; without languages, all pieces are of one text."""
+    """The meanings of the letters of shapes; without languages, all tokens belong to one text."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
         "S": f"{source} piece".lstrip(), "T": f"{target} piece".lstrip(), "D": "dimension of the stream",
@@ -20,7 +20,7 @@ def letter_titles(languages: Languages | None) -> dict[str, str]:
 
 
 def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
-    """The size that every letter of a shape means."""
+    """The size that each letter of a shape stands for."""
     return {
         "B": 1, "S": len(trace.source_pieces), "T": len(trace.target_pieces), "D": config.d_model, "K": config.d_head,
         "F": config.d_ff, "V": config.target_vocabulary,
@@ -28,13 +28,13 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
-    """A shape in letters and in numbers; a letter may be a number itself."""
+    """A shape in letters and in numbers; a letter may itself be a number."""
     shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
     return f"[{letters}] = [{', '.join(shown)}]"
 
 
 def piece_labels(trace: Trace, letter: str) -> list[str]:
-    """Labels of the pieces that a letter of a shape counts."""
+    """Labels of the tokens that a letter of a shape counts."""
     if letter == "S":
         return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
     return [piece_label(piece, trace.target_text) for piece in trace.target_pieces]

@@ -1,4 +1,4 @@
-"""A training as a film: a component of JavaScript that gets all moments at once and goes through them by itself."""
+"""A training as a film: a JavaScript component that gets all moments at once and plays them by itself."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from transformer.tasks.run import TaskRun
 from transformer.values.kinds import KINDS, Kind
 
 KEY = "training_film"
-# What is looked at in the film: of the parameters.
+# The parameters that the user can change in the film.
 VIEW = ("moment", "score", *KINDS)
-# Name of a training and what is looked at in it.
+# Name of a training, and the values of the parameters VIEW.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
 draw_film = figure_component("training_lab/training_film")
 
 
 def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: bool) -> None:
-    """Draw it.
+    """Draw the film.
 
     Args:
         run: the training so far.
-        events: of it.
-        name: tells it from other trainings of this person.
-        running: it goes on.
+        events: of the training.
+        name: distinguishes it from other trainings of this user.
+        running: the training continues.
     """
     now = name, _view(session.params(LabParams))
     asked = SYNCED.request(now, new=SYNCED.shown != now)
@@ -58,7 +58,7 @@ def written(run: TaskRun) -> str:
 
 
 def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dict[Kind, tuple[int, int]]:
-    """Layer and head of each kind that the film shows, as `Film.headOf` in assets/training_lab/film.js has it."""
+    """Layer and head of each kind that the film shows, by the rule of `Film.headOf` in assets/training_lab/film.js."""
     first = {event.kind: event for event in reversed(events) if event.kind is not None}
     found: dict[Kind, tuple[int, int]] = {}
     for kind in KINDS:

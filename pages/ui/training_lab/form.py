@@ -1,4 +1,4 @@
-"""What is trained and how: the settings, each within its limits."""
+"""The form for a training's settings, each within its limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.tasks.run import TaskRun
 OPTIMIZER_NAMES = {
     "muon": "Muon, as the translation model", "adam": "Adam, PyTorch’s", "adam-by-hand": "Adam, written out by hand",
 }
-# Numbers that the page can set, and what they are called in the configuration of a training.
+# Numbers that the page can set, and their names in the configuration of a training.
 NUMBERS = {
     "rate": "learning_rate", "decay": "weight_decay",
     **{name: name for name in ("layers", "heads", "items", "steps", "warmup", "seed")},
@@ -25,7 +25,7 @@ NUMBERS = {
 
 
 def pick_task() -> None:
-    """Draw the choice of the task; another one begins with nothing chosen."""
+    """Draw the choice of the task; another task begins with nothing chosen."""
     before = session.params(LabParams).task
 
     def changed() -> None:
@@ -43,7 +43,7 @@ def pick_task() -> None:
 
 
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
-    """The settings of the page that train as a configuration says; None where a page would not wait for that."""
+    """The page's settings that train a configuration; None if it exceeds the limits that keep a training short."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
     found = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
     limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]
@@ -53,7 +53,7 @@ def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
-    """Say what the recorded training of the task had, and offer to train with that; nothing where it is the same."""
+    """State the settings of the task's recorded training, and offer to use them; draws nothing if they are the same."""
     params = session.params(LabParams)
     if config == params.config:
         return
@@ -68,7 +68,7 @@ def show_recorded_settings(config: TaskConfig) -> None:
 
 
 def settings_form(recorded: TaskRun | None) -> None:
-    """Draw everything else.
+    """Draw all other settings.
 
     Args:
         recorded: the recorded training of the task, if there is one.

@@ -1,4 +1,4 @@
-"""A training that goes on while it is looked at: each run of a fragment is a slice of it."""
+"""A training that continues while it is shown: each run of a fragment is a slice of it."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import settle
 from transformer.tasks.run import TaskRun
 
-# Seconds of a slice, in which nobody else's sentence is read, and from the start of one to the next.
+# Seconds of a slice, during which no other user's sentence is read, and from the start of one slice to the next.
 SLICE = 0.15
 EVERY = 0.2
 PERSON = "_person"
-# Number of the trainings that a person has begun, which names the last one; and whether there should be one.
+# Keys of the number of trainings that a user has begun, which names the last one; and of whether there should be one.
 NUMBER = "_training_number"
 BEGUN = "_training_begun"
-# Why a training stopped, if something went wrong.
+# Key of the error that stopped a training, if there was one.
 STOPPED = "_training_stopped"
 
 TRAININGS = Trainings()
-# Once in a process, which may not have loaded the translation model.
+# Called once per process, because the process may not have loaded the translation model.
 prepare = cache(settle)
 
 
 def own_training() -> Training | None:
-    """The training of whoever looks at the page, if it is one of the chosen task."""
+    """The training of the current user, if it is one of the chosen task."""
     training = TRAININGS.of(_person())
     return training if training and training.trainer.config.task == session.params(LabParams).task else None
 
 
 def recorded() -> TaskRun | None:
-    """The recorded training of the chosen task; where its file is damaged, a line says so."""
+    """The recorded training of the chosen task; if its file is damaged, a line says so."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
@@ -52,7 +52,7 @@ def _person() -> Person:
 
 
 def begin() -> Training:
-    """A new training with the settings, which stands still."""
+    """A new training with the settings, paused."""
     prepare()
     st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
     st.session_state[BEGUN] = True
@@ -75,12 +75,12 @@ def leave() -> None:
 
 
 def start() -> None:
-    """Callback: begin, or go on."""
+    """Callback: begin, or continue."""
     TRAININGS.start(_of_the_settings())
 
 
 def pause() -> None:
-    """Callback: stand still."""
+    """Callback: pause."""
     training = own_training()
     if training:
         training.running = False
@@ -94,7 +94,7 @@ def one_step() -> None:
 
 
 def _of_the_settings() -> Training:
-    """The training of the settings: the one that is there and can go on, or a new one."""
+    """The training of the settings: the existing one if it can continue, or a new one."""
     training = own_training()
     config = session.params(LabParams).config
     goes_on = training and training.trainer.config == config and not training.trainer.finished
@@ -102,7 +102,7 @@ def _of_the_settings() -> Training:
 
 
 def _advance(training: Training, *, steps: int | None = None) -> None:
-    """Learn for a slice, while nobody's sentence is read."""
+    """Train for a slice, while no user's sentence is read."""
     try:
         with MODEL_LOCK:
             training.trainer.advance(steps=steps, seconds=SLICE)
@@ -117,8 +117,8 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
     """Draw start, pause, one step and reset; beside a recorded training, which has no steps to take, only start.
 
     Args:
-        training: that is shown; None for a recorded one.
-        with_recorded: there is a recorded training to go back to.
+        training: the shown one; None for a recorded one.
+        with_recorded: there is a recorded training to return to.
     """
     if training is None:
         st.button(
@@ -147,10 +147,10 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
 
 
 def show_training(training: Training) -> None:
-    """Draw a training, and let it go on in slices while it runs."""
+    """Draw a training, and let it continue in slices while it runs."""
     if training.trainer.config != session.params(LabParams).config:
         st.caption("The settings have changed: the next training has them.")
-    # By the clock only as long as there is something to do.
+    # The fragment runs by the clock only while there is something to do.
     st.fragment(_slice, run_every=EVERY if training.running else None)()
 
 
@@ -174,17 +174,17 @@ def _slice() -> None:
             "What was learned before is still here."
         )
     if was_running and not training.running:
-        # The fragment's clock stops with a run of the page.
+        # A run of the page stops the fragment's clock.
         st.rerun()
 
 
 def speed_of(run: TaskRun) -> str:
-    """A sentence, once there is something to say."""
+    """A sentence about the speed, as soon as there is a number."""
     return f"{run.step / run.seconds:.0f} steps a second here, snapshots included." if run.step else ""
 
 
 def show_made_room() -> None:
-    """Say so where a training had to make room."""
+    """Say so if a training was dropped to make room."""
     if st.session_state.get(BEGUN) and TRAININGS.of(_person()) is None:
         st.session_state.pop(BEGUN)
         st.info(

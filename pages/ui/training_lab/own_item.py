@@ -1,4 +1,4 @@
-"""An item that somebody types: what the model of the moment that is looked at answers, right or wrong."""
+"""An item that the user types: the answer of the model at the examined moment, right or wrong."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
 
-# What was typed and is no item, after the task that it was typed for, so that the box still has it.
+# Key of the task and an invalid typed item for it, so that the box still shows the item.
 TYPED = "_typed_item"
-# The last answer, after what it is the answer to.
+# Key of the last answer, stored after its question.
 ANSWERED = "_answered"
 
 
 def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -> None:
-    """Draw the box, the answer, and what the model looks at while it writes that.
+    """Draw the box, the answer, and the attention of the model while it writes the answer.
 
     Args:
-        run: whose model is asked.
+        run: the training whose model answers.
         name: of the run.
         heads: layer and head of each kind that is shown.
     """
@@ -78,7 +78,7 @@ def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> Answer:
 
 
 def says(found: Answer, run: TaskRun, snapshot: Snapshot) -> str:
-    """Markdown: the answer, whether it is right, and how sure the model was of each piece."""
+    """Markdown: the answer, whether it is right, and how certain the model was of each token."""
     task = task_named(run.config.task)
     right = task.write(found.item.target)
     written = task.write(found.written) or "nothing"

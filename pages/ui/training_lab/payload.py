@@ -1,4 +1,4 @@
-"""A training as bytes for the browser: its losses, what every head did, and all attention of every snapshot."""
+"""A training as bytes for the browser: its losses, the scores of every head, and all attention of every snapshot."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from transformer.tasks.scores import SCORES
 from transformer.tasks.task import Pieces
 from transformer.values.kinds import KINDS, Kind
 
-# Shorter than on other pages: beside single letters there is no mistaking them.
+# Shorter than on other pages, because they cannot be confused with single letters.
 START, END = "start", "end"
-# A line of more points than this looks the same.
+# A line with more points looks the same.
 MOST_POINTS = 300
 
 
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
-    """A message of `attention_atlas.browser.wire`, whose codes are those of each snapshot's kinds one after another.
+    """A message of `attention_atlas.browser.wire`; its codes are those of each snapshot's kinds, one after another.
 
     Args:
         run: the training so far.
-        events: of it.
+        events: of the training.
         header: what else the browser needs.
     """
     snapshots = run.snapshots
@@ -74,8 +74,8 @@ def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, t
 
     Args:
         source: without the end symbol.
-        read: by the decoder, without the start symbol.
-        predicted: one more.
+        read: tokens that the decoder reads, without the start symbol.
+        predicted: one more than those.
     """
     columns, reads = [*source, END], [START, *read]
     steps = [f"in: {piece} → out: {out}" for piece, out in zip(reads, predicted, strict=True)]
@@ -83,7 +83,7 @@ def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, t
 
 
 def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
-    """Where rows of a kind may look, bool [R, C].
+    """The positions at which rows of a kind may look, bool [R, C].
 
     Args:
         weights: [..., R, C].
@@ -93,7 +93,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """The losses as steps and means over as many steps, at most MOST_POINTS of them."""
+    """Steps with the mean loss over as many steps each, at most MOST_POINTS of them."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MOST_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [[round(end - (len(part) - 1) / 2, 1), round(float(part.mean()), 5)]
@@ -101,6 +101,6 @@ def points(losses: np.ndarray) -> list[list[float]]:
 
 
 def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:
-    """Scores [L, H] of every snapshot as lists of all heads; None where one applies to nothing."""
+    """Scores [L, H] of every snapshot as lists of all heads; None for a score that does not apply."""
     found = np.stack(scores).reshape(len(scores), -1).round(4)
     return [[None if np.isnan(value) else value for value in row] for row in found.tolist()]

@@ -1,4 +1,4 @@
-"""Trainings that a command has recorded: they play with nothing computed."""
+"""Trainings that a command has recorded; they play without computation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
     """The recorded training of a task; None if there is none.
 
     Raises:
-        TaskError: its file is damaged, or of another task; the message is one line.
+        TaskError: its file is damaged, or belongs to another task; the message is one line.
     """
     path = folder / f"{task}.npz"
     if not path.is_file():
@@ -30,14 +30,14 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
     return run
 
 
-# Not `st.cache_resource`, which any browser can empty.
+# Not `st.cache_resource`, because any browser can clear that.
 @cache
 def _read(path: Path) -> TaskRun:
     return load_run(path)
 
 
 def command_of(run: TaskRun) -> str:
-    """The command that trains the same again."""
+    """The command that repeats the training."""
     config = run.config
     defaults = TaskConfig(task=config.task)
     options = [

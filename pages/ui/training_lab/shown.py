@@ -1,4 +1,4 @@
-"""A training on the page, live or recorded: the film, what its numbers are, and the box for an item of one's own."""
+"""A training on the page, live or recorded: the film, the meaning of its numbers, and the box for the user's item."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from transformer.values.kinds import KINDS
 
 
 def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "") -> None:
-    """Draw all of it.
+    """Draw all parts.
 
     Args:
         run: the training so far.
-        name: tells it from other trainings of this person.
-        running: it goes on.
-        speed: a sentence about it; empty for a training that nobody waits for.
+        name: distinguishes it from other trainings of this user.
+        running: the training continues.
+        speed: a sentence about it; empty for a training that no user waits for.
     """
-    # What was chosen in the fragment; outside of it, the address has it already.
+    # Writes the fragment's choice; outside of a fragment, the address has it already.
     session.rewrite_address()
     found = events(run)
     task = task_named(run.config.task)
@@ -54,7 +54,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
 
 
 def spectrum_words(run: TaskRun) -> str:
-    """What the bars of a modular task are, and what came of them."""
+    """The meaning of the bars of a modular task, and their final state."""
     first, last = run.snapshots[0], run.snapshots[-1]
     assert first.spectrum is not None and last.spectrum is not None
     (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
@@ -67,7 +67,7 @@ def spectrum_words(run: TaskRun) -> str:
 
 
 def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
-    """What happened last until a moment, in one line.
+    """The last event up to a moment, in one line.
 
     Args:
         moment: a step; NEWEST for the last one.
@@ -78,7 +78,7 @@ def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
 
 
 def moments(run: TaskRun) -> pd.DataFrame:
-    """A row a snapshot: the losses and the scores that the curves show."""
+    """One row per snapshot: the losses and the scores that the curves show."""
     columns: dict[str, list[float]] = {
         "step": [snapshot.step for snapshot in run.snapshots],
         "loss, held out": [snapshot.held_out_loss for snapshot in run.snapshots],

@@ -1,7 +1,7 @@
-"""The trainings of everybody who uses this server: one a person, and few at once.
+"""The trainings of all users of this server: one per user, and few at once.
 
-There is no thread. A training goes on only while its page asks for the next slice: when the page is left, the browser
-closed or the network gone, nothing runs, and nothing has to be stopped.
+There is no thread. A training continues only while its page requests the next slice. When the user leaves the page,
+closes the browser or loses the network, nothing runs, and nothing has to be stopped.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from transformer.tasks.config import TaskConfig
 from transformer.tasks.trainer import TaskTrainer
 
 SEATS = 2
-# Trainings whose snapshots are kept, of 20 to 70 MB each at the largest settings of the page.
+# The most trainings whose snapshots are kept, of 20 to 70 MB each at the largest settings of the page.
 MAX_TRAININGS = 6
-# Seconds after which a training that asked for no slice has been left.
+# A training that requested no slice for this many seconds counts as left.
 PATIENCE = 8.0
 
 
 class Person:
-    """One browser tab. Its training is forgotten with it."""
+    """One browser tab. Its training is dropped with it."""
 
 
 @dataclass(eq=False)
 class Training:
-    """A training, and whether it is to go on.
+    """A training, and whether it is to continue.
 
     Attributes:
-        trainer: what has been learned.
+        trainer: the learned state.
         running: it takes the next slice as soon as it may.
         number: of its start; smaller ones started before.
-        asked: when it last asked for a slice.
+        asked: the time of its last request for a slice.
     """
 
     trainer: TaskTrainer
@@ -44,13 +44,13 @@ class Training:
 
 
 class Trainings:
-    """Threads may share it.
+    """The trainings by user. Threads may share it.
 
     Args:
-        seats: trainings that may run at once.
-        limit: trainings that are remembered; whichever was not looked at for the longest goes first.
-        patience: seconds.
-        clock: says how many seconds have passed.
+        seats: the most trainings that may run at once.
+        limit: the most trainings that are kept; the one viewed longest ago is dropped first.
+        patience: in seconds.
+        clock: returns the time in seconds.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class Trainings:
     ) -> None:
         self.seats, self.limit, self.patience = seats, limit, patience
         self._clock = clock
-        # In the order in which they were looked at.
+        # In the order in which they were last viewed.
         self._all: WeakKeyDictionary[Person, Training] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._started = 0
 
     def begin(self, person: Person, config: TaskConfig) -> Training:
-        """A new training in the place of the person's last one; it does not run yet."""
+        """Replace the user's last training with a new one, which does not run yet."""
         training = Training(TaskTrainer(config))
         with self._lock:
             self._all.pop(person, None)
@@ -76,7 +76,7 @@ class Trainings:
         return training
 
     def of(self, person: Person) -> Training | None:
-        """The person's training, which stands still if its page was left; None if it had to make room for others."""
+        """The user's training, paused if its page was left; None if it was dropped to make room for others."""
         with self._lock:
             training = self._all.pop(person, None)
             if training is not None:
@@ -85,18 +85,18 @@ class Trainings:
             return training
 
     def leave(self, person: Person) -> None:
-        """Forget the person's training."""
+        """Drop the user's training."""
         with self._lock:
             self._all.pop(person, None)
 
     def start(self, training: Training) -> None:
-        """Let it run as soon as there is a seat."""
+        """Let the training run as soon as there is a seat."""
         with self._lock:
             self._started += 1
             training.running, training.number, training.asked = True, self._started, self._clock()
 
     def has_seat(self, training: Training) -> bool:
-        """Whether a training may take its next slice: it is among the first that started, and are still at it."""
+        """Whether a training may take its next slice: it is among the earliest started ones that are still running."""
         with self._lock:
             training.asked = self._clock()
             running = sorted(each.number for each in self._all.values() if self._runs(each))

@@ -1,1 +1,1 @@
-"""What mattered for a predicted word."""
+"""The page What mattered: attribution of a predicted word to the words that were read."""

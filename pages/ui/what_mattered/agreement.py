@@ -1,4 +1,4 @@
-"""Do the methods agree, and does the prediction fall when what they name is deleted?"""
+"""Do the methods agree, and does deleting the words that they name lower the prediction?"""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BEST, WORST, RANDOM = "most important first", "least important first", "random o
 
 
 def show_agreement(reading: Reading) -> None:
-    """The square of all pairs, and the deletion curves on demand."""
+    """Draw the square of all pairs, and the deletion curves on request."""
     question = pick_question(reading)
     slow_choice(reading)
     found = [each for each in attributions(reading, question) if has_scores(each)]
@@ -77,7 +77,7 @@ def show_agreement(reading: Reading) -> None:
 
 
 def pair_table(agreed: Agreement) -> pd.DataFrame:
-    """A row a pair of methods: tau, how many words were ranked, the chance band, whether both put the same first."""
+    """One row per pair of methods: tau, number of ranked words, chance band, whether both rank the same word first."""
     rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
     names = np.array([title(method) for method in agreed.methods], dtype=object)
     return pd.DataFrame({
@@ -88,7 +88,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
 
 
 def what_follows(question: Question, agreed: Agreement, found: Sequence[Attribution]) -> str:
-    """Markdown: what may be concluded and what not, from the numbers."""
+    """Markdown: valid and invalid conclusions, from the numbers."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
@@ -167,7 +167,7 @@ def _deletion(reading: Reading, question: Question, found: Sequence[Attribution]
 
 
 def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """All curves, a row a point."""
+    """All curves, one row per point."""
     rows = []
     for method, each in curves.items():
         listed = [(BEST, each.best_first), (WORST, each.worst_first)]
@@ -180,7 +180,7 @@ def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """A row a method: mean heights, nats."""
+    """One row per method: mean heights, nats."""
     return pd.DataFrame([
         {
             "method": title(method), BEST: area(each.best_first), WORST: area(each.worst_first),

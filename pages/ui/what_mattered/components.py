@@ -1,4 +1,4 @@
-"""Who wrote the word: every component of its logit, sorted."""
+"""Direct contributions to the word: every component of its logit, sorted."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from transformer.attribution.direct_logits import Component, DirectLogits
 from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
-# Bars shown before the reader asks for all; large ones leave room for half as many.
+# Bars shown before the user requests all; large ones leave room for half as many.
 LARGEST, LARGE = 20, 10
 GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
 
 def show_components(reading: Reading) -> None:
-    """The sorted bars, which add up to the logit."""
+    """Draw the sorted bars, which add up to the logit."""
     if reading.translator.config.norm != "pre":
         st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
         return
@@ -75,11 +75,11 @@ def show_components(reading: Reading) -> None:
 
 
 def component_table(found: DirectLogits) -> pd.DataFrame:
-    """A row a component, the largest score first.
+    """One row per component, the largest score first.
 
     Returns:
-        Columns component, group (one of GROUPS), score, and kind, layer and head of a head, the latter two from 1;
-        other components have the kind "" and zeros.
+        Columns component, group (one of GROUPS), score, kind, layer and head. Layer and head count from 1. Components
+        that are not heads have the kind "" and zeros.
     """
     rows = []
     for component, score in zip(found.components, found.scores[0].tolist(), strict=True):
@@ -123,7 +123,7 @@ def component_chart(table: pd.DataFrame) -> alt.Chart:
 
 
 def linked_component(row: Any) -> str:
-    """Markdown of a row of `component_table`: a head is a link to it."""
+    """Markdown of a row of `component_table`; a head is a link to it."""
     if not row.kind:
         return f"**{row.component}**"
     return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
@@ -133,10 +133,10 @@ def says_who(
     question: Question, found: DirectLogits, table: pd.DataFrame, *,
     named: Callable[[Any], str] = lambda row: f"**{row.component}**",
 ) -> str:
-    """Markdown: what the bars add up to and which parts wrote most, from their numbers.
+    """Markdown: the sum of the bars, and the components that contribute most, from their numbers.
 
     Args:
-        named: what the component of a row is called.
+        named: returns the name of a row's component.
     """
     what = "difference of the logits" if question.other else (
         "logit" if len(question.target.positions) == 1 else "sum of the logits"
@@ -154,7 +154,7 @@ def says_who(
 
 
 def component_title(component: Component) -> str:
-    """Its name, layers and heads counted from 1."""
+    """The component's name; layers and heads count from 1."""
     if component.layer is None:
         return component.kind
     layer = component.layer + 1
@@ -172,7 +172,7 @@ def _group(component: Component) -> str:
 
 
 def _called(kind: str) -> str:
-    """A kind of components of the decoder; attention is called as its page is."""
+    """The name of a kind of component of the decoder; attention has the name of its page."""
     called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
     return called.replace("self-attention", "masked attention")
 

@@ -1,4 +1,4 @@
-"""Every number that was seen, as CSV and JSON."""
+"""Exports all shown numbers as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.ui.what_mattered.question import Question
 from transformer.attribution.attribution import METHODS
 from transformer.values.trace import Trace
 
-# What the numbers of each method are compared with, by its title.
+# The baseline of each method, by the method's title.
 BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 
@@ -22,7 +22,7 @@ def save_buttons(
     """Draw the buttons.
 
     Args:
-        question: that the numbers answer; None for those of all words.
+        question: the one that the numbers answer; None for the numbers of all words.
         table: the numbers.
         name: of the files.
         further: other tables, for the JSON.
@@ -34,7 +34,7 @@ def save_buttons(
 
 
 def run_facts(trace: Trace, version: str, question: Question | None) -> dict[str, Any]:
-    """What somebody needs to compute the numbers again; positions count from 0, as in Python."""
+    """The facts for computing the numbers again; positions count from 0, as in Python."""
     facts: dict[str, Any] = {
         "model": version, "sentence": trace.source_text, "translation": trace.target_text,
     }
@@ -48,7 +48,7 @@ def run_facts(trace: Trace, version: str, question: Question | None) -> dict[str
 
 
 def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows that each say what the numbers of their method are compared with."""
+    """The rows with the baseline of each row's method."""
     if "method" not in table:
         return table
     return table.assign(baseline=[BASELINES.get(method, "") for method in table["method"]])

@@ -1,4 +1,4 @@
-"""A game for a class: which one word must go for the translation to change most?"""
+"""A game for a class: which one word changes the translation most if it is removed?"""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 
 @dataclass(frozen=True)
 class Typed:
-    """The sentence typed without a word, and what the model makes of it.
+    """The sentence typed without a word, and the model's result.
 
     Attributes:
         text: without the word.
-        translation: the model's own of that.
-        fall: by how much less likely the model finds the translation of the whole sentence, nats; None where nothing
-            is left to be read.
+        translation: the model's own translation of that text.
+        fall: the decrease in the log-probability of the whole sentence's translation, nats; None if nothing is left
+            to read.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Typed:
 
 
 def show_guess(reading: Reading) -> None:
-    """The words as buttons; once one is guessed, every method's answer carried out."""
+    """Draw the words as buttons; after a guess, carry out every method's answer."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
     question = "**Without which one word would the translation change most?**"
@@ -120,7 +120,7 @@ def show_guess(reading: Reading) -> None:
 
 
 def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
-    """The columns that somebody named, and who."""
+    """The columns that the user or a method named, and who named each."""
     answers: dict[int, list[str]] = {} if guessed is None else {guessed: [YOU]}
     for each in found:
         if has_scores(each):
@@ -133,7 +133,7 @@ def answer_table(
     answers: Mapping[int, Sequence[str]], labels: Sequence[str], measured: np.ndarray, ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> pd.DataFrame:
-    """A row a word that somebody named, the one whose hiding changes most first."""
+    """One row per named word, the one whose hiding changes most first."""
     places = _places(measured, ranked)
     return pd.DataFrame([
         {
@@ -176,7 +176,7 @@ def says_winner(
 
 
 def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
-    """A bar a word, the largest fall first."""
+    """One bar per word, the largest fall first."""
     order = sorted(ranked, key=lambda column: -measured[column])
     table = pd.DataFrame({
         "at": range(1, len(order) + 1), "word": [labels[column] for column in order],
@@ -195,7 +195,7 @@ def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str
 
 
 def without(trace: Trace, group: Group) -> str:
-    """The sentence without the characters of some pieces."""
+    """The sentence without the characters of some tokens."""
     spans = [piece.span for piece in (trace.source_pieces[position] for position in group) if piece.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 

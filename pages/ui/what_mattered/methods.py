@@ -1,4 +1,4 @@
-"""The methods in words: their titles, and what their numbers are. Pure."""
+"""The methods in words: their titles, and the meaning of their numbers. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def title(method: Method) -> str:
 
 
 def unit_and_sum(found: Attribution) -> str:
-    """The unit of the scores of the first target, and what they add up to."""
+    """The unit of the scores of the first target, and the meaning of their sum."""
     properties, total = METHODS[found.method], float(found.total[0])
     if properties.adds_up == "no":
         return f"{properties.unit}; measured one by one" if properties.measured else properties.unit

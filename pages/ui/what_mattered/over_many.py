@@ -1,4 +1,4 @@
-"""Whether the methods agree over many sentences, as a command has recorded it."""
+"""Agreement of the methods over many sentences, as recorded by a command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.surveys.agreement import AgreementStatistics, agreement_statist
 
 
 def show_over_many(translator: Translator) -> None:
-    """The square of means, or a line that says how to compute it."""
+    """Draw the square of means, or a line that says how to compute it."""
     st.subheader("Do they agree over many sentences?", anchor=False)
     recording = AGREEMENT.beside(translator)
     recorded = measured(AGREEMENT, translator)
@@ -54,7 +54,7 @@ def show_over_many(translator: Translator) -> None:
 
 
 def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
-    """A row a pair of methods: mean tau with the ends of its interval, and how often both put the same word first."""
+    """One row per pair: mean tau with the ends of its interval, and how often both put the same word first."""
     rows, columns = np.indices(recorded.tau.mean.shape).reshape(2, -1)
     names = np.array([title(method) for method in recorded.methods], dtype=object)
     low, high = recorded.tau.low.ravel(), recorded.tau.high.ravel()
@@ -66,7 +66,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def says_over_many(recorded: AgreementStatistics) -> str:
-    """Markdown: which methods come closest to erasure and to each other, and what may not be concluded."""
+    """Markdown: the methods that come closest to erasure and to each other, and invalid conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     measured = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != measured]

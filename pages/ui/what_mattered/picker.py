@@ -1,4 +1,4 @@
-"""What is explained: a word of the translation, all of it, or why one word and not another."""
+"""The choice of what to explain: a word of the translation, all of it, or why one word and not another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPLAINED = "mattered_word"
 
 
 def pick_question(reading: Reading) -> Question:
-    """Draw the words of the translation as buttons, and the other candidates; returns what is asked."""
+    """Draw the words of the translation as buttons, and the other candidates; returns the question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.pieces
     chosen = explained_group(trace, params) or _telling(reading, words=words)

@@ -1,4 +1,4 @@
-"""What is to be explained, and the words that may explain it. Pure."""
+"""The prediction to explain, and the words that may explain it. Pure."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Symbols, Vocabulary
 from transformer.values.trace import Trace
 
-# With more pieces on both sides together than this, what takes long is computed on demand.
+# With more tokens on both sides together, slow methods run only on request.
 LONG = 60
 
 
 @dataclass(frozen=True)
 class Question:
-    """What mattered for what?
+    """A question: what mattered for which prediction?
 
     Attributes:
-        target: what is explained.
-        name: of the word explained, told apart from equal ones; empty for the whole translation.
-        other: the candidate that was not taken; empty for none.
+        target: the prediction to explain.
+        name: of the explained word, distinguished from equal ones; empty for the whole translation.
+        other: the candidate that was not chosen; empty for none.
         words: whether columns are words.
-        source, prefix: the positions of each column; the prefix ends with what was read last.
-        source_labels, prefix_labels: of the columns, equal ones of a side told apart.
-        ranked: the columns of the source that are words, not special pieces.
+        source, prefix: the positions of each column; the prefix ends with the token that was read last.
+        source_labels, prefix_labels: of the columns; equal ones of a side are distinguished.
+        ranked: the columns of the source that are words, not special tokens.
         languages: of the model.
     """
 
@@ -49,40 +49,40 @@ class Question:
 
     @property
     def size(self) -> str:
-        """What a column is."""
+        """The unit of a column: word or token."""
         return "word" if self.words else "piece"
 
     @property
     def source_size(self) -> str:
-        """What a column of the source is: "English word"."""
+        """The unit of a column of the source, with its language: "English word"."""
         return f"{self.languages.source.name} {self.size}"
 
     @property
     def explained(self) -> str:
-        """Markdown: what is explained."""
+        """Markdown: the explained prediction."""
         if not self.name:
             return "the whole translation"
         return f"**{shown(self.name)}**" + (f" and not **{shown(self.other)}**" if self.other else "")
 
 
 def shown(label: str) -> str:
-    """Markdown of a label within a sentence, where the space before a word needs no mark."""
+    """Markdown of a label inside a sentence, where the space before a word needs no mark."""
     return markdown(bare(label))
 
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
-    """The positions of each predicted word, or of each piece."""
+    """The positions of each predicted word, or of each token."""
     return groups_of(trace.predicted_pieces, trace.target_text, words=words)
 
 
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
-    """The labels of predicted words, or pieces, told apart."""
+    """The labels of predicted words or tokens; equal ones are distinguished."""
     pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
     return told_apart(group_label(each, trace.target_text, words=words) for each in pieces)
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """The positions and the labels of the source's columns, told apart, and which of them are no special pieces."""
+    """The positions and distinguished labels of the source's columns, and the columns that are not special tokens."""
     groups, _ = piece_groups(trace, words=words)
     pieces = [[trace.source_pieces[position] for position in group] for group in groups]
     labels = tuple(told_apart(group_label(group, trace.source_text, words=words) for group in pieces))
@@ -92,10 +92,10 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
 def ask(
     trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
 ) -> Question:
-    """The question of a reader.
+    """The question of the user.
 
     Args:
-        chosen: the positions of the word that the page chose; taken where the reader chose none that exists.
+        chosen: the positions of the word that the page chose; used if the user's choice does not exist.
         languages: of the model.
     """
     words = not params.pieces
@@ -106,7 +106,7 @@ def ask(
     target = whole_sentence(trace) if whole else Target(group)
     groups = named = spoken(trace, words=words)
     if other != NOTHING:
-        # A candidate is one for a piece: the first of a word, where it was decided.
+        # A candidate is an alternative to one token: the first of a word, where the word was decided.
         target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
     _, prefix = piece_groups(trace, words=words)
@@ -129,7 +129,7 @@ def ask(
 
 
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
-    """The positions of the word that the reader chose; None where there is no such word, or all are chosen."""
+    """The positions of the word that the user chose; None if there is no such word, or all are chosen."""
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
@@ -137,14 +137,14 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
 
 
 def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
-    """The id of the candidate to compare with; NOTHING where there is none."""
+    """The id of the candidate to compare with; NOTHING if there is none."""
     taken = trace.predicted_pieces[group[0]].id
     listed = candidates(trace, symbols, group)
     return NOTHING if params.against == taken or params.against not in listed else params.against
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
-    """Probabilities of the other candidates for the first piece of a word, by id, best first."""
+    """Probabilities of the other candidates for the first token of a word, by id, best first."""
     taken, position = trace.predicted_pieces[group[0]].id, group[0]
     listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
     left_out = symbols.never_predicted | {taken}
@@ -155,7 +155,7 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
     """The first word for which two methods disagree, or else the least certain one.
 
     Args:
-        tops, others: the column that each method puts first for every predicted piece, [T].
+        tops, others: the column that each method puts first for every predicted token, [T].
         words: whether a group is a word.
     """
     groups = [
@@ -169,5 +169,5 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 
 
 def is_long(trace: Trace) -> bool:
-    """Whether what takes long is computed on demand."""
+    """Whether slow methods run only on request."""
     return len(trace.source_pieces) + len(trace.predicted_pieces) > LONG

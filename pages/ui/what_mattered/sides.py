@@ -1,4 +1,4 @@
-"""The share of the source against that of what was already written, step by step."""
+"""The share of the source against that of the already written words, step by step."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
-# Those whose two sides can be compared, and that say more than the number of layers: rollout counts half of every
-# layer for the residual connection, so its share is the same at every step.
+# Methods whose two sides can be compared, and whose result depends on more than the number of layers. Rollout counts
+# half of every layer for the residual connection, so its share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
-# Beginnings in German that translate no sentence about animals, books or rain.
+# German beginnings that translate no sentence about animals, books or rain.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
 BEGINNING, PROBLEM = "mattered_beginning", "_mattered_beginning_problem"
-# A step whose share is lower than this leans on what was written.
+# Below this share, a step depends more on the already written words.
 HALF = 0.5
 
 
 def show_sides(reading: Reading) -> None:
-    """The lines of the translation that is read, and a wrong beginning to be forced."""
+    """Draw the lines of the translation that is read, and wrong beginnings to force."""
     slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     found = [
@@ -81,7 +81,7 @@ def show_sides(reading: Reading) -> None:
 
 
 def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
-    """A row a step and method: the share of the source, from 0 to 1."""
+    """One row per step and method: the share of the source, from 0 to 1."""
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
     return pd.concat([
         pd.DataFrame({
@@ -114,7 +114,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
-    """Markdown: where the share is lowest, from the numbers of the first method."""
+    """Markdown: the steps with the lowest share, from the numbers of the first method."""
     source, target = (each.name for each in languages)
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))

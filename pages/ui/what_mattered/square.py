@@ -20,15 +20,15 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     """The square; pairs that cannot be told from chance are grey.
 
     Args:
-        table: a row a pair: method, other method, row, column, tau, beyond chance, and what `facts` show.
-        facts: that a pointer at a cell is told besides.
+        table: one row per pair: method, other method, row, column, tau, beyond chance, and the columns of `facts`.
+        facts: shown in addition when the pointer is over a cell.
     """
     names = [title(method) for method in methods]
     row_axis, row_names = labelled_axis("row_labels", names, labelLimit=150)
     column_axis, column_names = labelled_axis(
         "column_labels", names, orient="top", labelAngle=-60, labelAlign="left", labelLimit=150
     )
-    # The chart is a square: what is said twice is drawn twice.
+    # The chart is a square, so each pair is drawn twice.
     drawn = table.assign(
         inside=~table["beyond chance"], text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
         ink=[LIGHT if abs(tau) > 0.75 and beyond else DARK
@@ -43,7 +43,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     )
     chance = base.transform_filter("datum.inside").mark_rect(color=MASKED)
     text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
-    # A layer without a mark is a picture without a name to a screen reader.
+    # For a screen reader, a layer without a mark is a picture without a name.
     layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
     return layered(*layers).resolve_scale(color="independent").add_params(
         row_names, column_names

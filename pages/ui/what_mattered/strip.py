@@ -1,4 +1,4 @@
-"""One strip: a row a method, a column a word, the source on the left and what was already written on the right."""
+"""One strip: a row per method, a column per word, with the source on the left and the written words on the right."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ from transformer.text.languages import Languages
 
 HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
 ROW, AROUND = 42, 190
-# More columns than this have no room for numbers.
+# With more columns, there is no room for numbers.
 MOST_NUMBERS = 22
-# Pixels that a number takes, and a large one.
+# Pixels that a number needs, and pixels that a large one needs.
 NUMBER, LARGE_NUMBER = 30, 52
 # Pixels of a legend's colours where the strip is narrow.
 SHORT_LEGEND = 62
 # Pixels of room for the number past the end of a bar.
 BAR_NUMBER = 40
-# Nats, or logits, below which nobody should speak of an effect.
+# An effect of fewer nats, or logits, is too small to mention.
 NOTICEABLE = 0.05
 
 
 def side_names(languages: Languages) -> tuple[str, str]:
-    """What the two sides of the strip are called."""
+    """The names of the two sides of the strip."""
     return languages.source.name, f"{languages.target.name} so far"
 
 
 def strip_table(question: Question, found: Sequence[Attribution]) -> pd.DataFrame:
-    """All scores, a row a cell.
+    """All scores, one row per cell.
 
     Returns:
-        Columns method, unit, row and column (places in the chart, from 1), side, number (of the word on its side, from
-        1), word, score (NaN where a method has no answer), scaled (to the row's largest; for methods that score the
-        two sides apart, to the side's), signed, first (whether the method puts this source word first) and shown.
+        Columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown. Row and column
+        are places in the chart, from 1. The number is that of the word on its side, from 1. The score is NaN if a
+        method has no answer. It is scaled to the row's largest; for methods that score the two sides apart, to the
+        side's. The column "first" says whether the method puts this source word first.
     """
     source, prefix = side_names(question.languages)
     cells = []
@@ -72,10 +73,10 @@ def strip_table(question: Question, found: Sequence[Attribution]) -> pd.DataFram
 def strip_chart(
     question: Question, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
 ) -> alt.LayerChart:
-    """The strip.
+    """The chart of the strip.
 
     Args:
-        table: of `strip_table`.
+        table: from `strip_table`.
         large: its type is large, so there is room for fewer words.
     """
     rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
@@ -98,7 +99,7 @@ def strip_chart(
         ],
     )
     finite = base.transform_filter("isValid(datum.score)")
-    # On a telephone both legends stand side by side, too.
+    # On a phone both legends stand side by side, too.
     length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
     layers = [
         finite.transform_filter("datum.signed" if signed else "!datum.signed").mark_rect().encode(
@@ -125,14 +126,14 @@ def strip_chart(
     )
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
-    # Altair copies a chart of layers whole each time that something is added to it.
+    # Altair copies a whole layered chart with each addition to it.
     layers[0] = layers[0].add_params(row_names, column_names)
     height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
     return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """What every row adds up to, a row a method; empty where a method promises nothing."""
+    """The sum of each row, one row per method; empty if a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
     for each in found:
@@ -155,8 +156,8 @@ def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 
 def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
-    """A `sum_table` that fits beside a chart: both sides' positions in one column, units left to the strip, and as
-    many decimals of the error as of the numbers, because it would need eight."""
+    """A `sum_table` that fits beside a chart. Both sides' positions share one column, and units are left to the strip.
+    The error has as many decimals as the numbers, because it would need eight."""
     source, prefix = side_names(languages)
     positions = [name for name in table.columns if name.endswith("positions")]
     return pd.DataFrame({
@@ -168,7 +169,7 @@ def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
 
 
 def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
-    """The parts of an exact method's total: the words of both sides, and every remainder, the biases among them."""
+    """The parts of an exact method's total: the words of both sides, and every remainder, including the biases."""
     parts = {
         f"{languages.source.name} words": float(found.source[0].sum()),
         f"{languages.target.name} words so far": float(found.prefix[0].sum()),
@@ -178,7 +179,7 @@ def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
-    """Bars of `part_table`, the parts of a `whole`, and the total, to which they add up."""
+    """Bars of `part_table`, the parts of a `whole`, and the total, which is their sum."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, '+.2f') for score in shown_table.score]
@@ -206,7 +207,7 @@ def first_words(question: Question, found: Sequence[Attribution]) -> str:
     """Markdown: which methods put which source word first, from their numbers."""
     firsts: dict[int, list[str]] = {}
     for each in found:
-        # Where nothing mattered, nothing is first.
+        # If nothing mattered, no word is first.
         if has_scores(each) and each.source[0].any():
             firsts.setdefault(int(each.source[0].argmax()), []).append(title(each.method))
     if not firsts:
@@ -222,7 +223,7 @@ def first_words(question: Question, found: Sequence[Attribution]) -> str:
 
 
 def likelier_without(question: Question, found: Sequence[Attribution]) -> str:
-    """Markdown: what hiding words was measured to do, in both directions; empty without erasure."""
+    """Markdown: the measured effect of hiding words, in both directions; empty without erasure."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""
@@ -255,7 +256,7 @@ def _largest(scores: np.ndarray) -> float:
 
 
 def _ink(signed: bool, scaled: float) -> str:
-    """Dark or light, whichever can be read on the colour of a cell."""
+    """Dark or light, whichever is readable on the colour of a cell."""
     if not np.isfinite(scaled):
         return DARK
     if signed:

@@ -1,4 +1,4 @@
-"""The first part of the page: what every method says of one word."""
+"""The first part of the page: the result of every method for one word."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from transformer.running.runs.attribution import AttributionRun
 
 
 def attributions(reading: Reading, question: Question) -> list[Attribution]:
-    """What every method that can says of a question; those that take long only when the reader wants them."""
+    """The results of all methods that can answer a question; slow ones only if the user wants them."""
     methods = asked_methods(reading, question)
     return [
         reading.runs.get(AttributionRun(reading.run, method, (question.target,), question.words)) for method in methods
@@ -43,7 +43,7 @@ def attributions(reading: Reading, question: Question) -> list[Attribution]:
 
 
 def asked_methods(reading: Reading, question: Question) -> list[Method]:
-    """The methods that can answer a question, without those that take long and are not wanted."""
+    """The methods that can answer a question, without the slow ones that the user does not want."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
         method for method, properties in METHODS.items()
@@ -52,7 +52,7 @@ def asked_methods(reading: Reading, question: Question) -> list[Method]:
 
 
 def slow_choice(reading: Reading) -> None:
-    """Draw a switch for the methods that take long, where the sentence is long."""
+    """Draw a switch for the slow methods if the sentence is long."""
     if is_long(reading.trace):
         st.toggle(
             "Include integrated gradients and erasure", help="They run the model many times, which takes some seconds "
@@ -61,7 +61,7 @@ def slow_choice(reading: Reading) -> None:
 
 
 def show_words(reading: Reading) -> None:
-    """The strip, its sentence, its sums, and the terms of the exact method."""
+    """Draw the strip, its sentence, its sums, and the terms of the exact method."""
     question = pick_question(reading)
     slow_choice(reading)
     found = attributions(reading, question)

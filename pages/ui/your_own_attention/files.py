@@ -1,4 +1,4 @@
-"""Files of attention that other programs computed: untrusted, so their size, types and numbers are checked."""
+"""Reads attention files from other programs: untrusted, so their size, types and numbers are checked."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FOLDER = Path("attention")
 # The environment variable that names another folder.
 VARIABLE = "ATTENTION_ATLAS_ATTENTION"
 ENDINGS = (".npz", ".json")
-# Of a file, and of the arrays in it: 16 layers of 32 heads of 256 tokens.
+# The largest file, and the most bytes of its arrays: 16 layers of 32 heads of 256 tokens.
 MOST_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MOST_BYTES)
 SAYS = "Write it with attention_atlas.show(..., save=\"mine.npz\"), or give arrays and tokens as JSON."
 
 
 class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
-    """What a JSON file may hold: arguments of `Trace.from_attention`, or `attention` and `tokens` of one stack."""
+    """The content of a JSON file: arguments of `Trace.from_attention`, or `attention` and `tokens` of one stack."""
 
     attention: list[Any] | None = None
     tokens: list[str] | None = None
@@ -49,7 +49,7 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Words(msgspec.Struct):
-    """What the archive of a trace says beside its arrays, as far as it is shown."""
+    """The facts beside the arrays in the archive of a trace, as far as they are shown."""
 
     source_text: str
     target_text: str
@@ -59,12 +59,12 @@ class Words(msgspec.Struct):
 
 
 def folder() -> Path:
-    """Where the files are that whoever started the app put there."""
+    """The folder of files that the operator of the app provides."""
     return Path(os.environ.get(VARIABLE) or FOLDER)
 
 
 def names() -> list[str]:
-    """Of the files there."""
+    """The names of the files in the folder."""
     try:
         found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
     except OSError:
@@ -94,10 +94,10 @@ def _kept(path: Path, changed: int, size: int) -> Trace:
 
 
 def trace_uploaded(name: str, content: bytes) -> Trace:
-    """The attention of a file that a visitor sent; read once.
+    """The attention of a file that a user uploaded; read once.
 
     Raises:
-        AttentionError: the file holds none.
+        AttentionError: the file holds no attention.
     """
     return FILES.get(("uploaded", sha256(content).digest()), lambda: trace_of_file(name, content))
 
@@ -106,7 +106,7 @@ def trace_of_file(name: str, content: bytes) -> Trace:
     """The attention in a file.
 
     Raises:
-        AttentionError: it is none; the message says what to do.
+        AttentionError: the file holds no valid attention; the message says what to do.
     """
     try:
         return _of_arrays(content) if name.endswith(".npz") else _of_json(content)
@@ -125,7 +125,7 @@ def _of_json(content: bytes) -> Trace:
 
 
 def _of_arrays(content: bytes) -> Trace:
-    """Of an archive, whose parts are read only if all of them together are small enough."""
+    """The attention of an archive; its parts are read only if all of them together are small enough."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]

@@ -1,4 +1,4 @@
-"""The maps of a file: one kind of attention, and what its heads do."""
+"""The maps of a file: one kind of attention, and the behaviour of its heads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ attention_atlas.show(trace, save="mine.npz")  # or: show(attentions, tokens, sav
 
 
 def show_maps() -> None:
-    """The choice of a file and of a kind, and its heads."""
+    """Draw the choice of a file and of a kind, and the maps of its heads."""
     with st.container(gap="xsmall"):
         reading = read_own()
         trace = reading.trace

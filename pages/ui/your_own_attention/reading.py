@@ -1,4 +1,4 @@
-"""The attention of the chosen file, and what the pages about heads ask of it."""
+"""The attention of the chosen file, and the results that the pages about heads request."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
-# Name, bytes and number of the file that a visitor sent.
+# Key of the name, bytes and number of the file that the user uploaded.
 UPLOADED = "_own_uploaded"
 EXAMPLE = "Example: the model that ships"
 MAPS: Mapping[Kind, KindPage] = {
     kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS
 }
-# Several parts of a page ask for the same ones.
+# A cache, because several parts of a page request the same metrics.
 _MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
 
 
@@ -45,7 +45,7 @@ class OwnReading:
 
     Attributes:
         trace: what the file holds.
-        again: finds the same; a session keeps this, which does not hold the trace.
+        again: finds the same trace; a session keeps this function, which does not hold the trace.
     """
 
     trace: Trace
@@ -53,27 +53,27 @@ class OwnReading:
 
     @property
     def translator(self) -> None:
-        """Nothing was measured over other texts."""
+        """None: nothing was measured over other texts."""
 
     @property
     def maps(self) -> HeadMaps:
         return HeadMaps(MAPS, OwnHeadParams, lambda kind: (replace(session.params(OwnParams), kind=kind),))
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """What every head of a kind does with the text; nothing of how rare its words are."""
+        """The metrics of every head of a kind on the text; without the rarity of its words."""
         found = _MEASURED.setdefault(self.trace, {})
         if kind not in found:
             found[kind] = head_metrics(self.trace, kind, None)
         return found[kind]
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """The head that is shown: the one that somebody chose, else the telling one."""
+        """The shown head: the one that the user chose, otherwise the telling one."""
         chosen = session.attention(kind, OwnHeadParams)
         return at_telling_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
 
 def read_own() -> OwnReading:
-    """Draw the choice of a file, and read it; stops the page with one message if that cannot be done."""
+    """Draw the choice of a file, and read it; stops the page with one message if that fails."""
     listed, chosen = names(), session.params(OwnParams).file
     uploaded = st.session_state.get(UPLOADED)
     first = EXAMPLE if uploaded is None else uploaded[0]
