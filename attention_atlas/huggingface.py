@@ -86,7 +86,7 @@ def _returning_weights(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-# A text and its pieces.
+# A text and its tokens.
 Pieces = tuple[str, tuple[Piece, ...]]
 
 
@@ -102,7 +102,7 @@ def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mappin
 
 
 def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
-    """Features for the model, and a piece for each frame that its encoder makes of two of them."""
+    """Features for the model, and a token for each frame that its encoder makes of two of them."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
         raise AttentionError("The text is no string: for sound, give the model's processor instead of its tokenizer.")
@@ -112,7 +112,7 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
 
 
 def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
-    """The text that ids spell, and their pieces; a model may have more ids than its tokenizer."""
+    """The text that ids spell, and their tokens; a model may have more ids than its tokenizer."""
     spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spelt]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]

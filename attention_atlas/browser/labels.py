@@ -32,7 +32,7 @@ def row_labels(axes: Axes) -> list[str]:
 
 
 def output_label(axes: Axes, row: int) -> str:
-    """What the pieces of a decoder row predict; where pieces are merged into words, as it stands in the text.
+    """What the tokens of a decoder row predict; where tokens are merged into words, as it stands in the text.
 
     A word's row is several steps, which predict the rest of that word and what comes after it: dots stand for the
     letters of a word that this row does not predict ("in: ihrem → out: …m Bruder").
@@ -52,7 +52,7 @@ def output_label(axes: Axes, row: int) -> str:
 
 
 def _within_word(piece: Piece, text: str) -> bool:
-    """Whether a letter or digit begins a piece and one of the same word stands right before it."""
+    """Whether a letter or digit begins a token and one of the same word stands right before it."""
     if piece.span is None or piece.special:
         return False
     start, end = piece.span

@@ -19,11 +19,11 @@ from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
-# Where start and end symbols are hidden, what a row leaves for the other pieces is scaled up to 1, and may have been
+# Where start and end symbols are hidden, what a row leaves for the other tokens is scaled up to 1, and may have been
 # very little. So its weights there are sent doubled, as often as they can be and at most this often.
 MOST_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-# Pieces or words, with the special ones or without: (words, special).
+# Tokens or words, with the special ones or without: (words, special).
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
 # What is shown first where nobody chose anything, by the names of `Choice` in assets/attention_browser/arrangement.js.
 CHOICE: Mapping[str, Any] = MappingProxyType({
@@ -35,7 +35,7 @@ AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
 def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """How often the weights of each row on pieces that are not special can be doubled, and their sum stays at most 1.
+    """How often the weights of each row on tokens that are not special can be doubled, and their sum stays at most 1.
 
     Args:
         weights: [..., R, C].

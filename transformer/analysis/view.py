@@ -1,4 +1,4 @@
-"""One kind of attention as it is shown: of pieces or words, with or without special pieces."""
+"""One kind of attention as it is shown: of tokens or words, with or without special tokens."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Axes:
     Attributes:
         kind: "encoder", "decoder" or "cross".
         row_positions, column_positions: positions of each row and column in the trace's arrays.
-        rows, columns: the pieces there.
-        predicted: what the pieces of each row predict; None for the encoder, and where it is not known.
-        row_text, column_text: the texts that the spans of these pieces refer to.
-        words: whether pieces are merged into words.
+        rows, columns: the tokens there.
+        predicted: what the tokens of each row predict; None for the encoder, and where it is not known.
+        row_text, column_text: the texts that the spans of these tokens refer to.
+        words: whether tokens are merged into words.
         special: whether start and end symbols are among them.
     """
 
@@ -69,7 +69,7 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
     Args:
         trace: of a run.
         kind: of attention.
-        words: merge pieces into words.
+        words: merge tokens into words.
         special: include start and end symbols. Without them their columns go, and in self-attention their rows too, as
             do rows that may look at nothing else. A text of nothing but such symbols always includes them.
     """

@@ -23,7 +23,7 @@ class Words:
     """The words of one sentence of a run, start and end symbols left out.
 
     Attributes:
-        text: what the pieces' spans refer to.
+        text: what the tokens' spans refer to.
         pieces: of each word.
         rows: positions of the queries that look for the word: in the encoder its own, in the decoder those of the steps
             that wrote it.

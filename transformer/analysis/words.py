@@ -1,4 +1,4 @@
-"""Pieces merged into words (Clark et al. 2019, "What Does BERT Look At?", section 4.1)."""
+"""Tokens merged into words (Clark et al. 2019, "What Does BERT Look At?", section 4.1)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\u
 
 @dataclass
 class _Unit:
-    """Pieces that no border may part: those of one character, and the white space before it.
+    """Tokens that no border may part: those of one character, and the white space before it.
 
     Attributes:
-        positions: of the pieces.
+        positions: of the tokens.
         start, end: the characters [start, end) of the text that they cover, without the white space around them.
-        special: whether it is a special piece.
+        special: whether it is a special token.
     """
 
     positions: list[int]
@@ -45,9 +45,9 @@ def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
     """Group positions into the words of the text.
 
     A word ends where white space stands in the text; the white space belongs to the word after it. Punctuation before
-    and after a word stands alone ("Yes" and "." are two, "didn't" is one), and so does each special piece. In scripts
-    without spaces between words every piece is a word; letters of other scripts, digits and punctuation among them
-    are words as they are elsewhere. Pieces of one character belong to one word.
+    and after a word stands alone ("Yes" and "." are two, "didn't" is one), and so does each special token. In scripts
+    without spaces between words every token is a word; letters of other scripts, digits and punctuation among them
+    are words as they are elsewhere. Tokens of one character belong to one word.
 
     Args:
         pieces: in the order of the text.
@@ -63,18 +63,18 @@ def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
 
 
 def groups_of(pieces: Sequence[Piece], text: str, *, words: bool) -> tuple[Group, ...]:
-    """The positions of each word, as in `word_groups`, or of each piece."""
+    """The positions of each word, as in `word_groups`, or of each token."""
     return word_groups(pieces, text) if words else tuple((position,) for position in range(len(pieces)))
 
 
 def has_word(group: Group, pieces: Sequence[Piece], text: str) -> bool:
-    """Whether any piece of a group covers a letter or a digit of the text."""
+    """Whether any token of a group covers a letter or a digit of the text."""
     spans = [pieces[position].span for position in group]
     return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
 
 
 def parted(before: str, after: str) -> bool:
-    """Whether a word ends between two characters, of different pieces, that stand side by side."""
+    """Whether a word ends between two characters, of different tokens, that stand side by side."""
     if unicodedata.category(after).startswith("M"):
         return False
     return any(script.match(each) for script in (WITHOUT_SPACES, WIDE_MARKS) for each in (before, after))
@@ -131,7 +131,7 @@ def _punctuation(covered: str) -> bool:
 def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
     """Attention between words.
 
-    Attention *to* a word is the sum over its pieces; attention *from* a word is the mean over its pieces. Rows that
+    Attention *to* a word is the sum over its tokens; attention *from* a word is the mean over its tokens. Rows that
     summed to 1 still do.
 
     Args:
@@ -147,7 +147,7 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
 
 
 def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Between which words any piece may look at any piece; bool [words of the rows, words of the columns]."""
+    """Between which words any token may look at any token; bool [words of the rows, words of the columns]."""
     return _membership(rows, mask.shape[0]) @ mask @ _membership(columns, mask.shape[1]).T > 0
 
 

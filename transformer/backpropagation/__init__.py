@@ -7,7 +7,7 @@ saved)` turns the gradient of the output into the gradients of the inputs (Rumel
 To be read in this order: `linear`, `softmax`, `attention`, `layer_norm`, `activations`, `feed_forward`, `residual`,
 `embedding`, `cross_entropy`, then `layers` and `transformer`, which put them together, and `optimizers`.
 
-All arrays are float64. Letters: B batch, S source pieces, T target pieces, H heads, D model width, K head width,
+All arrays are float64. Letters: B batch, S source tokens, T target tokens, H heads, D model width, K head width,
 F feed-forward width, V vocabulary. dy is short for dL/dy, the gradient of the loss L with respect to y, which has the
 shape of y.
 """

@@ -1,4 +1,4 @@
-"""Pieces become vectors: a row of a table each, scaled, and the encoding of the position added."""
+"""Tokens become vectors: a row of a table each, scaled, and the encoding of the position added."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def embedding(
 
 
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
-    """dE[v] = sqrt(D) sum of dx over all places with the piece v; dP[n] = sum of dx[n] over the batch.
+    """dE[v] = sqrt(D) sum of dx over all places with the token v; dP[n] = sum of dx[n] over the batch.
 
     Choosing a row is a product with a vector that has a single 1, so the gradient goes to the chosen rows alone, and a
-    piece that occurs twice gets both. Computed positions have no parameter, and hence no gradient.
+    token that occurs twice gets both. Computed positions have no parameter, and hence no gradient.
 
     Args:
         grad: dx [B, N, D].

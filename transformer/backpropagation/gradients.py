@@ -19,9 +19,9 @@ class Batch:
     """What a loss is computed of.
 
     Attributes:
-        source: piece ids [B, S].
-        target: ids of the pieces that the decoder reads [B, T], the start symbol first.
-        labels: ids of the pieces that it should predict [B, T].
+        source: token ids [B, S].
+        target: ids of the tokens that the decoder reads [B, T], the start symbol first.
+        labels: ids of the tokens that it should predict [B, T].
         counted: bool [B, T]; whose losses are added up. False on padding.
         source_mask: bool [B, S], False on padding; None where there is none.
         label_smoothing: from 0 to below 1.

@@ -25,7 +25,7 @@ class SentenceGradients:
         batch: one sentence pair.
         loss: nats.
         layers: number of the encoder's and of the decoder's layer, from 0.
-        rows: of parameters with a row for each piece of the vocabulary, the ids whose rows are stored.
+        rows: of parameters with a row for each token of the vocabulary, the ids whose rows are stored.
         generator: the generator's weights W [V, D], float32.
         values: parameters and intermediate results by name, float64.
         gradients: by hand, by the same names.
@@ -108,7 +108,7 @@ def sentence_gradients(
 def _rows(
     parameters: Mapping[str, np.ndarray], batch: Batch, config: TransformerConfig
 ) -> dict[str, tuple[int, ...]]:
-    """The ids of the batch by parameter that has a row for each piece: those of the side that uses it, or of both."""
+    """The ids of the batch by parameter that has a row for each token: those of the side that uses it, or of both."""
     source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
     shared = source | target if config.tied_embeddings == "all" else source
     ids = {

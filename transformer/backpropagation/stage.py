@@ -41,7 +41,7 @@ class GradientStage(Stage):
         point: where the numbers stand.
         learned: whether they belong to parameters.
         masked: bool [R, C], True where nothing may be looked at; None where there is no mask.
-        pieces: ids of the rows of a table; empty where rows are no pieces of the vocabulary.
+        pieces: ids of the rows of a table; empty where rows are no tokens of the vocabulary.
     """
 
     values: np.ndarray
@@ -105,7 +105,7 @@ class Maker:
     def table(
         self, key: str, stack: Stack, title: str, formula: str, letters: str, name: str, terms_of: Formula
     ) -> GradientStage:
-        """A stage of a parameter with a row for each piece of the vocabulary, of which `found` has some."""
+        """A stage of a parameter with a row for each token of the vocabulary, of which `found` has some."""
         found, pieces = self.found, self.found.rows[name]
 
         vocabulary = (

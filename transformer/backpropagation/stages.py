@@ -24,7 +24,7 @@ GENERATOR = "compared with by the generator"
 
 
 def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
-    """All stages from the logits back to the pieces.
+    """All stages from the logits back to the tokens.
 
     Args:
         found: says which layers.
@@ -113,7 +113,7 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
 
 
 def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
-    """The rows of the pieces of both texts, with everything that uses them; once for a table that is shared."""
+    """The rows of the tokens of both texts, with everything that uses them; once for a table that is shared."""
     found, tied = maker.found, TIED[maker.found.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
@@ -122,7 +122,7 @@ def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
     parts = {}
     for side, ids in (("source", found.batch.source), ("target", found.batch.target)):
         if f"{side}_embedding.weight" in uses:
-            # [N, places] x [places, D]: a row of the table gets what all places with its piece get.
+            # [N, places] x [places, D]: a row of the table gets what all places with its token get.
             places = np.equal.outer(found.rows[name], ids[0]).astype(float)
             parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:

@@ -46,13 +46,13 @@ def transformer(
     parameters: Mapping[str, np.ndarray], config: TransformerConfig, source: np.ndarray, target: np.ndarray,
     source_mask: np.ndarray | None, notes: Notes,
 ) -> tuple[np.ndarray, TransformerSaved]:
-    """Logits [B, T, V] of the piece after each target piece; there is no dropout.
+    """Logits [B, T, V] of the token after each target token; there is no dropout.
 
     Args:
         parameters: float64, by their names in a checkpoint, each once.
         config: of the model.
-        source: piece ids [B, S].
-        target: ids of the pieces that the decoder reads [B, T], the start symbol first.
+        source: token ids [B, S].
+        target: ids of the tokens that the decoder reads [B, T], the start symbol first.
         source_mask: bool [B, S], False on padding; None where there is none.
         notes: gets every intermediate result.
     """

@@ -90,10 +90,10 @@ def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | Non
 
 
 def position_expectation(view: View, name: str) -> Expectation | None:
-    """Of a head of self-attention that is named after a neighbour or the same piece; None for another name.
+    """Of a head of self-attention that is named after a neighbour or the same token; None for another name.
 
-    Words of several pieces are left out, which such a head may look at from within; so are rows whose neighbour is the
-    first piece or a symbol, where heads rest.
+    Words of several tokens are left out, which such a head may look at from within; so are rows whose neighbour is the
+    first token or a symbol, where heads rest.
     """
     offset = OFFSETS.get(name.removesuffix(" piece"))
     if offset is None:
@@ -102,7 +102,7 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     rows = np.arange(count)
     columns = np.clip(rows + offset, 0, count - 1)
     single = np.array([len(row) == 1 for row in view.axes.rows])
-    # Rows and columns of self-attention are the same pieces.
+    # Rows and columns of self-attention are the same tokens.
     special = _special(view)
     counted = (columns == rows + offset) & (columns > 0) & ~special & ~special[columns] & single & single[columns]
     return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None

@@ -39,7 +39,7 @@ class Example:
 
     Attributes:
         text, target: the sentence and the model's translation.
-        words: whether its pieces are merged into words.
+        words: whether its tokens are merged into words.
         rows, columns: positions in the trace of what looks and of what is looked at.
         read: what looks; in the decoder, what was just read. "" is a start symbol, "▁" a space by itself.
         written: in the decoder, what is predicted; "" is the end symbol.
@@ -200,7 +200,7 @@ def _covered(measured: _Measured, rule: Task) -> list[bool]:
 def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
     """The strongest link of a sentence, with the row that it is in.
 
-    In words for the encoder. A step of the decoder reads one piece and predicts one, which words would merge.
+    In words for the encoder. A step of the decoder reads one token and predicts one, which words would merge.
     """
     axes = axes_of(measured.trace, kind, words=kind == "encoder")
     weights = view_of(measured.trace, kind, words=axes.words)
@@ -216,7 +216,7 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
     row, column = max(
         map(place, measured.links),
-        # Within a word of several pieces there is nothing to see.
+        # Within a word of several tokens there is nothing to see.
         key=lambda at: (axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
                         float(weights.weights[layer, head, *at])),
     )

@@ -1,6 +1,6 @@
 """Comparable metrics of every head of a kind.
 
-Each number is a mean over queries. A query that a number does not apply to (the first piece has none before it)
+Each number is a mean over queries. A query that a number does not apply to (the first token has none before it)
 is left out of its mean; a number that applies to no query is NaN.
 """
 
@@ -31,7 +31,7 @@ class Metric:
         name: its key in `HeadMetrics.values` and in an address: at most 30 of a to z, 0 to 9 and _, a letter first.
         title: a few words for a table's head.
         meaning: one sentence.
-        unit: "nats", "pieces" or "share".
+        unit: "nats", "tokens" or "share".
         low, high: its range, not below 0; `high` is None where it depends on the sentence.
         kinds: of attention that have it.
     """
@@ -142,7 +142,7 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
     Args:
         trace: of a run.
         kind: of attention.
-        scores: of each piece that the kind looks at, by id; a lower one is rarer. See `Vocabulary.key_scores`. None if
+        scores: of each token that the kind looks at, by id; a lower one is rarer. See `Vocabulary.key_scores`. None if
             they are not known: what takes them is left out.
     """
     measured = dict(_each_query(trace, kind, scores))
@@ -179,7 +179,7 @@ def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
 
 
 def is_punctuation(piece: Piece, text: str) -> bool:
-    """Whether a piece covers punctuation only, in the text that its span refers to."""
+    """Whether a token covers punctuation only, in the text that its span refers to."""
     covered = text[slice(*piece.span)] if piece.span is not None else ""
     return bool(covered) and all(unicodedata.category(character).startswith("P") for character in covered)
 
@@ -202,7 +202,7 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
     yield "first", (weights[..., 0], every)
     yield "end", (weights[..., end].sum(axis=-1), every)
 
-    # Heads attend to the first piece and the end symbol when they have nothing to do (attention sinks). That is no
+    # Heads attend to the first token and the end symbol when they have nothing to do (attention sinks). That is no
     # pattern, so a query with a sink where the pattern would be is left out.
     sinks = special | (np.arange(len(keys)) == 0)
     strongest = weights.argmax(axis=-1)

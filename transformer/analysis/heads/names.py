@@ -1,6 +1,6 @@
 """Names for heads that do one thing, by thresholds that were published for it.
 
-The first piece and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
+The first token and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
 but the one for the end symbol itself counts only other attention, so a head that attends to a sink has no other name.
 """
 
@@ -53,7 +53,7 @@ def _neighbour(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
         f"More than half of its attention is on the {name} (Clark et al. 2019, section 3.1), and more than half of its "
         "queries look most at it.",
         kinds,
-        # The second condition leaves sinks out: in a short sentence the neighbour is often the first piece or the end.
+        # The second condition leaves sinks out: in a short sentence the neighbour is often the first token or the end.
         lambda values: _most(values[metric]) & _most(values[f"strongest_{metric}"]),
     )
 

@@ -80,7 +80,7 @@ def pattern(
     Args:
         weights: [R, C], rows sum to 1.
         mask: bool [R, C], True = may look.
-        rows, columns: pieces of each row and column.
+        rows, columns: tokens of each row and column.
         same_text: rows and columns are the same text (self-attention), so "previous" and "same" mean something.
     """
     special_columns = np.array([group[0].special for group in columns])

@@ -1,6 +1,6 @@
 """What a head may do, told in one sentence, and which cells of a map belong to it by the text alone.
 
-Heads look at the first piece and at the end symbol when they have nothing to do, so links to a neighbour there are not
+Heads look at the first token and at the end symbol when they have nothing to do, so links to a neighbour there are not
 counted.
 """
 
@@ -19,7 +19,7 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)
-# A row, and the columns that it should look at: the pieces of a word.
+# A row, and the columns that it should look at: the tokens of a word.
 Link = tuple[int, tuple[int, ...]]
 
 
@@ -78,7 +78,7 @@ class Task:
 
 
 def covered_text(pieces: Sequence[Piece], text: str) -> str:
-    """The characters that pieces cover; none for special ones."""
+    """The characters that tokens cover; none for special ones."""
     spans = [piece.span for piece in pieces if piece.span is not None]
     return text[spans[0][0] : spans[-1][1]].strip() if spans else ""
 

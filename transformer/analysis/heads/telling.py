@@ -21,7 +21,7 @@ TELLING: Mapping[str, str] = {
     "previous piece": "previous", "next piece": "next", "same piece": "same", "rare word": "strongest_rarest",
 }
 ALIGNMENT = "alignment"
-# A head with more than this share of its attention on the first piece and the end symbol rests there.
+# A head with more than this share of its attention on the first token and the end symbol rests there.
 RESTING = 0.5
 
 
@@ -33,7 +33,7 @@ class TellingHead:
         layer, head: which, counted from 0.
         name: what it does; empty if no head of the kind has a telling name here.
         confidence: mean largest weight of a query, start and end symbols left out; NaN if no query has one.
-        rests: whether it rests on the first piece and the end symbol, as all heads of the kind do.
+        rests: whether it rests on the first token and the end symbol, as all heads of the kind do.
     """
 
     layer: int

@@ -14,7 +14,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedText:
-    """N pieces as they enter a stack; float64.
+    """N tokens as they enter a stack; float64.
 
     Attributes:
         pieces: ids [N].

@@ -14,12 +14,12 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The model's prediction after each of T target pieces; float64.
+    """The model's prediction after each of T target tokens; float64.
 
     Attributes:
         logits: of the generator, [T, V].
         probabilities: their softmax, [T, V].
-        likeliest: ids of the likeliest next pieces, [T].
+        likeliest: ids of the likeliest next tokens, [T].
     """
 
     logits: np.ndarray

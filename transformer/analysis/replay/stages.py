@@ -1,7 +1,7 @@
 """One sentence through the model, stage by stage, in the order of a textbook.
 
 Every stage has its usual name, its formula, its shape in letters, and the array itself. Letters: B
-batch (1), S source pieces, T target pieces, H heads, D model width, K head width, F feed-forward width, V vocabulary.
+batch (1), S source tokens, T target tokens, H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HEADS = r"[A_1 V_1; \dots; A_H V_H]"
 def stages(
     trace: Trace, weights: Weights, *, encoder_layer: int = 0, decoder_layer: int = 0, head: int = 0
 ) -> tuple[Stage, ...]:
-    """All stages from the pieces to the predicted words, of the stacks that the model has.
+    """All stages from the tokens to the predicted words, of the stacks that the model has.
 
     Args:
         trace: with details.
@@ -54,7 +54,7 @@ def stages(
 
 
 def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
-    """From pieces to the stream before the first layer."""
+    """From tokens to the stream before the first layer."""
     text, rows = embedded_text(trace, weights, stack), _rows(stack)
     scaled = r"\sqrt{D}\, E_w" if weights.config.scale_embedding else "E_w"
 
@@ -186,7 +186,7 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
     """From the decoder's output to the words."""
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
-    # The table that the pieces were looked up in, or one of its own.
+    # The table that the tokens were looked up in, or one of its own.
     matrix = "W" if weights.config.tied_embeddings == "none" else "E"
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
