@@ -29,7 +29,8 @@ def gelu_derivative(x: np.ndarray) -> np.ndarray:
 
 
 def gelu_tanh_derivative(x: np.ndarray) -> np.ndarray:
-    """(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2, from x (1 + tanh u) / 2, u = sqrt(2 / pi) (x + 0.044715 x^3)."""
+    """`(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2`, from `x (1 + tanh u) / 2`, `u = sqrt(2 / pi) (x + 0.044715 x^3)`.
+    """
     scale = math.sqrt(2 / math.pi)
     tanh = np.tanh(scale * (x + 0.044715 * x**3))
     return (1 + tanh) / 2 + x * (1 - tanh**2) * scale * (1 + 3 * 0.044715 * x**2) / 2

@@ -11,8 +11,9 @@ from torch.overrides import TorchFunctionMode
 
 
 class Undrawn(TorchFunctionMode):
-    """Context in which new modules leave their parameters uninitialised, for models that get their weights from a file
-    or that are only needed for their shapes.
+    """Context in which new modules leave their parameters uninitialised.
+
+    It serves models that get their weights from a file, and models of which only the shapes are needed.
 
     Drawing weights takes longer than reading a file. On torch's device "meta" there is nothing to draw, but torch first
     imports its compiler, which takes a second.
