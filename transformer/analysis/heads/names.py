@@ -87,7 +87,7 @@ RULES = (
         lambda values: _most(values["strongest_rarest"]),
     ),
     # There is no published threshold for this rule. Voita et al. (section 5.2) require a syntactic head to be 10 points
-    # better than the best fixed offset. In short English and German sentences this offset finds about 40 % of the links.
+    # better than the best fixed offset. In short English and German sentences this offset finds about 40 % of links.
     Rule(
         "alignment",
         "More than half of the target pieces, where it predicts or where it reads them, look most at the source piece "

@@ -28,9 +28,9 @@ class Prediction:
 
 
 def prediction(trace: Trace, weights: Weights) -> Prediction:
-    """Apply the generator to the decoder's output; the trace has details."""
+    """Apply the generator to the decoder's output; the trace must have details."""
     hidden = stack_output(trace, weights, "decoder").astype(np.float32)
-    # In float32 as in the model: a float64 copy of the largest matrix would gain nothing.
+    # The product is in float32 as in the model: a float64 copy of the largest matrix would gain nothing.
     logits = (hidden @ weights.arrays["generator.weight"].T).astype(np.float64)
     if weights.config.output_bias:
         logits += weights.arrays["generator.bias"]
