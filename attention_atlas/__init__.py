@@ -1,4 +1,4 @@
-"""What people import and start: attention in notebooks and files, the command `attention-atlas`, the server of the app.
+"""Public package: attention in notebooks and files, the command `attention-atlas`, and the server of the app.
 
 >>> import attention_atlas
 >>> attention_atlas.show(trace)  # doctest: +SKIP
@@ -22,7 +22,7 @@ __all__ = [
     "Browser", "Drawing", "Trace", "Translator", "attention_patterns", "frames", "from_huggingface", "head_view",
     "model_view", "show",
 ]
-# Each is imported when it is asked for: looking at arrays takes numpy alone.
+# Each is imported on first use: looking at arrays needs only numpy.
 _HOMES = {
     "Browser": "attention_atlas.widget", "Drawing": "attention_atlas.drawing", "Trace": "transformer.values.trace",
     "Translator": "transformer.running.translator", "attention_patterns": "attention_atlas.bertviz_calls",

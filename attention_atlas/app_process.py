@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from transformer.files.paths import APP
 
-# Variable of the environment: where it is set, a process answers nobody before its first pages were computed.
+# Environment variable: if it is set, a process answers no requests until its first pages are computed.
 ANSWERS_WHEN_WARM = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
 
 

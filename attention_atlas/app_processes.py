@@ -1,4 +1,4 @@
-"""Several processes of the app behind one address: started by one command, kept running, and ended with it."""
+"""Runs several processes of the app behind one address: one command starts them, restarts them, and stops them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from attention_atlas.reverse_proxy import Backend, ReverseProxy
 from transformer.files.memory import memory_available
 from transformer.files.terminal import MOST_PORT
 
-# Bytes that a process of the app takes while many people are there, with some room.
+# Bytes that a process of the app needs for many users, with some reserve.
 MEMORY = 1_000_000_000
-# Unless more are asked for: four serve more people than a lecture hall has.
+# Default limit of processes: four serve more users than a lecture hall has seats.
 MOST = 4
-# That can be asked for: a slip of a finger would fill the memory.
+# Largest number of processes that the option accepts: a typing error could fill the memory.
 MOST_PROCESSES = 256
-# Connections that wait to be accepted when a hall opens a link, and those that a process may have open.
+# Connections that may wait to be accepted when a whole lecture hall opens a link, and limit of open ones per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
-# Seconds: until a process is warm, until it has ended, and until it is started again; the last doubles while it fails.
+# Timeouts in seconds for a process to become warm and to exit, and the pause before a restart. The pause doubles while
+# the process fails.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
@@ -35,28 +36,28 @@ HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\
 
 
 class StartError(Exception):
-    """A process of the app ended before it answered, and has said why; or did not answer at all."""
+    """A process of the app exited before it answered, after logging the reason, or it did not answer at all."""
 
 
 def processes_for_many() -> int:
-    """As many processes as this machine has processors and memory for, but no more than a hall needs."""
+    """The number of processes that fit this machine's processors and memory, at most the need of a lecture hall."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = memory_available()
     return max(1, min(processors, MOST, memory // MEMORY if memory is not None else MOST))
 
 
 def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> None:
-    """Serve the app from so many processes until Ctrl-C.
+    """Serve the app from `count` processes until Ctrl-C.
 
     Args:
-        options: of `streamlit run`; their address and port are where the app is open.
-        opened: called with the app's address once everybody can open it.
+        options: of `streamlit run`; the app listens at their address and port.
+        opened: called with the app's address once all users can open it.
 
     Raises:
-        SystemExit: the port is taken or none, or the app does not start.
+        SystemExit: the port is taken or invalid, or the app does not start.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    # Streamlit takes it from the environment, too.
+    # Streamlit also reads the address from the environment.
     own = os.environ.get("STREAMLIT_SERVER_ADDRESS", "localhost")
     parser.add_argument("--server.address", dest="address", default=own)
     parser.add_argument("--server.port")
@@ -76,22 +77,22 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> No
 
 
 def url(address: str, port: int) -> str:
-    """What to open in a browser on this machine for an address at which the app listens; empty is all of them."""
+    """The URL for a browser on this machine, for an address at which the app listens; an empty one means all."""
     host = f"[{address}]" if ":" in address else address or "localhost"
     return f"http://{host}:{port}"
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """The socket at which the app is open.
+    """The socket at which the app listens.
 
     Raises:
-        SystemExit: it is taken, or not this machine's.
+        SystemExit: the address is taken, or it is not an address of this machine.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        # Python adds the address, which is said here.
+        # Python adds the address, which this message already has.
         reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
             f"error: the app cannot be opened at {address}:{port} ({reason}); "
@@ -100,11 +101,11 @@ def listen(address: str, port: int) -> socket.socket:
 
 
 def allow_connections() -> None:
-    """Let this process, and those that it starts, have many connections open; some systems allow 256 unless asked."""
+    """Let this process and its child processes have many open connections; some systems allow 256 by default."""
     try:
         import resource
     except ImportError:
-        # Windows, which has no such limit.
+        # Windows has no such limit.
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard)
@@ -113,7 +114,7 @@ def allow_connections() -> None:
 
 
 async def serve(listening: socket.socket, count: int, options: Sequence[str], opened: Callable[[], None]) -> None:
-    """Start the processes, say when all are warm, and start again what ends.
+    """Start the processes, call `opened` when all are warm, and restart those that exit.
 
     Raises:
         StartError: a process did not start.
@@ -123,18 +124,18 @@ async def serve(listening: socket.socket, count: int, options: Sequence[str], op
     up: list[asyncio.Future[None]] = [loop.create_future() for _ in backends]
     listens = asyncio.Event()
     kept: list[asyncio.Task[None]] = []
-    # At once: who comes too early is told so.
+    # The proxy starts at once: users who come too early then get a message.
     with closing(await ReverseProxy(backends, listening.getsockname()[1]).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):
                 kept.append(asyncio.create_task(keep_running(backend, options, listens, ready)))
-                # The first by itself: what is wrong with the options is then said once.
+                # The first process starts alone, so that an error in the options is reported once.
                 await listens.wait()
                 if up[0].done():
                     await up[0]
             await asyncio.gather(*up)
             opened()
-            # A `gather` that is cancelled cancels them, and they would be cancelled once more while they end.
+            # A cancelled `gather` would cancel the tasks, and they would be cancelled a second time while they end.
             ended, _ = await asyncio.wait(kept, return_when=asyncio.FIRST_EXCEPTION)
             await asyncio.gather(*ended)
         finally:
@@ -146,12 +147,12 @@ async def serve(listening: socket.socket, count: int, options: Sequence[str], op
 async def keep_running(
     backend: Backend, options: Sequence[str], listens: asyncio.Event, up: asyncio.Future[None]
 ) -> None:
-    """Run a process of the app, and another one whenever it ends.
+    """Run a process of the app, and restart it whenever it exits.
 
     Args:
-        backend: gets the port while there is one that answers.
-        listens: set when the first listens, or did not start.
-        up: done when the first answers, or with the StartError of the first.
+        backend: gets the port while a process answers.
+        listens: set when the first process listens, or did not start.
+        up: done when the first process answers, or failed with the StartError of the first process.
     """
     pause = PAUSE
     while True:
@@ -177,15 +178,15 @@ async def keep_running(
 
 @asynccontextmanager
 async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
-    """A process of the app and its port, for this machine alone. Ctrl-C does not reach it: it ends with the block, or
-    by its pipe with this process.
+    """A process of the app and its port, reachable only from this machine. Ctrl-C does not reach it. It exits with the
+    block, or with this process because its pipe closes.
 
     Raises:
         StartError: it does not start.
     """
     port = free_port()
     command = (
-        # Its own address is nobody's business.
+        # The process's own address is internal, so its welcome message is hidden.
         sys.executable, "-m", "attention_atlas.app_process", "--logger.hideWelcomeMessage=true",
         "--logger.level=warning", *options, "--server.address=127.0.0.1", f"--server.port={port}",
     )
@@ -205,10 +206,10 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
 
 
 async def until_it_listens(process: Process, port: int) -> None:
-    """Wait for a process of the app.
+    """Wait until a process of the app listens.
 
     Raises:
-        StartError: it ended, or takes too long.
+        StartError: it exited, or takes too long.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + START_TIMEOUT
@@ -224,7 +225,7 @@ async def until_it_listens(process: Process, port: int) -> None:
 
 
 async def until_it_answers(process: Process, port: int) -> None:
-    """Wait for a process of the app that listens: it is warm when it answers.
+    """Wait until a listening process of the app answers: it is then warm.
 
     Raises: as `until_it_listens`.
     """
@@ -241,7 +242,7 @@ async def until_it_answers(process: Process, port: int) -> None:
 
 
 async def stop(process: Process) -> None:
-    """End a process of the app, if it has not ended."""
+    """Stop a process of the app, if it is still running."""
     assert process.stdin is not None, "it has a pipe"
     process.stdin.close()
     try:
@@ -253,7 +254,7 @@ async def stop(process: Process) -> None:
 
 
 def free_port() -> int:
-    """A port of this machine at which nobody listens."""
+    """A free port of this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

@@ -45,7 +45,7 @@ COMMANDS = {
     "language-model": ("language_model", "write on in English, score texts, find heads that copy"),
     "tasks": ("tasks", "let a small Transformer learn to copy, reverse, sort or add"),
 }
-# What the app imports of requirements.txt.
+# Packages from requirements.txt that the app imports.
 PACKAGES = (
     "torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec", "streamlit", "plotly", "altair",
     "pandas", "PIL", "segno", "starlette",
@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def start_app(options: Sequence[str]) -> None:
-    """Serve the app: from one process, or for a hall from several behind one address."""
+    """Serve the app from one process, or in lecture mode from several processes behind one address."""
     check_packages()
     parser = argparse.ArgumentParser(
         prog=PROG, usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]", add_help=False,
@@ -78,7 +78,7 @@ def start_app(options: Sequence[str]) -> None:
     known, others = parser.parse_known_args(options)
     if known.processes is not None and not 1 <= known.processes <= app_processes.MOST_PROCESSES:
         raise SystemExit(f"error: --processes takes a number from 1 to {app_processes.MOST_PROCESSES}")
-    # Streamlit says it in a traceback.
+    # Streamlit would report an invalid port with a traceback.
     port_of(others)
     others, hall = open_to_hall(others)
     check_spelling(others)
@@ -92,10 +92,10 @@ def start_app(options: Sequence[str]) -> None:
 
 
 def check_packages() -> None:
-    """See that the app's packages are there, without importing them.
+    """Check that the app's packages are installed, without importing them.
 
     Raises:
-        SystemExit: one is missing.
+        SystemExit: a package is missing.
     """
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
@@ -106,14 +106,15 @@ def check_packages() -> None:
 
 
 def check_spelling(options: Sequence[str]) -> None:
-    """See that no option for Streamlit is meant for this command: of a wrong one, Streamlit says how to call Streamlit.
+    """Check that no option for Streamlit is a misspelt option of this command. For an unknown option, Streamlit would
+    print its own usage.
 
     Raises:
-        SystemExit: one is nearly an option of this command.
+        SystemExit: an option is nearly an option of this command.
     """
     for option in options:
         name = option.partition("=")[0]
-        # Streamlit's own have a dot.
+        # Streamlit's own options have a dot.
         meant = get_close_matches(name, OPTIONS, n=1) if name.startswith("-") and "." not in name else []
         if meant:
             raise SystemExit(f"error: there is no option {name}; did you mean {meant[0]}?")
@@ -129,6 +130,6 @@ def main() -> None:
         start_app(arguments[1:])
         return
     module, _ = COMMANDS[command]
-    # These have commands of their own; the others share a parser with the rest of their module.
+    # These modules have their own subcommands; the others share a parser with the rest of their module.
     own = module in ("lessons", "tasks", "language_model", "serve")
     import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)

@@ -1,4 +1,4 @@
-"""All attention of a trace, drawn: in a notebook, or as one HTML file that needs neither a server nor a network."""
+"""Draws all attention of a trace in a notebook, or as one HTML file that needs neither a server nor a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attention_atlas.browser.messages import first_shown, messages_of
 from transformer.values.foreign_attention import is_causal, weights_of
 from transformer.values.trace import Kind, Trace
 
-# Where `show` writes what it cannot display.
+# `show` writes a drawing to this file if it cannot display it.
 FILE = "attention.html"
 HEIGHT = 760
 
@@ -25,12 +25,12 @@ class Drawing:
         trace: to be drawn.
         kind: of attention that `choice` is about; None for the first that the trace has.
         title: of the document; empty for the beginning of the text.
-        choice: what is shown first, by the names of `attention_atlas.browser.payload.CHOICE`; layers and heads count
+        choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`; layers and heads count
             from 0.
 
     Attributes:
         trace: as given.
-        messages: what the browser is sent, by kind.
+        messages: messages to the browser, by kind.
     """
 
     def __init__(self, trace: Trace, *, kind: Kind | None = None, title: str = "", **choice: Any) -> None:
@@ -84,15 +84,15 @@ def show(
     Args:
         attention: a trace; or the self-attention of a model with one stack, with its `tokens`.
         tokens: of `attention`.
-        save: a file to write besides: .npz for the arrays, .html for the document.
+        save: an additional file to write: .npz for the arrays, .html for the document.
         title, kind, layer, head: of `Drawing`.
-        arrays: what `Trace.from_attention` takes.
+        arrays: arguments of `Trace.from_attention`.
 
     Returns:
-        The drawing; None where it was displayed.
+        The drawing; None if it was displayed.
 
     Raises:
-        AttentionError: this is no attention; the message says what to do.
+        AttentionError: the arguments are not valid attention; the message says what to do.
     """
     if isinstance(attention, Trace):
         trace = attention

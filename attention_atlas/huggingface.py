@@ -1,4 +1,4 @@
-"""The attention of a model of Hugging Face's `transformers` on a text."""
+"""Traces the attention of a model of Hugging Face's `transformers` on a text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.values.foreign_tokens import LANGUAGE, frames, pieces_of
 from transformer.values.pieces import Piece, Role
 from transformer.values.trace import Trace
 
-# Tokens that a model writes at most where no target is given.
+# Largest number of tokens that a model writes if no target is given.
 MOST_WRITTEN = 128
 EAGER = "eager"
 
@@ -86,12 +86,12 @@ def _returning_weights(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-# A text and its pieces.
+# A text and its tokens.
 Pieces = tuple[str, tuple[Piece, ...]]
 
 
 def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], Pieces]:
-    """Tensors for the model, and what they are made of."""
+    """Tensors for the model, and the text and tokens that they encode."""
     asked = {"text_target": text} if as_target else {"text": text}
     encoded = tokenizer(**asked, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
     offsets = encoded.pop("offset_mapping")[0].tolist() if tokenizer.is_fast else None
@@ -102,7 +102,7 @@ def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mappin
 
 
 def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
-    """Features for the model, and a piece for each frame that its encoder makes of two of them."""
+    """Features for the model, and a token for each frame that its encoder makes of two of them."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
         raise AttentionError("The text is no string: for sound, give the model's processor instead of its tokenizer.")
@@ -112,7 +112,7 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
 
 
 def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
-    """The text that ids spell, and their pieces; a model may have more ids than its tokenizer."""
+    """The text that ids spell, and their tokens; a model may have more ids than its tokenizer."""
     spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spelt]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
@@ -120,7 +120,7 @@ def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
 
 
 def _role(tokenizer: Any, id: int, token: str) -> Role:
-    """What a tokenizer says that a token is."""
+    """The role of a token according to its tokenizer."""
     named: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ("unknown", ("unk",)), ("end", ("eos", "sep")), ("start", ("bos", "cls")), ("padding", ("pad",)),
     )
@@ -133,7 +133,7 @@ def _role(tokenizer: Any, id: int, token: str) -> Role:
 
 
 def _without_padding(ids: list[int], config: Any) -> list[int]:
-    """What was written, without the padding after it, which may be the symbol that the decoder starts with."""
+    """The written ids without the padding after them; the padding may be the symbol that the decoder starts with."""
     while len(ids) > 2 and ids[-1] == config.pad_token_id:
         ids = ids[:-1]
     return ids

@@ -1,4 +1,4 @@
-"""The app for everybody in a lecture hall: listening on the network, its address printed to type or to scan."""
+"""Lecture mode: opens the app to the network and prints its address to type or to scan."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from urllib.parse import urlsplit
 from transformer.files.terminal import MOST_PORT
 
 PORT = 8501
-# RFC 1123, section 2.1; what has numbers alone is no name but an address, or somebody's port.
+# RFC 1123, section 2.1. Numbers alone are not a name but an address, or a port given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
-# From RFC 5737, for documentation: it leads nowhere, and choosing a way there sends nothing.
+# An address from RFC 5737, for documentation: it leads nowhere, and choosing a route to it sends nothing.
 ELSEWHERE = ("192.0.2.1", 9)
 
 
 def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
-    """Options of `streamlit run` for options of the app, whose --lecture [ADDRESS] is replaced by what it means.
+    """Options of `streamlit run` for options of the app; --lecture [ADDRESS] is replaced by the options it stands for.
 
     Returns:
-        the options, and the address that everybody can open. Without --lecture the options stay as they are, and the
+        The options, and the address that all users can open. Without --lecture the options do not change, and the
         address is None.
 
     Raises:
-        SystemExit: this machine is in no network, or nobody else can open the address that is given.
+        SystemExit: this machine is not in a network, or other machines cannot open the given address.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--lecture", nargs="?", const="", metavar="ADDRESS")
@@ -45,17 +45,17 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
     port = port_of(options)
     allowed = dict.fromkeys([host, socket.gethostname(), "localhost", "127.0.0.1"])
     return [
-        # The port is named, so that Streamlit does not take another one than was announced.
+        # The port is explicit, so that Streamlit uses the announced port.
         "--server.address=0.0.0.0", f"--server.port={port}", f"--browser.serverAddress={host}",
         *(f"--server.allowedHosts={name}" for name in allowed), *others,
     ], f"http://{host}:{port}"
 
 
 def port_of(options: Sequence[str]) -> int:
-    """The port at which `streamlit run` with these options is open, which it takes from the environment, too.
+    """The port at which `streamlit run` listens with these options; it also reads the environment.
 
     Raises:
-        SystemExit: there is no such port.
+        SystemExit: the port is invalid.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument(
@@ -85,7 +85,7 @@ def checked(host: str) -> str:
     """The address or name by which others reach this machine.
 
     Raises:
-        SystemExit: it is none, or only this machine knows it.
+        SystemExit: it is invalid, or only this machine knows it.
     """
     try:
         address = ipaddress.IPv4Address(host)
@@ -104,7 +104,7 @@ def checked(host: str) -> str:
 
 
 def is_own(host: str) -> bool:
-    """Whether an address or a name is this machine's."""
+    """Whether an address or a name belongs to this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as place:
         try:
             place.bind((host, 0))
@@ -116,7 +116,7 @@ def is_own(host: str) -> bool:
 def announce(address: str) -> None:
     """Print an address, large enough to be scanned from a projector.
 
-    Where the address is not this machine's, that is said first: it leads here from a router alone.
+    If the address is not this machine's, a line before it says so: it leads here only through a router.
     """
     import segno
 

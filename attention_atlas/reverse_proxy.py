@@ -1,9 +1,9 @@
-"""One address in front of several processes of the app.
+"""Reverse proxy: one address in front of several processes of the app.
 
-A connection is one request, or one websocket, of one browser: its head is read, the process chosen, and all that
-follows passes through as it is, in both directions and no faster than the slower side takes it. What the process checks
-(`Host`, `Origin`, cookies, tokens) it therefore checks as if there were nothing in between. No second request
-on a connection reaches it, whose head would have been read by nobody here.
+A connection is one request, or one websocket, of one browser. The proxy reads its head and chooses the process. All
+later bytes pass through unchanged, in both directions and no faster than the slower side accepts them. The process
+therefore checks `Host`, `Origin`, cookies and tokens as if there were no proxy. A second request on a connection never
+reaches the process, because the proxy would not have read its head.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ipaddress import ip_address
 
 from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
 
-# Bytes: of a head, which an address full of slides makes long, and of what is passed on at once.
+# Limits in bytes of a head, which a URL full of slides makes long, and of the data passed on at once.
 MOST_HEAD = 1 << 16
 CHUNK = 1 << 16
-# Seconds: browsers open connections before they know what to ask, and a process on this machine accepts at once.
+# Timeouts in seconds. Browsers open connections before they have a request; a local process accepts at once.
 HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
 # Seconds from a first page to the websocket that it opens.
 ARRIVAL = 10.0
-# In the paths of Streamlit's own files, wherever the app is put.
+# The paths of Streamlit's own files contain this, wherever the app is mounted.
 FILES = b"/static/"
-# The end of a line, to the process and to others, where this proxy sees none.
+# Characters that end a line for the process and other servers, but not for this proxy.
 BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
 STARTING = b"Attention Atlas is starting. This page opens in a few seconds."
@@ -34,7 +34,7 @@ UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
     b"Retry-After: 2\r\nRefresh: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
-# What follows the first line of an answer that says no more, and after which nothing is read.
+# Headers after the first line of an answer without a body; nothing is read after it.
 NO_MORE = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 BAD = b"HTTP/1.1 400 Bad Request" + NO_MORE
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
@@ -46,9 +46,9 @@ class Backend:
 
     Attributes:
         port: at which it listens on this machine; None while it does not.
-        websockets: open ones, so pages that somebody has open.
-        expected: people who were sent there, and whose page has not opened its websocket yet.
-        turn: when somebody new was last sent there; counts from 0.
+        websockets: number of open ones, which is the number of open pages.
+        expected: users who were sent there, and whose page has not opened its websocket yet.
+        turn: when a new user was last sent there; counts from 0.
     """
 
     port: int | None = None
@@ -62,11 +62,11 @@ class Request:
     """The head of a request.
 
     Attributes:
-        head: as the process is to read it.
+        head: as the process will read it.
         backend: number of the process that the browser's cookie names; None without a cookie.
-        websocket: whether it is to open one.
-        repeatable: whether another process may be asked where one ends before it answers: nothing follows the head.
-        file: path of one of Streamlit's files, where a compressed copy of the whole would do; None for all else.
+        websocket: whether it opens a websocket.
+        repeatable: whether another process may be asked if one exits before it answers: nothing follows the head.
+        file: path of one of Streamlit's files, if a compressed copy of the whole is acceptable; None otherwise.
     """
 
     head: bytes
@@ -77,7 +77,7 @@ class Request:
 
 
 def read_request(head: bytes, cookie: str, peer: str) -> Request:
-    """What has to be known of a request.
+    """Parse the head of a request.
 
     Args:
         head: with the empty line that ends it.
@@ -92,18 +92,18 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     named = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
-    # Where half of it is missing, the process answers as usual, and would then read whatever the browser sends next.
+    # If half of the upgrade is missing, the process answers normally, and would then read the browser's next bytes.
     websocket = method == b"GET" and all(
         any(name == header and token in field.lower() for name, field in named)
         for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
     )
     left_out: set[bytes] = set()
     if not websocket:
-        # The process ends the connection with its answer: the next request may be another browser's, where some
-        # network's own proxy gathers them.
+        # The process closes the connection after its answer: the next request may come from another browser, if a
+        # network's own proxy collects requests.
         left_out |= {b"connection", b"keep-alive", b"upgrade"}
     if not ip_address(peer.partition("%")[0]).is_loopback:
-        # The process believes what this machine says of where a request comes from.
+        # The process trusts this machine's statement about the origin of a request.
         left_out |= {name for name, _ in named if name.startswith(b"x-forwarded-")}
     kept = [field for name, field in named if name not in left_out]
     if not websocket:
@@ -123,8 +123,10 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
 
 
 class ReverseProxy:
-    """Sends every browser to one process, and keeps it there by a cookie, because the browser's session and the files
-    of its pages lie there. Never by the address it comes from: a whole lecture hall has one.
+    """Sends every browser to one process and keeps it there by a cookie.
+
+    The browser's session and the files of its pages are in that process. The client address cannot identify a browser,
+    because a whole lecture hall shares one address.
     """
 
     def __init__(self, backends: list[Backend], public_port: int) -> None:
@@ -139,16 +141,16 @@ class ReverseProxy:
         self._copies = StaticCopies()
 
     async def start(self, listening: socket.socket) -> asyncio.Server:
-        """Begin to answer at a socket."""
+        """Start to answer at a socket."""
         return await asyncio.start_server(self._answer, sock=listening, limit=MOST_HEAD)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection of a browser, from its first byte to its last."""
+        """Handle one connection of a browser, from its first byte to its last."""
         peer = writer.get_extra_info("peername")
         try:
             async with asyncio.timeout(HEAD_TIMEOUT):
                 head = await reader.readuntil(b"\r\n\r\n")
-            # Who was gone at once has no address.
+            # A client that disconnected at once has no address.
             if peer is None:
                 return
             try:
@@ -160,7 +162,7 @@ class ReverseProxy:
         except asyncio.LimitOverrunError:
             writer.write(TOO_LARGE)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            # The browser or the process is gone, or the proxy ends: there is nobody to tell.
+            # The browser or the process is gone, or the proxy stops: nothing can receive an error.
             pass
         finally:
             writer.close()
@@ -192,11 +194,11 @@ class ReverseProxy:
                         continue
                     break
                 if request.websocket and not head.startswith(b"HTTP/1.1 101 "):
-                    # A browser tells its page no more of it, and whatever it sends next belongs to no websocket.
+                    # A browser reports no more of it to its page, and its next bytes do not belong to a websocket.
                     writer.write(head.partition(b"\r\n")[0] + NO_MORE)
                     return
                 sending = sending or asyncio.create_task(_send(reader, app_writer))
-                # A file that browsers and networks keep for good is the same for all, and goes without.
+                # A file that browsers and networks cache forever is the same for all, so it gets no cookie.
                 if request.backend != number and b"immutable" not in head:
                     cookie = f"Set-Cookie: {self._cookie}={number}; Path=/; HttpOnly; SameSite=Lax\r\n\r\n"
                     head = head.removesuffix(b"\r\n") + cookie.encode("ascii")
@@ -211,7 +213,7 @@ class ReverseProxy:
         writer.write(UNAVAILABLE)
 
     async def _packed(self, request: Request, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
-        """A whole answer compressed, which is then kept; None where it is to be passed on as it is."""
+        """A whole answer compressed, which is then cached; None if it passes through unchanged."""
         if request.file is None or (length := length_if_worth(head)) is None:
             return None
         packed = await asyncio.to_thread(compressed, head, await app_reader.readexactly(length))
@@ -221,7 +223,7 @@ class ReverseProxy:
     async def _connect(
         self, request: Request, tried: set[int]
     ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """Number of a process that was not tried yet and now is, and a connection to it; None where none listens."""
+        """Number of a process that was not tried before, and a connection to it; None if no process listens."""
         while (number := self._choose(request.backend, tried)) is not None:
             tried.add(number)
             backend = self._backends[number]
@@ -241,7 +243,7 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """The process where this browser was before, or else the one that has the fewest pages open."""
+        """The previous process of this browser, or else the process with the fewest open pages."""
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
         ]
@@ -260,14 +262,14 @@ class ReverseProxy:
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass bytes on until there are no more, as fast as they are taken."""
+    """Pass bytes on until there are no more, as fast as the receiver accepts them."""
     while data := await reader.read(CHUNK):
         writer.write(data)
         await writer.drain()
 
 
 async def _send(reader: asyncio.StreamReader, app_writer: asyncio.StreamWriter) -> None:
-    """What a browser sends after its head; a process that will not read it all may still answer."""
+    """Pass on the bytes that a browser sends after its head; a process may answer without reading them all."""
     try:
         await _pump(reader, app_writer)
         # The browser is gone.

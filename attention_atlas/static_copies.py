@@ -1,7 +1,7 @@
-"""Files that every browser fetches once, compressed once for all of them.
+"""Compresses files once for all browsers, each of which fetches them once.
 
-Streamlit sends its own files as they are, five megabytes for a first visit, because it would compress them anew for
-each visitor. A hundred telephones fill the network of a hall with that for most of a minute.
+Streamlit sends its own files uncompressed, five megabytes for a first visit, because it would compress them again for
+each user. A hundred phones fill the network of a lecture hall with that for most of a minute.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import gzip
 # Bytes of all copies: Streamlit's files take a fourth of it.
 MOST_BYTES = 16 * 2**20
 LEVEL = 6
-# Of what gets much smaller; pictures and fonts are compressed already.
+# Content types that compress well; pictures and fonts are already compressed.
 KINDS = (b"text/", b"application/javascript", b"application/json", b"image/svg+xml")
-# What is no longer true of a copy.
+# Headers that are no longer true of a copy.
 CHANGED = (b"content-length", b"accept-ranges", b"etag")
 
 
 class StaticCopies:
-    """Answers of HTTP with compressed bodies, by path."""
+    """HTTP answers with compressed bodies, by path."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, bytes] = {}
@@ -35,10 +35,10 @@ class StaticCopies:
 
 
 def length_if_worth(head: bytes) -> int | None:
-    """The length of a body that is worth a copy; None where none is.
+    """The length of a body that is worth a copy; None if it is not worth one.
 
     Args:
-        head: of the answer. A file that browsers keep for good is the same for all, and says so.
+        head: of the answer. A file that browsers cache forever is the same for all, and its head says so.
     """
     line, *_ = head.split(b"\r\n", 1)
     fields = {name.lower(): value.strip() for name, value in _fields(head)}

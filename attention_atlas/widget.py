@@ -1,4 +1,4 @@
-"""The attention browser as a widget of notebooks, whose head and pins Python reads and sets."""
+"""The attention browser as a notebook widget; Python can read and set its head and pins."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ except ImportError as error:
     ) from error
 
 ENTRY = "attention_browser/widget"
-# What the script has in place of its style sheet.
+# The script has this placeholder for its style sheet.
 NO_SHEET = 'SHEET = "";'
-# Two-way: what a reader chooses in the browser, and what Python says.
+# Synchronised in both directions: the user's choice in the browser, and values set in Python.
 CHOSEN = ("layer", "head", "rows", "columns")
 
 
@@ -32,7 +32,7 @@ class Browser(anywidget.AnyWidget):
     Args:
         trace: to be drawn.
         kind: of attention that is shown first; None for the last that the trace has.
-        choice: what is shown first, by the names of `attention_atlas.browser.payload.CHOICE`.
+        choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`.
 
     Attributes:
         kind: of attention that is shown.

@@ -13,7 +13,7 @@ from attention_atlas.browser.wire import unframe
 from transformer.files.paths import APP
 from transformer.values.kinds import Kind
 
-# Where the browser puts the data; assets/attention_browser/exports.js looks for the first one.
+# The browser puts the data here; assets/attention_browser/exports.js looks for the first one.
 PLACEHOLDER = "{{content}}"
 ENTRY = "attention_browser/html_export"
 PAGE = """
@@ -23,7 +23,7 @@ h1 { font-size: 24px; margin: 0; }
 body > details { margin-top: 8px; }
 body > details > summary { height: auto; padding: 0; border: 0; background: none; }
 """
-# Nothing may be fetched from anywhere.
+# The document may not fetch anything.
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:"
 
 
@@ -32,7 +32,7 @@ def theme(root: str = ":root", *, dark: str = "") -> str:
 
     Args:
         root: the selector that has them.
-        dark: of the root where it is dark; empty for what the reader's system prefers.
+        dark: selector of the root if it is dark; empty for the preference of the user's system.
     """
     settings = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 
@@ -70,7 +70,7 @@ def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> 
 
     Args:
         messages: of `browser_payload`, by kind.
-        kind: that a reader sees first.
+        kind: the kind that the user sees first.
         title: of the document; empty for the beginning of the text.
     """
     headers = {each: unframe(message)[0] for each, message in messages.items()}
@@ -81,5 +81,5 @@ def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> 
             for each, message in messages.items()
         ],
     }
-    # A text may hold anything, also what ends a script.
+    # A text may contain anything, even the end tag of a script.
     return TEMPLATE.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)

@@ -19,7 +19,7 @@ SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cro
 FROM = "from: the {} that looks"
 TO = "to: the {} looked at"
 SECONDS = "second of the sound"
-# For the part of a word that stands in another row.
+# Stands for the part of a word that is in another row.
 CUT = "…"
 
 
@@ -32,9 +32,9 @@ def row_labels(axes: Axes) -> list[str]:
 
 
 def output_label(axes: Axes, row: int) -> str:
-    """What the pieces of a decoder row predict; where pieces are merged into words, as it stands in the text.
+    """The text that the tokens of a decoder row predict; merged words read as in the text.
 
-    A word's row is several steps, which predict the rest of that word and what comes after it: dots stand for the
+    A word's row has several steps, which predict the rest of that word and the text after it. Dots stand for the
     letters of a word that this row does not predict ("in: ihrem → out: …m Bruder").
     """
     assert axes.predicted is not None, "only the decoder predicts"
@@ -52,7 +52,7 @@ def output_label(axes: Axes, row: int) -> str:
 
 
 def _within_word(piece: Piece, text: str) -> bool:
-    """Whether a letter or digit begins a piece and one of the same word stands right before it."""
+    """Whether a letter or digit begins a token and one of the same word stands right before it."""
     if piece.span is None or piece.special:
         return False
     start, end = piece.span
@@ -77,7 +77,7 @@ def titles(words: bool, rows: Sequence[Piece] = (), columns: Sequence[Piece] = (
 def told_apart(labels: Iterable[str]) -> list[str]:
     """Labels of buttons and columns, numbered from the second of those that a sentence would call the same.
 
-    A browser says by its label which button was clicked, and a reader finds the word that a sentence names.
+    A browser identifies a clicked button by its label, and the user must find the word that a sentence names.
     """
     seen: Counter[str] = Counter()
     found = []
@@ -88,5 +88,5 @@ def told_apart(labels: Iterable[str]) -> list[str]:
 
 
 def place_of(labels: Sequence[str], at: int) -> str:
-    """What a sentence about a map adds to a label of a side, where another reads the same: its position."""
+    """The position that a sentence about a map adds to a label, if another label of that side reads the same."""
     return f" (position {at + 1})" if [bare(each) for each in labels].count(bare(labels[at])) > 1 else ""

@@ -19,13 +19,13 @@ from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
-# Where start and end symbols are hidden, what a row leaves for the other pieces is scaled up to 1, and may have been
-# very little. So its weights there are sent doubled, as often as they can be and at most this often.
+# If start and end symbols are hidden, the rest of a row is scaled up to 1, and that rest may be very small. Its weights
+# are therefore sent doubled as often as possible, and at most this often.
 MOST_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-# Pieces or words, with the special ones or without: (words, special).
+# Tokens or words, with the special ones or without: (words, special).
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
-# What is shown first where nobody chose anything, by the names of `Choice` in assets/attention_browser/arrangement.js.
+# Default initial selection, by the names of `Choice` in assets/attention_browser/arrangement.js.
 CHOICE: Mapping[str, Any] = MappingProxyType({
     "layer": -1, "head": -1, "heads": (), "words": True, "hide": False, "scale": "0 to 1", "palette": "viridis",
     "look": "map", "threshold": 0, "metric": "", "rows": (), "columns": (),
@@ -35,7 +35,7 @@ AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
 def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """How often the weights of each row on pieces that are not special can be doubled, and their sum stays at most 1.
+    """How often the weights of each row on tokens that are not special can be doubled, and their sum stays at most 1.
 
     Args:
         weights: [..., R, C].
@@ -102,7 +102,7 @@ def browser_payload(
     if asked["layer"] < 0 and asked["head"] < 0:
         telling = telling_head(trace, metrics)
         asked |= {"layer": telling.layer, "head": telling.head}
-    # Without a toolbar nobody asks for the others.
+    # Without a toolbar the other arrangements are never requested.
     only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
     return payload(trace, kind, {
         "title": TITLES[kind], "glance": glance, "quiet": quiet, "beside": beside,

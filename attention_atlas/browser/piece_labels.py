@@ -53,8 +53,8 @@ def visible(text: str) -> str:
 
 
 def piece_label(piece: Piece, text: str) -> str:
-    """A piece as people see it, as `label_parts` says: white space is visible, special pieces are named, bytes and
-    unknown pieces show what they stand for.
+    """A token as people see it, as `label_parts` says: white space is visible, special tokens are named, bytes and
+    unknown tokens show what they stand for.
 
     Args:
         piece: of the vocabulary.
@@ -70,12 +70,12 @@ def bare(label: str) -> str:
 
 
 def entry_label(vocabulary: TextVocabulary, piece: int) -> str:
-    """A piece of the vocabulary outside any text, as people see it."""
+    """A token of the vocabulary outside any text, as people see it."""
     return piece_label(Piece(piece, vocabulary.texts[piece], None, vocabulary.symbols.role(piece)), "")
 
 
 def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:
-    """A piece, or for words the characters of `text` that its pieces cover."""
+    """A token, or for words the characters of `text` that its tokens cover."""
     if not words or pieces[0].span is None:
         return piece_label(pieces[0], text)
     spans = [piece.span for piece in pieces if piece.span is not None]

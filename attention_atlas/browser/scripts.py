@@ -1,8 +1,8 @@
-"""The ES modules of assets/ that an entry needs, joined into the one file that a browser fetches or a document holds.
+"""Joins the ES modules of assets/ that an entry needs into the one file that a browser fetches or a document holds.
 
-A browser could import the modules themselves, but the first page would fetch 52 files in place of 7 and be there half a
-second later. Joined modules share a scope, so a name is defined once among them and keeps its name where it is imported
-(tests/javascript). A style sheet beside a module, under its name, comes along.
+A browser could import the modules themselves. The first page would then fetch 52 files instead of 7 and appear half a
+second later. Joined modules share a scope, so a name is defined only once and is imported under the same name
+(tests/javascript). A style sheet next to a module, under its name, is included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IMPORT = re.compile(r'^import (?:[^"]+ from )?"([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?!default )", re.MULTILINE)
 DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*(?:[^*]|\*(?!/))*\*/|//.*)\n", re.MULTILINE)
-# What assets/shared/glossary.js has in place of the explanations.
+# assets/shared/glossary.js has this placeholder for the explanations.
 NO_WORDS = "GLOSSARY = {};"
 
 
@@ -68,7 +68,7 @@ def _stripped(module: Path) -> str:
 
 @cache
 def explanations() -> dict[str, str]:
-    """What assets/glossary.toml says of each word, and of other words for it."""
+    """The explanations in assets/glossary.toml, for each word and for other words with the same meaning."""
     groups = tomllib.loads((ASSETS / "glossary.toml").read_text(encoding="utf-8"))["group"]
     terms = [term for group in groups for term in group["term"]]
     return {word: term["text"] for term in terms for word in (term["name"], *term.get("also", ()))}

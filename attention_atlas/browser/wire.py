@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-# A weight is sent as floor(60,000 w + 3): six codes for each number of four decimals, so that rounding a received
-# weight gives the four decimals of the tensor, which 1/65,535 would not.
+# A weight is sent as floor(60,000 w + 3), so each number of four decimals has six codes. Rounding a received weight
+# then gives the four decimals of the tensor. Steps of 1/65,535 would not.
 STEPS = 60_000
 PER_DECIMAL = 6
 MASKED_CODE = 65_535
@@ -36,7 +36,7 @@ def codes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 def frame(header: Mapping[str, Any], body: bytes) -> bytes:
     """A little-endian length, a JSON header of that many bytes, and a body."""
-    # Not a number and infinity are no JSON.
+    # JSON has neither NaN nor infinity.
     head = json.dumps(header, allow_nan=False).encode("ascii")
     return len(head).to_bytes(LENGTH_BYTES, "little") + head + body
 

@@ -200,7 +200,7 @@ def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
     expect(chosen).to_have_text("it")
     expect(told.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
     expect(page.locator(".links path")).to_have_count(4)
-    # Whoever only points gets back what was chosen; a German word says what it looked at.
+    # After hovering, the selected word is shown again; a German word says which words it looked at.
     page.get_by_role("option", name="es", exact=True).hover()
     expect(told).to_contain_text("As it was written, “es” looked at")
     page.mouse.move(1, 1)

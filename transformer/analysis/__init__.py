@@ -1,1 +1,1 @@
-"""Numbers read off a trace and a model's weights, and the mathematics beside them: numpy only, no model."""
+"""Computes numbers from a trace and a model's weights, and the mathematics behind them: numpy only, no model."""

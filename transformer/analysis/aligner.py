@@ -11,7 +11,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 
 Step = Literal["predicted", "read"]
 STEPS: tuple[Step, ...] = ("predicted", "read")
-# The share of target pieces from which a head is named after alignment.
+# A head is named after alignment if it aligns at least this share of the target tokens.
 ALIGNS = 0.5
 
 
@@ -25,10 +25,10 @@ class Aligner:
     Attributes:
         layer: from 0.
         heads: from 0; the best first.
-        step: "predicted": a target piece is aligned by the step that predicts it; "read": by the next one, which reads
-            it.
-        agreement: share of the target pieces that the best head aligns as all heads together do, 0 to 1.
-        pieces: how many target pieces that is a share of.
+        step: "predicted" if the step that predicts a target token aligns it; "read" if the next step does, which reads
+            the token.
+        agreement: share of the target tokens that the best head aligns as all heads together do, 0 to 1.
+        pieces: total number of target tokens for this share.
     """
 
     layer: int
@@ -41,11 +41,11 @@ class Aligner:
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
     """The aligner of a model, from the metrics of its cross-attention over many sentences.
 
-    The layer and the step are those of the single head that agrees best with all heads together; its neighbours in the
-    layer that align more than half of the pieces at that step join it.
+    The layer and the step are those of the single head that agrees best with all heads together. Other heads of the
+    layer join it if they align more than half of the tokens at that step.
 
     Returns:
-        None if no head aligns more than half of the pieces.
+        None if no head aligns more than half of the tokens.
     """
     agreement = np.stack([np.nan_to_num(metrics.values[f"alignment_{step}"]) for step in STEPS])
     best = float(agreement.max())

@@ -1,7 +1,7 @@
 """Aligns target tokens with source tokens by cross-attention.
 
-N = T - 1 is the number of target pieces that are both predicted and read, the start symbol not among them:
-`trace.target_pieces[1:]`. All functions take words instead of pieces as well, once `merge_words` has merged them.
+N = T - 1 is the number of target tokens that are both predicted and read, without the start symbol:
+`trace.target_pieces[1:]`. All functions also accept words instead of tokens, after `merge_words` has merged them.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Link = tuple[int, int]
 
 
 def alignment_rows(trace: Trace, *, shift: bool) -> np.ndarray:
-    """The row of cross-attention that stands for each target piece, [L, H, N, S].
+    """The row of cross-attention that stands for each target token, [L, H, N, S].
 
     Args:
         trace: of a run.
-        shift: take the step that reads the piece (Chen et al. 2020, "Accurate Word Alignment Induction from Neural
+        shift: take the step that reads the token (Chen et al. 2020, "Accurate Word Alignment Induction from Neural
             Machine Translation", Shift-Att) instead of the step that predicts it (Naive-Att).
     """
     return trace.cross[:, :, 1:] if shift else trace.cross[:, :, :-1]
 
 
 def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """The source position that each row looks at most, special pieces left out; the first of equals.
+    """The source position that each row looks at most, without special tokens; the first one on a tie.
 
     Args:
         weights: [..., N, S].
-        special: bool [S], True = nothing to align with.
+        special: bool [S], True = not a token to align with.
 
     Returns:
         int [..., N].
@@ -46,10 +46,10 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 
 
 def consensus(trace: Trace) -> np.ndarray:
-    """The alignment of the mean of all heads of all layers, int [N], at the step that predicts the piece.
+    """The alignment of the mean of all heads of all layers, int [N], at the step that predicts the token.
 
-    It stands in for a human alignment, which a typed sentence does not have. All heads, because it differs
-    between models which layer aligns best, and at which step: Chen et al. read the third of six layers with `shift`.
+    It replaces a human alignment, which a typed sentence does not have. It uses all heads, because the best layer and
+    the best step differ between models. Chen et al. use the third of six layers with `shift`.
     """
     weights = alignment_rows(trace, shift=False).mean(axis=(0, 1))
     return hard_alignment(weights, special_columns(trace))
@@ -61,19 +61,19 @@ def special_columns(trace: Trace) -> np.ndarray:
 
 
 def coverage(weights: np.ndarray) -> np.ndarray:
-    """How much attention each source position got in all, [..., N, S] to [..., S].
+    """Total attention that each source position received, [..., N, S] to [..., S].
 
-    Their sum is N. A source piece far below 1 got hardly any attention, one far above 1 a lot (Tu et al. 2016,
+    The sum is N. A source token far below 1 got hardly any attention, and one far above 1 got a lot (Tu et al. 2016,
     "Modeling Coverage for Neural Machine Translation").
     """
     return weights.sum(axis=-2)
 
 
 def special_share(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """Share of each row on special pieces, which for a source is the end symbol: [..., N, S] to [..., N].
+    """Share of each row on special tokens, which for a source is the end symbol: [..., N, S] to [..., N].
 
-    A large one says that the step needed little of the source (Ferrando and Costa-jussà 2021, "Attention Weights in
-    Transformer NMT Fail Aligning Words Between Sequences but Largely Explain Model Predictions").
+    A large share means that the step needed little of the source. Source: Ferrando and Costa-jussà 2021, "Attention
+    Weights in Transformer NMT Fail Aligning Words Between Sequences but Largely Explain Model Predictions".
     """
     return weights[..., special].sum(axis=-1)
 

@@ -1,7 +1,7 @@
 """The components of sinusoidal positional encodings, and their distances.
 
-"Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.model.sinusoids`. All in float64.
-P positions, D dimensions.
+See "Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.model.sinusoids`. All numbers
+are float64. Letters: P positions, D dimensions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Offsets:
     Attributes:
         offsets: 0 to P - 1.
         mean: over all pairs of positions at that offset, [P].
-        spread: largest value minus smallest among those pairs, [P]; 0 where only the offset counts.
+        spread: largest value minus smallest among those pairs, [P]; 0 if only the offset counts.
     """
 
     offsets: np.ndarray
@@ -29,12 +29,12 @@ class Offsets:
 
 
 def wavelengths(d_model: int) -> np.ndarray:
-    """Positions until each pair of dimensions has turned once, [D / 2]: from 2 pi towards 10000 * 2 pi."""
+    """Number of positions in which each pair of dimensions turns once, [D / 2]: from 2 pi towards 10000 * 2 pi."""
     return 2 * np.pi / frequencies(d_model)
 
 
 def halves_order(d_model: int) -> np.ndarray:
-    """The interleaved dimension that each dimension in halves is, [D]: `interleaved[:, order]` is in halves.
+    """The interleaved dimension of each dimension in halves, [D]: `interleaved[:, order]` is in halves.
 
     `order.argsort()` is the inverse.
     """
@@ -61,8 +61,8 @@ def dot_products(table: np.ndarray) -> np.ndarray:
 
 
 def distances(table: np.ndarray) -> np.ndarray:
-    """Euclidean, of every position from every other, [P, D] to [P, P]."""
-    # From the differences: computed from dot products, a small distance loses half of its digits.
+    """The Euclidean distance of every position from every other, [P, D] to [P, P]."""
+    # The differences give exact distances; from dot products, a small distance would lose half of its digits.
     return np.stack([np.linalg.norm(table - position, axis=1) for position in table])
 
 

@@ -1,4 +1,4 @@
-"""One kind of attention as it is shown: of pieces or words, with or without special pieces."""
+"""Prepares one kind of attention for display: of tokens or words, with or without special tokens."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from transformer.values.trace import Kind, Trace
 
 @dataclass(frozen=True)
 class Axes:
-    """What the rows and columns of an attention map are: R groups of query positions, C groups of key positions.
+    """The rows and columns of an attention map: R groups of query positions, C groups of key positions.
 
     Attributes:
         kind: "encoder", "decoder" or "cross".
         row_positions, column_positions: positions of each row and column in the trace's arrays.
-        rows, columns: the pieces there.
-        predicted: what the pieces of each row predict; None for the encoder, and where it is not known.
-        row_text, column_text: the texts that the spans of these pieces refer to.
-        words: whether pieces are merged into words.
+        rows, columns: the tokens of each row and column.
+        predicted: the tokens that each row predicts; None for the encoder, and if they are unknown.
+        row_text, column_text: the texts that the spans of these tokens refer to.
+        words: whether tokens are merged into words.
         special: whether start and end symbols are among them.
     """
 
@@ -42,7 +42,7 @@ class View:
     """Attention of all layers and heads, ready to be shown.
 
     Attributes:
-        axes: what rows and columns are.
+        axes: the rows and columns.
         weights: [L, H, R, C]; rows are queries and sum to 1, columns are keys.
         mask: bool [R, C], True = may look; the weight is 0 elsewhere.
         hidden: share of each row, [L, H, R], on the columns that are hidden; the rest was scaled up to 1. None if
@@ -69,9 +69,9 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
     Args:
         trace: of a run.
         kind: of attention.
-        words: merge pieces into words.
-        special: include start and end symbols. Without them their columns go, and in self-attention their rows too, as
-            do rows that may look at nothing else. A text of nothing but such symbols always includes them.
+        words: merge tokens into words.
+        special: include start and end symbols. If False, their columns are removed, in self-attention their rows too,
+            and also rows that may look at nothing else. A text of only such symbols always includes them.
     """
     row_pieces, column_pieces = trace.query_pieces(kind), trace.key_pieces(kind)
     row_text = trace.source_text if kind == "encoder" else trace.target_text
@@ -104,7 +104,7 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
     """The attention to show; the arguments are those of `axes_of`.
 
-    Words are merged as `merge_words` says. Where symbols are hidden, what is left of each row is scaled to sum to 1.
+    `merge_words` merges words. If symbols are hidden, the rest of each row is scaled to sum to 1.
     """
     axes = axes_of(trace, kind, words=words, special=special)
     rows, columns = axes.row_positions, axes.column_positions

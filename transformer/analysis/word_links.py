@@ -1,4 +1,4 @@
-"""What each word of a run looks at, and what looks at it, over all heads of all kinds of attention."""
+"""Finds the words that each word of a run looks at, and those that look at it, over all heads of all kinds."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from transformer.analysis.words import Group, groups_of, has_word, merge_mask, m
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
-# Heads named so look at a place, whatever is there.
+# Heads with these names look at a position, regardless of the token there.
 POSITIONAL = frozenset({"previous piece", "same piece", "next piece"})
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one sentence of a run, start and end symbols left out.
+    """The words of one sentence of a run, without start and end symbols.
 
     Attributes:
-        text: what the pieces' spans refer to.
-        pieces: of each word.
-        rows: positions of the queries that look for the word: in the encoder its own, in the decoder those of the steps
-            that wrote it.
+        text: the text that the tokens' spans refer to.
+        pieces: tokens of each word.
+        rows: positions of the queries of the word: in the encoder its own positions, in the decoder the steps that
+            wrote it.
         columns: positions of its keys; empty for a word that was written last and never read.
         spoken: whether it holds a letter or a digit.
     """
@@ -47,7 +47,7 @@ class WordLink:
         row, column: the word that looks and the word looked at, as numbers from 0 in their sentences.
         layer, head: counted from 0.
         weight: the attention there, from 0 to 1: the mean of the row's queries, summed over the column's keys.
-        beyond: by how much it exceeds what the head does everywhere.
+        beyond: by how much the weight exceeds the head's usual weight.
     """
 
     kind: Kind
@@ -67,7 +67,7 @@ def source_words(trace: Trace) -> Words:
 
 
 def target_words(trace: Trace) -> Words:
-    """The words of the translation; each looks in the steps that wrote it, and is looked at once it was read."""
+    """The words of the translation. Each word looks in the steps that wrote it, and is looked at after it was read."""
     pieces, text = trace.predicted_pieces, trace.target_text
     groups = _spelled(pieces, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(pieces)) for group in groups)
@@ -77,11 +77,12 @@ def target_words(trace: Trace) -> Words:
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
     """The links between any two words of a run, the one that stands out most first.
 
-    There is one link for each two words that may look at each other: in the head in which its weight exceeds what this
-    head does everywhere by most. What a head does everywhere is its mean weight in the other rows, on the same word or
-    at the same distance, whichever is more. Left out are start and end symbols, words without a letter or a digit, a
-    word's own column and its neighbours', links that do not stand out, and heads named after a position. Ties are in
-    the order of kinds, rows and columns.
+    There is one link for each two words that may look at each other. It is in the head where its weight exceeds the
+    head's usual weight most. A head's usual weight is its mean weight in the other rows, on the same word or at the
+    same distance, whichever is larger. Ties are in the order of kinds, rows and columns.
+
+    The links leave out start and end symbols, and words without a letter or a digit. They also leave out a word's own
+    column and its neighbours' columns, links that do not stand out, and heads named after a position.
 
     Args:
         trace: of a run.
@@ -97,10 +98,10 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
 
 
 def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[WordLink], list[WordLink]]]:
-    """What each word looks at, and what looks at it, in the order of the links.
+    """The links from each word and the links to it, in the order of the links.
 
     Returns:
-        By whether the word is one of the source, and its number in its sentence, from 0.
+        Two lists for each word. A key says whether the word is in the source, and its number in its sentence, from 0.
     """
     found: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
     for link in links:
@@ -115,8 +116,8 @@ def across(trace: Trace) -> tuple[list[int], list[int]]:
     """The words of both sentences that have the most cross-attention with each other, as the mean of all heads.
 
     Returns:
-        For each word of the source the number of the word of the translation that looks at it most, and for each of
-        these of the one that it looks at most; -1 where none has a letter or a digit.
+        For each source word, the number of the translated word that looks at it most. For each translated word, the
+        number of the source word that it looks at most. -1 if no word has a letter or a digit.
     """
     source, target = source_words(trace), target_words(trace)
     if not source.columns or not target.rows:
@@ -161,13 +162,13 @@ def _links(
 
 
 def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
-    """What each head gives in the other rows to the same column or, within one sentence, to the same distance.
+    """The mean weight of each head in the other rows, on the same column or, within one sentence, the same distance.
 
     Args:
         weights: [..., R, C].
         mask: bool [R, C].
         distance: int [R, C], of the column from the row.
-        same: whether rows and columns are one sentence; then a row's own column is no habit of others.
+        same: whether rows and columns are one sentence; if so, other rows' own columns do not count.
 
     Returns:
         The larger mean, [..., R, C]; 0 where no other row may look.

@@ -1,4 +1,4 @@
-"""Pieces merged into words (Clark et al. 2019, "What Does BERT Look At?", section 4.1)."""
+"""Merges tokens into words (Clark et al. 2019, "What Does BERT Look At?", section 4.1)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-# Their punctuation, which ends a word also between two others: no space follows it.
+# Punctuation of these scripts. It also ends a word between two other words, because no space follows it.
 WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]")
 
 
 @dataclass
 class _Unit:
-    """Pieces that no border may part: those of one character, and the white space before it.
+    """Tokens that no word border may separate: those of one character, and the white space before it.
 
     Attributes:
-        positions: of the pieces.
+        positions: of the tokens.
         start, end: the characters [start, end) of the text that they cover, without the white space around them.
-        special: whether it is a special piece.
+        special: whether it is a special token.
     """
 
     positions: list[int]
@@ -39,19 +39,19 @@ class _Unit:
     special: bool
 
 
-# Several parts of a page ask for those of the same sentence, a dozen times in a run.
+# Cached, because several parts of a page need the groups of the same sentence a dozen times in a run.
 @lru_cache(maxsize=256)
 def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
     """Group positions into the words of the text.
 
     A word ends where white space stands in the text; the white space belongs to the word after it. Punctuation before
-    and after a word stands alone ("Yes" and "." are two, "didn't" is one), and so does each special piece. In scripts
-    without spaces between words every piece is a word; letters of other scripts, digits and punctuation among them
-    are words as they are elsewhere. Pieces of one character belong to one word.
+    and after a word stands alone ("Yes" and "." are two, "didn't" is one), and so does each special token. In scripts
+    without spaces between words every token is a word. Letters of other scripts, digits and punctuation in such a text
+    form words as elsewhere. Tokens of one character belong to one word.
 
     Args:
         pieces: in the order of the text.
-        text: what their spans refer to.
+        text: the text that their spans refer to.
     """
     groups: list[list[_Unit]] = []
     for unit in _units(pieces, text):
@@ -63,18 +63,18 @@ def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
 
 
 def groups_of(pieces: Sequence[Piece], text: str, *, words: bool) -> tuple[Group, ...]:
-    """The positions of each word, as in `word_groups`, or of each piece."""
+    """The positions of each word, as in `word_groups`, or of each token."""
     return word_groups(pieces, text) if words else tuple((position,) for position in range(len(pieces)))
 
 
 def has_word(group: Group, pieces: Sequence[Piece], text: str) -> bool:
-    """Whether any piece of a group covers a letter or a digit of the text."""
+    """Whether any token of a group covers a letter or a digit of the text."""
     spans = [pieces[position].span for position in group]
     return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
 
 
 def parted(before: str, after: str) -> bool:
-    """Whether a word ends between two characters, of different pieces, that stand side by side."""
+    """Whether a word ends between two adjacent characters of different tokens."""
     if unicodedata.category(after).startswith("M"):
         return False
     return any(script.match(each) for script in (WITHOUT_SPACES, WIDE_MARKS) for each in (before, after))
@@ -98,7 +98,7 @@ def _units(pieces: Sequence[Piece], text: str) -> list[_Unit]:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Characters [start, end) without the white space around them; [end, end) where there is nothing else."""
+    """Characters [start, end) without the white space around them; [end, end) if there is only white space."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -114,7 +114,7 @@ def _begins(last: _Unit, unit: _Unit, text: str) -> bool:
 
 
 def _without_punctuation(group: Sequence[_Unit], text: str) -> Iterator[Group]:
-    """The punctuation before a word, a unit each; the word; the punctuation after it."""
+    """The punctuation before a word, one unit each; the word; the punctuation after it."""
     begin, marks = 0, [_punctuation(text[unit.start : unit.end]) for unit in group]
     for end in range(1, len(group)):
         if all(marks[:end]) or all(marks[end:]):
@@ -131,7 +131,7 @@ def _punctuation(covered: str) -> bool:
 def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
     """Attention between words.
 
-    Attention *to* a word is the sum over its pieces; attention *from* a word is the mean over its pieces. Rows that
+    Attention *to* a word is the sum over its tokens; attention *from* a word is the mean over its tokens. Rows that
     summed to 1 still do.
 
     Args:
@@ -147,7 +147,8 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
 
 
 def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Between which words any piece may look at any piece; bool [words of the rows, words of the columns]."""
+    """Whether any token of one word may look at any token of another; bool [words of the rows, words of the columns].
+    """
     return _membership(rows, mask.shape[0]) @ mask @ _membership(columns, mask.shape[1]).T > 0
 
 

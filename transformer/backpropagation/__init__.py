@@ -1,13 +1,13 @@
 """The backward pass of a Transformer by hand: every part as a formula in numpy, no autograd.
 
-A part is a pair of pure functions. `part(...)` returns its output and what the way back needs; `part_backward(grad,
-saved)` turns the gradient of the output into the gradients of the inputs (Rumelhart, Hinton and Williams 1986,
-"Learning representations by back-propagating errors").
+A part is a pair of pure functions. `part(...)` returns its output and the values that the backward pass needs.
+`part_backward(grad, saved)` turns the gradient of the output into the gradients of the inputs (Rumelhart, Hinton and
+Williams 1986, "Learning representations by back-propagating errors").
 
-To be read in this order: `linear`, `softmax`, `attention`, `layer_norm`, `activations`, `feed_forward`, `residual`,
-`embedding`, `cross_entropy`, then `layers` and `transformer`, which put them together, and `optimizers`.
+Read the modules in this order: `linear`, `softmax`, `attention`, `layer_norm`, `activations`, `feed_forward`,
+`residual`, `embedding`, `cross_entropy`, then `layers` and `transformer`, which combine them, and `optimizers`.
 
-All arrays are float64. Letters: B batch, S source pieces, T target pieces, H heads, D model width, K head width,
+All arrays are float64. Letters: B batch, S source tokens, T target tokens, H heads, D model width, K head width,
 F feed-forward width, V vocabulary. dy is short for dL/dy, the gradient of the loss L with respect to y, which has the
 shape of y.
 """

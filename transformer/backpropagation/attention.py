@@ -15,7 +15,7 @@ from transformer.model.encodings import NO_POSITIONS, RelativePositions, turn
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
-    """[B, T, D] to [B, H, T, K]. Its backward is `join_heads`: every number only moves, and so does its gradient."""
+    """[B, T, D] to [B, H, T, K]. Its backward is `join_heads`: numbers only move, and so do gradients."""
     batch, length, _ = x.shape
     return x.reshape(batch, length, heads, -1).swapaxes(1, 2)  # [B, T, H, K] -> [B, H, T, K]
 
@@ -52,7 +52,7 @@ def scaled_dot_product_attention(
         key, value: K and V [..., S, K].
         allowed: bool, broadcastable to [..., T, S], True = may look; None allows everything.
         notes: gets scores and weights [..., T, S].
-        biases: added to s, broadcastable to [..., T, S]; they are constants, so the way back has none.
+        biases: added to s, broadcastable to [..., T, S]; they are constants, so they have no gradient.
 
     Returns:
         O [..., T, K].
@@ -68,8 +68,8 @@ def scaled_dot_product_attention_backward(
 ) -> AttentionGradients:
     """dV = A^T dO, dA = dO V^T, ds = softmax_backward(dA, A), dQ = ds K / sqrt(K), dK = ds^T Q / sqrt(K).
 
-    Two matrix products, each with the two gradients of a product, and a softmax between them (Dao et al. 2022,
-    "FlashAttention", appendix B.2, writes the same out).
+    There are two matrix products, each with the two gradients of a product, and a softmax between them (Dao et al.
+    2022, "FlashAttention", appendix B.2, derives the same).
 
     Args:
         grad: dO [..., T, K].
@@ -85,7 +85,7 @@ def scaled_dot_product_attention_backward(
 
 
 class MultiHeadSaved(NamedTuple):
-    """Of the parts; and by which angles queries and keys were turned, None for not."""
+    """Saved values of the parts, and the angles that rotated queries and keys; None for no rotation."""
 
     query: LinearSaved
     key: LinearSaved
@@ -96,7 +96,7 @@ class MultiHeadSaved(NamedTuple):
 
 
 class MultiHeadGradients(NamedTuple):
-    """dx [B, T, D] through the queries, dmemory [B, S, D] through keys and values, and those of the parameters."""
+    """dx [B, T, D] through the queries, dmemory [B, S, D] through keys and values, and the parameters' gradients."""
 
     x: np.ndarray
     memory: np.ndarray
@@ -110,14 +110,14 @@ def multi_head_attention(
     """[O_1; ...; O_H] W_O^T + b_O, with O_h the attention of a head (section 3.2.2).
 
     Args:
-        x: [B, T, D], which looks.
-        memory: [B, S, D], which is looked at; x itself in self-attention.
+        x: [B, T, D]; the queries come from it.
+        memory: [B, S, D]; keys and values come from it. It is x itself in self-attention.
         parameters: `in_projection` has W_Q, W_K and W_V below each other, weight [3D, D] and bias [3D];
             `out_projection` is W_O, weight [D, D] and bias [D].
         heads: H.
         allowed: broadcastable to [B, H, T, S].
         notes: gets queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
-        relative: what positions do in self-attention.
+        relative: the effect of positions in self-attention.
 
     Returns:
         [B, T, D].
@@ -140,12 +140,12 @@ def multi_head_attention(
 
 
 def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
-    """The same way back: output projection, split, attention of each head, join, three projections. What was turned is
-    turned back: a rotation is undone by its transpose.
+    """The same steps in reverse: output projection, split, attention of each head, join, three projections. Rotations
+    are undone: the inverse of a rotation is its transpose.
 
     Args:
         grad: dy [B, T, D].
-        notes: gets a gradient for everything that the forward pass noted.
+        notes: gets a gradient for every result that the forward pass noted.
     """
     heads = saved.attention.query.shape[1]
     output = linear_backward(grad, saved.output)

@@ -1,4 +1,4 @@
-"""The same gradients by torch's autograd, to compare with: the model itself, in float64."""
+"""Computes the same gradients with torch's autograd for comparison, from the model itself in float64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.values.trace import DETAILS, PARTS, SIDES
 
 @dataclass(frozen=True, eq=False)
 class AutogradResult:
-    """As `transformer.backpropagation.gradients.Gradients`, by torch."""
+    """Results like `transformer.backpropagation.gradients.Gradients`, computed by torch."""
 
     loss: float
     gradients: Mapping[str, np.ndarray]
@@ -28,7 +28,7 @@ class AutogradResult:
 
 
 def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> AutogradResult:
-    """Gradients of a copy of the model that belongs to this call, so that its hooks see no other run.
+    """Gradients of a copy of the model. The copy belongs to this call, so that its hooks see no other run.
 
     Args:
         parameters: float64, by name, each once.
@@ -85,7 +85,7 @@ def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerCon
 
     Args:
         seen: inputs and outputs of modules by name.
-        record: of the same run.
+        record: recorder of the same run.
     """
     points = {}
     for stack, side in SIDES.items():

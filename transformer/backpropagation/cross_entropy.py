@@ -10,7 +10,7 @@ from transformer.backpropagation.softmax import softmax
 
 
 class CrossEntropySaved(NamedTuple):
-    """Probabilities p and targets y [B, T, V], and which positions count, bool [B, T]."""
+    """Probabilities p and targets y [B, T, V], and the positions that count, bool [B, T]."""
 
     probabilities: np.ndarray
     targets: np.ndarray
@@ -22,13 +22,13 @@ def cross_entropy(
 ) -> tuple[float, CrossEntropySaved]:
     """L = -sum_v y_v log p_v, p = softmax(z), summed over the positions that count; in nats.
 
-    Without smoothing y is 1 at the right piece and 0 elsewhere. Smoothing by e takes the share e from it and spreads it
+    Without smoothing y is 1 at the right token and 0 elsewhere. Smoothing by e takes the share e from it and spreads it
     evenly over the whole vocabulary (Szegedy et al. 2016, "Rethinking the Inception Architecture", section 7).
 
     Args:
         logits: z [B, T, V].
-        labels: ids of the right pieces [B, T].
-        counted: bool [B, T]; False on padding, and wherever the loss should not look.
+        labels: ids of the right tokens [B, T].
+        counted: bool [B, T]; False on padding, and at positions that the loss should ignore.
         label_smoothing: e, from 0 to below 1.
     """
     vocabulary = logits.shape[-1]
@@ -44,7 +44,7 @@ def cross_entropy(
 def cross_entropy_backward(saved: CrossEntropySaved) -> np.ndarray:
     """dz = p - y at the positions that count, and 0 at the others.
 
-    Softmax and logarithm cancel: what is left is how much too likely each piece was. A row sums to 0 (Bishop 2006,
+    Softmax and logarithm cancel. The result says how much too likely each token was. A row sums to 0 (Bishop 2006,
     "Pattern Recognition and Machine Learning", equation 4.109).
 
     Returns:

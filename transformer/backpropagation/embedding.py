@@ -1,4 +1,4 @@
-"""Pieces become vectors: a row of a table each, scaled, and the encoding of the position added."""
+"""Turns tokens into vectors: each token selects a row of a table, which is scaled and gets its position added."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.config import TransformerConfig
 
 
 class EmbeddingSaved(NamedTuple):
-    """Piece ids [B, N], the size of the table V, the factor, and how many positions are learned, if they are."""
+    """Token ids [B, N], the size of the table V, the factor, and the number of learned positions, if there are any."""
 
     pieces: np.ndarray
     vocabulary: int
@@ -28,7 +28,7 @@ def embedding(
     Args:
         pieces: ids w [B, N].
         table: E [V, D].
-        positions: P [N, D]; None where none are added.
+        positions: P [N, D]; None if none are added.
         config: says whether embeddings are scaled, and whether positions are learned.
         notes: gets tokens and input, the rows of E and x, [B, N, D].
 
@@ -43,10 +43,10 @@ def embedding(
 
 
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
-    """dE[v] = sqrt(D) sum of dx over all places with the piece v; dP[n] = sum of dx[n] over the batch.
+    """dE[v] = sqrt(D) sum of dx over all places with the token v; dP[n] = sum of dx[n] over the batch.
 
-    Choosing a row is a product with a vector that has a single 1, so the gradient goes to the chosen rows alone, and a
-    piece that occurs twice gets both. Computed positions have no parameter, and hence no gradient.
+    Choosing a row is a product with a vector that has a single 1, so only the chosen rows get a gradient. A token that
+    occurs twice gets both gradients. Computed positions have no parameter, and hence no gradient.
 
     Args:
         grad: dx [B, N, D].
@@ -57,7 +57,7 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
     pieces, vocabulary, scale, learned = saved
     tokens = notes.note("tokens", scale * notes.note("input", grad))
     table = np.zeros((vocabulary, grad.shape[-1]))
-    # Not `table[pieces] += ...`, which adds once to a row that is named twice.
+    # `table[pieces] += ...` would add only once to a row that is named twice.
     np.add.at(table, pieces, tokens)
     gradients = {"embedding.weight": table}
     if learned is not None:

@@ -20,7 +20,7 @@ class FeedForwardSaved(NamedTuple):
 
 
 class FeedForwardGradients(NamedTuple):
-    """dx [B, T, D], and those of the parameters."""
+    """dx [B, T, D], and the gradients of the parameters."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
@@ -34,7 +34,7 @@ def feed_forward(
     Args:
         x: [B, T, D].
         parameters: `expand` is W_1 [F, D] and b_1 [F], `contract` is W_2 [D, F] and b_2 [D].
-        name: of f.
+        name: name of f.
         notes: gets expanded and hidden [B, T, F], before and after f.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The gradient without any formula: change one number a little, and see what the loss does."""
+"""Computes a gradient without a formula: changes one number a little and measures the change of the loss."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from transformer.backpropagation.gradients import Batch, loss
 from transformer.config import TransformerConfig
 
-# Larger, and the curvature shows; smaller, and the rounding of the loss does. The error is about 1e-9 here.
+# A larger step shows the curvature; a smaller one shows the rounding of the loss. The error is about 1e-9 here.
 STEP = 1e-5
 
 
@@ -20,8 +20,8 @@ def finite_difference(
     """(L(x + h) - L(x - h)) / 2h for one number x (central difference; Press et al. 2007, "Numerical Recipes", 5.7).
 
     Args:
-        name: of a parameter, or of an intermediate result.
-        at: which number of it.
+        name: of a parameter or an intermediate result.
+        at: index of the number in it.
         shape: of the array.
         step: h.
     """

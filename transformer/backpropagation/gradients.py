@@ -1,4 +1,4 @@
-"""The loss of a batch of sentence pairs, and its gradient with respect to everything that was computed for it."""
+"""The loss of a batch of sentence pairs, and its gradient with respect to every parameter and intermediate result."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a loss is computed of.
+    """The inputs of a loss.
 
     Attributes:
-        source: piece ids [B, S].
-        target: ids of the pieces that the decoder reads [B, T], the start symbol first.
-        labels: ids of the pieces that it should predict [B, T].
-        counted: bool [B, T]; whose losses are added up. False on padding.
-        source_mask: bool [B, S], False on padding; None where there is none.
+        source: token ids [B, S].
+        target: ids of the tokens that the decoder reads [B, T], the start symbol first.
+        labels: ids of the tokens that it should predict [B, T].
+        counted: bool [B, T]; True where the loss is added up, False on padding.
+        source_mask: bool [B, S], False on padding; None if there is none.
         label_smoothing: from 0 to below 1.
     """
 
@@ -37,14 +37,15 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """A loss and where it comes from.
+    """A loss, its intermediate results and its gradients.
 
     Attributes:
         loss: summed over the positions that count, nats.
         values: every intermediate result by name.
-        gradients: of the loss with respect to each of them, by the same names.
-        uses: with respect to every use of a parameter.
-        parameters: with respect to every parameter; a shared one has its first name and the sum over its uses.
+        gradients: of the loss with respect to each intermediate result, by the same names.
+        uses: gradients with respect to every use of a parameter.
+        parameters: gradients with respect to every parameter; a shared one has its first name and the sum over its
+            uses.
     """
 
     loss: float
@@ -68,14 +69,14 @@ def loss(
 
     Args:
         parameters: float64, by name, each once.
-        nudges: what to add to some of the intermediate results, by name.
+        nudges: numbers to add to some of the intermediate results, by name.
     """
     logits, _ = transformer(parameters, config, batch.source, batch.target, batch.source_mask, Notes(nudges))
     return cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)[0]
 
 
 def gradients(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> Gradients:
-    """Forward, then backward.
+    """Run the forward pass, then the backward pass.
 
     Args:
         parameters: float64, by name, each once.

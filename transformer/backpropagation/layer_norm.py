@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# What torch adds to the variance against division by 0.
+# torch adds this to the variance to avoid a division by 0.
 EPSILON = 1e-5
 
 
@@ -19,7 +19,7 @@ class LayerNormSaved(NamedTuple):
 
 
 class LayerNormGradients(NamedTuple):
-    """dx [..., D], and those of gain and bias [D]."""
+    """dx [..., D], and the gradients of gain and bias [D]."""
 
     x: np.ndarray
     gain: np.ndarray
@@ -44,9 +44,9 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.nd
 def layer_norm_backward(grad: np.ndarray, saved: LayerNormSaved) -> LayerNormGradients:
     """dx = (dn - mean(dn) - n mean(dn * n)) / deviation with dn = gain * dy; dgain = sum dy * n; dbias = sum dy.
 
-    Mean and deviation depend on x too. They take two directions out of the gradient: that of a constant, because adding
-    one to all of x changes nothing, and that of n, because (but for the epsilon) stretching x changes nothing. The same
-    by the chain rule: Ioffe and Szegedy 2015, "Batch Normalization", section 3.
+    Mean and deviation depend on x too. They remove two directions from the gradient. One is that of a constant, because
+    adding a constant to all of x changes nothing. The other is that of n, because stretching x changes nothing (except
+    for the epsilon). Ioffe and Szegedy 2015, "Batch Normalization", section 3, derive the same by the chain rule.
 
     Args:
         grad: dy [..., D].

@@ -44,14 +44,14 @@ class DecoderLayerSaved(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """dx [B, N, D], and those of the parameters."""
+    """dx [B, N, D], and the gradients of the parameters."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
 
 
 class CrossGradients(NamedTuple):
-    """dx [B, T, D], dmemory [B, S, D], and those of the parameters."""
+    """dx [B, T, D], dmemory [B, S, D], and the gradients of the parameters."""
 
     x: np.ndarray
     memory: np.ndarray
@@ -116,7 +116,7 @@ def attention_sublayer(
 
     Args:
         part: "self_attention" or "cross_attention".
-        memory: [B, S, D]; None where x looks at itself.
+        memory: [B, S, D]; None if x looks at itself.
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
     relative = relative_positions(config, x.shape[1]) if memory is None else NO_POSITIONS
@@ -131,11 +131,11 @@ def attention_sublayer(
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
 ) -> CrossGradients:
-    """The gradient of x is the sum of two ways: past the sub-layer, and through it."""
+    """The gradient of x is the sum over two paths: past the sub-layer, and through it."""
     notes = notes.of(part)
     written = write_backward(grad, saved.write, notes)
     attention = multi_head_attention_backward(written.y, saved.attention, notes)
-    # In self-attention the same vectors are queried and looked at.
+    # In self-attention queries, keys and values come from the same vectors.
     through = attention.x + attention.memory if part == "self_attention" else attention.x
     seen = read_backward(through, saved.read, notes)
     return CrossGradients(written.x + seen.x, attention.memory, {
@@ -158,7 +158,7 @@ def feed_forward_sublayer(
 def feed_forward_sublayer_backward(
     grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes
 ) -> LayerGradients:
-    """Again two ways: past the network, and through it."""
+    """The gradient of x is again the sum over two paths: past the network, and through it."""
     notes = notes.of("feed_forward")
     written = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(written.y, saved.network, notes)

@@ -13,7 +13,7 @@ class LinearSaved(NamedTuple):
 
 
 class LinearGradients(NamedTuple):
-    """dx [..., I], dW [O, I] and db [O]."""
+    """The gradients dx [..., I], dW [O, I] and db [O]."""
 
     x: np.ndarray
     weight: np.ndarray
@@ -39,7 +39,7 @@ def linear_backward(grad: np.ndarray, saved: LinearSaved) -> LinearGradients:
     """dx = dy W, dW = dy^T x, db = sum of dy over the positions.
 
     An input reaches every output through a column of W. A weight acts at every position, so its gradient is a sum over
-    all of them (Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.5).
+    all positions. See Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.5.
 
     Args:
         grad: dy [..., O].

@@ -1,7 +1,8 @@
-"""The size of gradients through the layers, with the norms where they are and where they might be.
+"""Measures the size of gradients through the layers, for the model's norm placement and for the other one.
 
-Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3: in a fresh post-norm model the
-gradients of the last layers are the largest, and a warm-up has to tame them; in a pre-norm model they are alike.
+Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, compare fresh models. In a
+post-norm model the gradients of the last layers are the largest, and a warm-up has to limit them. In a pre-norm model
+all layers have similar gradients.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class GradientSizes:
 
     Attributes:
         loss: nats.
-        stream: of the residual stream, before the first sub-layer of each stack and after each: mean over the
+        stream: of the residual stream, before the first sub-layer of each stack and after each; mean over the
             positions, [2L + 1] and [3L + 1].
-        network: of the feed-forward network's second matrix in each layer, [L], which Xiong et al. look at.
+        network: of the feed-forward network's second matrix in each layer, [L]. Xiong et al. measure this one.
     """
 
     loss: float
@@ -35,7 +36,7 @@ class GradientSizes:
 
 
 def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> GradientSizes:
-    """Of a model with given parameters, float64."""
+    """Gradient sizes of a model with given parameters, float64."""
     found = gradients(parameters, config, batch)
     stream, network = {}, {}
     for stack, side, depth in zip(
@@ -53,12 +54,12 @@ def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConf
 
 
 def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: Batch, *, seed: int = 0) -> GradientSizes:
-    """Of a model before its first step of training.
+    """Gradient sizes of a model before its first step of training.
 
     Args:
-        config: of the model, but for its norms.
-        norm: where they are.
-        seed: of its weights; those of both placements are the same.
+        config: of the model, except for its norms.
+        norm: placement of the norms.
+        seed: of its weights; both placements have the same weights.
     """
     placed = replace(config, norm=norm)
     with torch.random.fork_rng(devices=[]):

@@ -1,5 +1,7 @@
-"""The intermediate results of a pass by name, so that each can be looked at, compared, or nudged; and as a page shows
-one."""
+"""Stores the intermediate results of a pass by name, and defines the form in which a page shows one.
+
+Each result can be inspected, compared, or nudged.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class Stage:
 
     Attributes:
         key: its name in a URL; unique in a list of stages.
-        stack: that it belongs to; the generator belongs to the decoder.
+        stack: the stack that it belongs to; the generator belongs to the decoder.
         layer: of that stack, from 0; None before the first layer and after the last.
         name: of this part in the literature.
         formula: LaTeX, without dollar signs.
@@ -38,16 +40,16 @@ class Stage:
 
 
 class Notes:
-    """Created for one pass and given to every part of it, as `transformer.model.recorder` is.
+    """Intermediate results of one pass. Every part of the pass gets this object, like a `transformer.model.recorder`.
 
     The forward pass notes values and the backward pass gradients, under the same names: "logits",
     "encoder_layers.0.self_attention.scores".
 
     Args:
-        nudges: what to add to some of the results, by name, before the pass goes on with them.
+        nudges: numbers to add to some of the results, by name, before the pass continues with them.
 
     Attributes:
-        values: by name, in the order in which the pass came to them.
+        values: by name, in the order in which the pass computed them.
     """
 
     def __init__(self, nudges: Mapping[str, np.ndarray] | None = None) -> None:
@@ -56,7 +58,7 @@ class Notes:
         self._prefix = ""
 
     def note(self, name: str, value: np.ndarray) -> np.ndarray:
-        """Note a result; returns what the pass goes on with."""
+        """Note a result; return the value with which the pass continues."""
         name = self._prefix + name
         if name in self._nudges:
             value = value + self._nudges[name]
@@ -64,17 +66,17 @@ class Notes:
         return value
 
     def of(self, part: str) -> Notes:
-        """The same notes for a part, whose names begin with its name."""
+        """The same notes for a part; all its names begin with the name of the part."""
         notes = Notes(self._nudges)
         notes.values, notes._prefix = self.values, f"{self._prefix}{part}."
         return notes
 
 
 def select(named: Mapping[str, T], part: str) -> dict[str, T]:
-    """Those that belong to a part, by the names they have within it."""
+    """The entries that belong to a part, by their names within it."""
     return {name.removeprefix(f"{part}."): each for name, each in named.items() if name.startswith(f"{part}.")}
 
 
 def prefix(part: str, named: Mapping[str, T]) -> dict[str, T]:
-    """The reverse of `select`."""
+    """Undo `select`."""
     return {f"{part}.{name}": each for name, each in named.items()}

@@ -1,7 +1,7 @@
-"""How parameters follow their gradients: a step of each optimiser as a pure function, and the paper's warm-up.
+"""A step of each optimiser as a pure function, and the paper's warm-up.
 
-Each takes parameters and gradients by name and what it remembers, and returns new ones; a first step remembers nothing,
-`{}`. Numbers are float64, arrays of any shape.
+Each takes parameters, gradients and its state by name, and returns new parameters and a new state. The state before the
+first step is empty, `{}`. Numbers are float64, arrays of any shape.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def momentum(
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What Adam remembers: running means of g and of g², by name, and the number of steps taken."""
+    """State of Adam: running means of g and of g², by name, and the number of steps taken."""
 
     mean: Arrays = field(default_factory=dict)
     square: Arrays = field(default_factory=dict)
@@ -50,13 +50,13 @@ def adam(
 ) -> tuple[dict[str, np.ndarray], Moments]:
     """p = p - lr m / (sqrt(s) + epsilon), with m and s the means of g and g² (Kingma and Ba 2015, algorithm 1).
 
-    Both begin at 0 and are divided by 1 - beta^t, which they lack in the first steps. The defaults are those of
-    "Attention Is All You Need", section 5.3.
+    Both begin at 0, so they are too small in the first steps; dividing by 1 - beta^t corrects this. The defaults are
+    those of "Attention Is All You Need", section 5.3.
 
     Args:
         moments: of the step before; `Moments()` before the first.
         betas: shares of m and of s that are left after a step.
-        epsilon: against division by 0.
+        epsilon: avoids a division by 0.
 
     Returns:
         Parameters and moments.

@@ -18,14 +18,14 @@ from transformer.config import NormPlacement
 
 
 class ReadGradients(NamedTuple):
-    """dx [B, T, D] by the way through f, and those of the norm's parameters, if there is a norm on it."""
+    """dx [B, T, D] on the path through f, and the gradients of the norm's parameters, if that path has a norm."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
 
 
 class WriteGradients(NamedTuple):
-    """dx [B, T, D] by the way past f, dy [B, T, D], and those of the norm's parameters, if there is a norm here."""
+    """dx [B, T, D] on the path past f, dy [B, T, D], and the gradients of the norm's parameters, if any."""
 
     x: np.ndarray
     y: np.ndarray
@@ -35,7 +35,7 @@ class WriteGradients(NamedTuple):
 def read(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """What f reads from the stream x [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
+    """The input of f, from the stream x [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
     if norm == "post":
         return x, None
     normed, saved = layer_norm(x, parameters["norm.weight"], parameters["norm.bias"])
@@ -43,7 +43,7 @@ def read(
 
 
 def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> ReadGradients:
-    """From the gradient of what f read, [B, T, D]."""
+    """Compute the gradients from that of the input of f, [B, T, D]."""
     if saved is None:
         return ReadGradients(grad, {})
     found = layer_norm_backward(notes.note("read", grad), saved)
@@ -63,9 +63,9 @@ def write(
 
 
 def write_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> WriteGradients:
-    """From the gradient of the stream after f, [B, T, D].
+    """Compute the gradients from that of the stream after f, [B, T, D].
 
-    A sum hands its gradient to both summands. In pre-norm nothing stands between the loss and x: that is why deep
+    A sum passes its gradient to both summands. In pre-norm nothing stands between the loss and x. This is why deep
     pre-norm stacks train.
     """
     notes.note("after", grad)

@@ -1,4 +1,4 @@
-"""The gradients of one sentence pair that a page shows, beside those of autograd."""
+"""The gradients of one sentence pair that a page shows next to those of autograd."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SentenceGradients:
-    """What is known of a loss. Of two layers everything is stored; of all, the sizes and the stream.
+    """The gradients of one loss. Two layers are stored completely; all layers have their sizes and their stream stored.
 
     Attributes:
         config: of the model.
         batch: one sentence pair.
         loss: nats.
         layers: number of the encoder's and of the decoder's layer, from 0.
-        rows: of parameters with a row for each piece of the vocabulary, the ids whose rows are stored.
+        rows: ids of the stored rows, for parameters with a row for each token of the vocabulary.
         generator: the generator's weights W [V, D], float32.
         values: parameters and intermediate results by name, float64.
         gradients: by hand, by the same names.
         reference: by autograd, by the same names.
-        sent_back: what each decoder layer sends to the encoder's output, [L, S, D].
+        sent_back: gradient that each decoder layer sends to the encoder's output, [L, S, D].
         sizes: Euclidean norm of the gradient of every parameter, by name.
         compared: how many numbers were compared with autograd's.
         apart: the largest difference among them.
@@ -52,11 +52,11 @@ class SentenceGradients:
 
 
 def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: float = 0.0) -> Batch:
-    """The translation of a trace, being learned.
+    """A batch that teaches the model the translation of a trace.
 
     Args:
         trace: a sentence and its translation.
-        step: whose loss counts, from 0; None adds up those of all steps.
+        step: the step whose loss counts, from 0; None adds up the losses of all steps.
         label_smoothing: from 0 to below 1.
     """
     source, target, labels = (
@@ -108,7 +108,7 @@ def sentence_gradients(
 def _rows(
     parameters: Mapping[str, np.ndarray], batch: Batch, config: TransformerConfig
 ) -> dict[str, tuple[int, ...]]:
-    """The ids of the batch by parameter that has a row for each piece: those of the side that uses it, or of both."""
+    """The ids of the batch for each parameter that has a row per token: the ids of the side, or sides, that use it."""
     source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
     shared = source | target if config.tied_embeddings == "all" else source
     ids = {
@@ -119,7 +119,7 @@ def _rows(
 
 
 def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> list[str]:
-    """Those of the two layers and of none, and the stream after every sub-layer."""
+    """The names that belong to the two layers or to no layer, and those of the stream after every sub-layer."""
     layers = (f"encoder_layers.{encoder_layer}.", f"decoder_layers.{decoder_layer}.")
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 
@@ -127,7 +127,7 @@ def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> lis
 def _sent_back(
     parameters: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray], config: TransformerConfig
 ) -> np.ndarray:
-    """What keys and values of each decoder layer send to the encoder's output, [L, S, D]."""
+    """The gradient that keys and values of each decoder layer send to the encoder's output, [L, S, D]."""
     sent = []
     for number in range(config.decoder_layers):
         name = f"decoder_layers.{number}.cross_attention"

@@ -14,8 +14,8 @@ def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray
         allowed: bool, broadcastable to `scores`, True = may look; None allows everything.
 
     Returns:
-        a [..., S], which is all that the way back needs. Rows sum to 1, masked cells are exactly 0, and so is a row
-        that may look at nothing.
+        a [..., S], which is all that the backward pass needs. Rows sum to 1, and masked cells are exactly 0. A row that
+        may look at nothing is all 0.
     """
     powers = exponentials(scores, allowed)
     total = powers.sum(axis=-1, keepdims=True)
@@ -25,7 +25,7 @@ def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray
 def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
     """The numerators of `softmax`, [..., S]: exp(s - m), 0 where masked.
 
-    m is the largest allowed score of the row: it cancels in the quotient, and exp does not overflow.
+    m is the largest allowed score of the row. It cancels in the quotient, and it keeps exp from overflowing.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if allowed is None:
@@ -37,9 +37,9 @@ def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.nd
 def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """ds = a * (da - sum_k a_k da_k).
 
-    The Jacobian of one row is da_j/ds_k = a_j (1[j = k] - a_k); this is its product with da, without building it. A row
-    of ds sums to 0, because adding a constant to all scores of a row changes nothing; where a weight is 0, so is ds
-    (Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3).
+    The Jacobian of one row is `da_j/ds_k = a_j (1[j = k] - a_k)`. This is its product with da, without building it. A
+    row of ds sums to 0, because adding a constant to all scores of a row changes nothing. Where a weight is 0, ds is 0
+    too. See Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
 
     Args:
         grad: da [..., S].

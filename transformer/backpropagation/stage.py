@@ -1,4 +1,4 @@
-"""One stage of the way back: a gradient with its formula, and everything to check it with."""
+"""One stage of the backward pass: a gradient with its formula, and everything needed to check it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ View = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where the numbers of a stage stand in a parameter or an intermediate result, to nudge one of them.
+    """Location of a stage's numbers in a parameter or an intermediate result, to nudge one of them.
 
     Attributes:
-        name: of the whole.
-        shape: of the whole.
-        place: the index there of the number in a row and a column of the stage.
+        name: of the parameter or result.
+        shape: of the parameter or result.
+        place: maps a row and a column of the stage to the index of that number in the parameter or result.
     """
 
     name: str
@@ -32,16 +32,16 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class GradientStage(Stage):
-    """One gradient; `array` is the one by hand.
+    """One gradient; `array` is the gradient computed by hand.
 
     Attributes:
-        values: what the gradient belongs to, [R, C].
+        values: the numbers that the gradient belongs to, [R, C].
         reference: the gradient by autograd, [R, C].
-        terms_of: how each number is a sum; None where it comes from a layer that is not shown.
-        point: where the numbers stand.
+        terms_of: how each number is a sum; None if it comes from a layer that is not shown.
+        point: location of the numbers.
         learned: whether they belong to parameters.
-        masked: bool [R, C], True where nothing may be looked at; None where there is no mask.
-        pieces: ids of the rows of a table; empty where rows are no pieces of the vocabulary.
+        masked: bool [R, C], True for masked cells; None if there is no mask.
+        pieces: ids of the rows of a table; empty if rows are not tokens of the vocabulary.
     """
 
     values: np.ndarray
@@ -60,11 +60,11 @@ class GradientStage(Stage):
 
 @dataclass(frozen=True, eq=False)
 class Maker:
-    """Makes stages of what was computed.
+    """Makes stages from the computed gradients.
 
     Attributes:
-        found: all of it.
-        head: whose attention is shown.
+        found: all computed gradients.
+        head: the head whose attention is shown.
     """
 
     found: SentenceGradients
@@ -72,12 +72,12 @@ class Maker:
 
     @property
     def seen(self) -> str:
-        """What a sub-layer reads, in LaTeX."""
+        """The input of a sub-layer, in LaTeX."""
         return r"\hat{x}" if self.found.config.norm == "pre" else "x"
 
     @property
     def seen_name(self) -> str:
-        """The same in a table."""
+        """The input of a sub-layer, as named in a table."""
         return "x̂" if self.found.config.norm == "pre" else "x"
 
     def point(
@@ -90,7 +90,7 @@ class Maker:
             key, stack, layer, formula, letters: of the stage.
             title: its name.
             name: of the intermediate result.
-            view: what the stage shows of it, [R, C].
+            view: selects the part that the stage shows, [R, C].
             terms_of, masked: of the stage.
         """
         return self._stage(key, stack, layer, title, formula, letters, name, view, terms_of, masked=masked)
@@ -105,7 +105,7 @@ class Maker:
     def table(
         self, key: str, stack: Stack, title: str, formula: str, letters: str, name: str, terms_of: Formula
     ) -> GradientStage:
-        """A stage of a parameter with a row for each piece of the vocabulary, of which `found` has some."""
+        """A stage of a parameter with a row for each token of the vocabulary; `found` has some of these rows."""
         found, pieces = self.found, self.found.rows[name]
 
         vocabulary = (
@@ -129,7 +129,7 @@ class Maker:
         shape, gradient = found.values[name].shape, view(found.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            # The same view of the numbers 0, 1, 2, ... says which one is meant.
+            # The same view of the numbers 0, 1, 2, ... gives the index of the number.
             number = view(np.arange(found.values[name].size).reshape(shape))[row, column]
             return tuple(int(each) for each in np.unravel_index(number, shape))
 

@@ -1,4 +1,4 @@
-"""The stages of one sub-layer on the way back: residual connection, network or attention, norm."""
+"""The stages of one sub-layer in the backward pass: residual connection, network or attention, norm."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _before(stack: Stack, layer: int, part: Part) -> str:
 
 
 def _read_by(maker: Maker, stack: Stack, layer: int, part: Part) -> np.ndarray:
-    """What a sub-layer reads, [N, D]."""
+    """The input of a sub-layer, [N, D]."""
     pre = maker.found.config.norm == "pre"
     return maker.found.values[f"{stack}_layers.{layer}.{part}.read" if pre else _before(stack, layer, part)][0]
 
@@ -75,8 +75,8 @@ def norm_parameters(
     Args:
         key: of the sub-layer.
         norm: its name.
-        before: name of what it reads, [1, N, D].
-        dy: the gradient of what it gives, [N, D].
+        before: name of its input, [1, N, D].
+        dy: the gradient of its output, [N, D].
     """
     rows, n = rows_of(stack), _normed(maker, norm, before).normalised
     yield maker.parameter(
@@ -90,7 +90,7 @@ def norm_parameters(
 
 
 def norm_terms(maker: Maker, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
-    """The three terms of the gradient of what a norm reads, [N, D] each; arguments as in `norm_parameters`."""
+    """The three terms of the gradient of a norm's input, [N, D] each; arguments as in `norm_parameters`."""
     n, deviation, gain = _normed(maker, norm, before)
     dn = gain * dy
     return {
@@ -106,7 +106,7 @@ def _normed(maker: Maker, norm: str, before: str) -> LayerNormSaved:
 
 
 def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Iterator[GradientStage]:
-    """From the gradient of what the network wrote, [N, D], to that of what it read."""
+    """Stages from the gradient of the network's output, [N, D], to that of its input."""
     found, rows = maker.found, rows_of(stack)
     name, key = f"{stack}_layers.{layer}.feed_forward", f"{stack}.feed_forward"
     hidden, expanded = (found.values[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
@@ -146,7 +146,7 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
 
 
 def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
-    """From the gradient of what attention wrote, [N, D], to that of what it read."""
+    """Stages from the gradient of attention's output, [N, D], to that of its input."""
     found, head, config = maker.found, maker.head, maker.found.config
     name, key, rows = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", rows_of(stack)
     columns = "T" if stack == "decoder" and part == "self_attention" else "S"
@@ -236,7 +236,7 @@ def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarra
 
 
 def _read_by_heads(maker: Maker, stack: Stack, layer: int, part: Part) -> GradientStage:
-    """What all heads together send back to what they read."""
+    """The gradient that all heads together send back to their input."""
     found, rows = maker.found, rows_of(stack)
     name = f"{stack}_layers.{layer}.{part}"
     projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
@@ -247,10 +247,10 @@ def _read_by_heads(maker: Maker, stack: Stack, layer: int, part: Part) -> Gradie
     parts = {
         each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
     }
-    # On two lines, for narrow columns.
+    # The formula has two lines, for narrow columns.
     formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
     if part == "cross_attention":
-        # Its keys and values read the encoder's output.
+        # The keys and values of cross-attention read the encoder's output.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
     return maker.point(
         f"{stack}.{part}.read", stack, layer, "what all heads read", formula, f"B, {rows}, D", f"{name}.read",

@@ -1,4 +1,4 @@
-"""How one number of a gradient comes about: the sum that a formula stands for, term by term."""
+"""Explains one number of a gradient as the sum that a formula stands for, term by term."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Terms:
     Attributes:
         over: the letter of a shape that counts the terms, such as "T"; or their names.
         factors: of each term by name, [N] each.
-        scale: what every term is multiplied by too.
+        scale: an additional factor of every term.
     """
 
     over: str | tuple[str, ...]
@@ -34,10 +34,10 @@ class Terms:
 
 
 class Formula(Protocol):
-    """How a matrix is computed, so that each of its numbers can be computed again."""
+    """Describes how a matrix is computed, so that each of its numbers can be computed again."""
 
     def terms(self, row: int, column: int) -> Terms:
-        """What adds up to one number of it."""
+        """The terms that add up to one number of the matrix."""
         ...
 
 

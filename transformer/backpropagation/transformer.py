@@ -22,7 +22,7 @@ from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.config import TransformerConfig
 from transformer.model.encodings import added_positions
 
-# Which parameter is used in the place of which, by the kind of tying; a checkpoint has it under the second name.
+# Maps each tied parameter to the parameter that replaces it, by the kind of tying. A checkpoint has the second name.
 TIED: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
@@ -46,14 +46,14 @@ def transformer(
     parameters: Mapping[str, np.ndarray], config: TransformerConfig, source: np.ndarray, target: np.ndarray,
     source_mask: np.ndarray | None, notes: Notes,
 ) -> tuple[np.ndarray, TransformerSaved]:
-    """Logits [B, T, V] of the piece after each target piece; there is no dropout.
+    """Logits [B, T, V] of the token after each target token; there is no dropout.
 
     Args:
         parameters: float64, by their names in a checkpoint, each once.
         config: of the model.
-        source: piece ids [B, S].
-        target: ids of the pieces that the decoder reads [B, T], the start symbol first.
-        source_mask: bool [B, S], False on padding; None where there is none.
+        source: token ids [B, S].
+        target: ids of the tokens that the decoder reads [B, T], the start symbol first.
+        source_mask: bool [B, S], False on padding; None if there is none.
         notes: gets every intermediate result.
     """
     parameters = with_tied(parameters, config)
@@ -98,11 +98,11 @@ def transformer(
 def transformer_backward(
     grad: np.ndarray, saved: TransformerSaved, config: TransformerConfig, notes: Notes
 ) -> dict[str, np.ndarray]:
-    """The gradient of every use of a parameter, by name; `sum_tied` adds up those of a shared one.
+    """The gradient of every use of a parameter, by name; `sum_tied` adds up those of a shared parameter.
 
     Args:
         grad: dz [B, T, V], of the logits.
-        notes: gets a gradient for everything that the forward pass noted.
+        notes: gets a gradient for every result that the forward pass noted.
     """
     gradients = {}
 
@@ -112,7 +112,7 @@ def transformer_backward(
     if config.output_bias:
         gradients["generator.bias"] = generator.bias
 
-    # 2. decoder; all its layers read the encoder's output, whose gradient is the sum of what each sends back.
+    # 2. decoder; all its layers read the encoder's output, so its gradient is the sum over the layers.
     dx, more = _stack_output_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
     gradients |= more
     sent_back = []
@@ -138,7 +138,7 @@ def transformer_backward(
 
 
 def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
-    """Parameters by every name that they are used under."""
+    """Parameters by every name under which they are used."""
     return {**parameters, **{use: parameters[name] for use, name in TIED[config.tied_embeddings].items()}}
 
 
@@ -155,7 +155,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 def _stack_output(
     stack: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """The output of a stack [B, N, D]: normalised in pre-norm; post-norm has just done that."""
+    """The output of a stack [B, N, D]: pre-norm normalises it here; post-norm has just normalised it."""
     if config.norm == "post":
         return x, None
     return layer_norm(x, parameters[f"{stack}_norm.weight"], parameters[f"{stack}_norm.bias"])

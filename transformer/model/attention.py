@@ -17,7 +17,7 @@ from transformer.model.recorder import Recorder
 
 
 class Attention(NamedTuple):
-    """What one attention computed.
+    """Result of one attention.
 
     Attributes:
         scores: Q K^T / sqrt(K), with biases and before the mask, [..., T, S]; rows are queries, columns are keys.
@@ -68,8 +68,8 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
     """
     if allowed is None:
         return scores.softmax(dim=-1)
-    # The lowest finite number instead of minus infinity: a row without any allowed key then has a defined
-    # softmax, and the second fill turns it, and every masked cell of the other rows, into exact zeros.
+    # This fills in the lowest finite number and not minus infinity, so that a row without any allowed key has a
+    # defined softmax. The second fill turns that row, and every masked cell of the other rows, into exact zeros.
     blocked = ~allowed
     weights = scores.masked_fill(blocked, torch.finfo(scores.dtype).min).softmax(dim=-1)
     return weights.masked_fill(blocked, 0.0)
@@ -102,7 +102,7 @@ class MultiHeadAttention(nn.Module):
     def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K].
 
-        Queries and keys are turned where their positions are told by that.
+        Queries and keys are rotated if the model encodes positions by rotation.
         """
         heads = self.split_heads(self.in_projection(x))  # [B, T, D] -> [B, T, 3D] -> [B, 3H, T, K]
         if relative is not None:
@@ -136,9 +136,9 @@ class MultiHeadAttention(nn.Module):
             memory: keys and values [B, H, S, K].
             allowed: bool, broadcastable to [B, H, T, S]; True means "may look".
             record: receives the queries, keys, values, scores, weights and head outputs of this call.
-            edit: what this call does differently; it acts on each head before the heads are joined, because
-                afterwards the output projection has mixed them.
-            relative: what positions do in self-attention.
+            edit: changes to this call. They act on each head before the heads are joined, because the output
+                projection mixes the heads.
+            relative: the effect of positions in self-attention.
 
         Returns:
             [B, T, D].
@@ -158,19 +158,19 @@ class MultiHeadAttention(nn.Module):
                     self.kind, queries=query, keys=keys, values=values, scores=scores, weights=weights, outputs=heads
                 )
         else:
-            # The same by torch's fused kernel, which has no scores and weights to show or change.
+            # torch's fused kernel computes the same, but has no scores and weights to show or change.
             heads = F.scaled_dot_product_attention(query, keys, values, allowed, dropout_p=rate)
             if edit is not None:
                 heads = edit.output(heads)
         return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """What N projections side by side, x [B, T, N D], are to the heads of each, [B, N H, T, K]."""
+        """Split N projections side by side, x [B, T, N D], into the heads of each, [B, N H, T, K]."""
         x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
         return x.transpose(1, 2)  # -> [B, N H, T, K]
 
     def join_heads(self, x: Tensor) -> Tensor:
-        """The reverse: x [B, H, T, K] as [B, T, D]."""
+        """Undo `split_heads`: x [B, H, T, K] as [B, T, D]."""
         return x.transpose(1, 2).flatten(2)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
     def rows(self, part: slice) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Shortens keys and values, so that attention to a long text takes less."""
+"""Shortens keys and values, so that attention to a long text takes less time and memory."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from transformer.model.kv_cache import KeysAndValues
 
 
 class Compression(nn.Module):
-    """Makes the keys, and the values, of `stride` positions one (Liu et al. 2018, "Generating Wikipedia by Summarizing
-    Long Sequences", section 4.2.3, "memory-compressed attention": a convolution with kernel and stride 3).
+    """Merges the keys, and the values, of `stride` positions into one (Liu et al. 2018, "Generating Wikipedia by
+    Summarizing Long Sequences", section 4.2.3, "memory-compressed attention": a convolution with kernel and stride 3).
 
-    Each head has kernels of its own: the paper leaves open whether heads mix, and here what a head reads stays its own.
+    The paper leaves open whether heads mix. Here each head has its own kernels, so heads do not mix.
 
     Args:
         d_model: width D.
         heads: number of heads H.
-        stride: positions that become one; the width of the kernel too.
+        stride: number of positions that become one; also the width of the kernel.
     """
 
     def __init__(self, d_model: int, heads: int, stride: int) -> None:
@@ -27,9 +27,9 @@ class Compression(nn.Module):
         self.values = nn.Conv1d(d_model, d_model, stride, stride=stride, groups=heads)
 
     def forward(self, read: KeysAndValues) -> KeysAndValues:
-        """Those of S positions as those of ceil(S / stride).
+        """Shorten keys and values of S positions to ceil(S / stride) positions.
 
-        The last one may stand for fewer positions, filled up with zeros; `compressed_mask` hides it.
+        The last one may stand for fewer positions, padded with zeros; `compressed_mask` hides it.
         """
         return KeysAndValues.of(self._shortened(self.keys, read.keys), self._shortened(self.values, read.values))
 

@@ -31,16 +31,16 @@ def chosen_device(name: str | None) -> str:
 
 @cache
 def _works(device: str) -> bool:
-    """Whether it computes: PyTorch lists GPUs that are too old for its kernels."""
+    """Whether a device can compute: PyTorch also lists GPUs that are too old for its kernels."""
     try:
         return torch.ones(1, device=device).add(1).item() == 2
     except (RuntimeError, AssertionError) as error:
-        # A full device works; loading the model says what is missing.
+        # A device without free memory works; loading the model then reports the missing memory.
         return "out of memory" in str(error).lower()
 
 
 def use_one_thread() -> None:
-    """Let this process compute on the CPU without helping threads, for a server whose other work needs the cores.
+    """Let this process compute on the CPU without helper threads, for a server whose other work needs the cores.
 
     Threads that share an operation wait for the slowest of them: on two busy cores a sentence takes twenty times as
     long on two threads as on one.
@@ -50,7 +50,7 @@ def use_one_thread() -> None:
 
 @contextmanager
 def device_errors_explained(device: str) -> Iterator[None]:
-    """Say what to do when a device fails while it computes.
+    """Raise an error that says what to do when a device fails during a computation.
 
     Raises:
         DeviceError: the device ran out of memory, or does not answer.
@@ -58,12 +58,12 @@ def device_errors_explained(device: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        # CUDA has a class of its own for this, Apple's MPS only these words.
+        # CUDA has an exception class for this; Apple's MPS has only this message.
         if "out of memory" in str(error).lower():
             raise DeviceError(
                 f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."
             ) from error
-        # A GPU that was unplugged, reset or taken by its driver; older kernels have only the words.
+        # The GPU was unplugged, reset or taken by its driver; older kernels report it only in the message.
         if isinstance(error, torch.AcceleratorError) or "cuda error" in str(error).lower():
             raise DeviceError(
                 f"The device {device} does not answer any more ({str(error).splitlines()[0]}). Choose the device cpu, "

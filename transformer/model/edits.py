@@ -14,20 +14,21 @@ from transformer.model.masks import causal_mask
 from transformer.values.interventions import AS_TRAINED, TOLERANCE, Cells, Interventions, Row, head_name
 from transformer.values.kinds import KINDS, Kind
 
-# From a tensor by kind to that kind's: [B, L, H, ...].
+# A tensor [B, L, H, ...] for each kind of attention.
 ByKind = Mapping[Kind, Tensor]
-# What takes the place of every head in a run, [L, H, 1 or P, K] by kind; P are positions, as many as the run can have.
+# Returns the outputs that replace every head in a run, [L, H, 1 or P, K] by kind.
+# P is the largest number of positions that the run can have.
 Replacement = Callable[[Interventions], ByKind]
 
 
 @dataclass(frozen=True)
 class AttentionEdit:
-    """What one attention layer does differently.
+    """Changes to one attention layer.
 
     Attributes:
-        gate: what each head's output is multiplied by, [B, H, 1, 1]; None for 1.
-        offset: what is then added to it, [B, H, 1 or P, K], P positions from the first on; None for 0.
-        sharpness: share of a head's own weights, the rest is spread evenly, [B, H, 1, 1]; None for 1.
+        gate: factor of each head's output, [B, H, 1, 1]; None for 1.
+        offset: added to the output after the gate, [B, H, 1 or P, K], for the first P positions; None for 0.
+        sharpness: share of a head's own weights, [B, H, 1, 1]; the rest is spread evenly. None for 1.
         rows: row of the batch, head, query position, and its given cells.
         start: position of the first query.
     """
@@ -40,7 +41,7 @@ class AttentionEdit:
 
     @property
     def changes_weights(self) -> bool:
-        """Whether attention weights change, which a fused kernel does not offer."""
+        """Whether attention weights change; a fused kernel cannot change them."""
         return self.sharpness is not None or bool(self.rows)
 
     def weights(self, weights: Tensor, allowed: Tensor | None) -> Tensor:
@@ -52,7 +53,7 @@ class AttentionEdit:
         if self.sharpness is not None:
             visible = torch.ones_like(weights) if allowed is None else allowed.expand_as(weights).to(weights.dtype)
             even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
-            # Written so that a sharpness of 1 returns the weights bit for bit.
+            # In this form a sharpness of 1 returns the weights bit for bit.
             weights = self.sharpness * weights + (1 - self.sharpness) * even
         if self.rows:
             weights = weights.clone()
@@ -76,12 +77,12 @@ class AttentionEdit:
 
 @dataclass(frozen=True)
 class Edits:
-    """What the rows of a batch do differently; made by `edits_of`.
+    """Changes to the rows of a batch; `edits_of` makes them.
 
     Attributes:
-        interventions: of each row, B; none if every row is as trained.
-        gates, sharpness: by kind, [B, L, H]; absent where every one is 1.
-        offsets: by kind, [B, L, H, 1 or P, K]; absent where every one is 0.
+        interventions: of each of the B rows; empty if every row is as trained.
+        gates, sharpness: by kind, [B, L, H]; absent if all are 1.
+        offsets: by kind, [B, L, H, 1 or P, K]; absent if all are 0.
         positions: add the positional encoding; the same for every row.
     """
 
@@ -92,7 +93,7 @@ class Edits:
     positions: bool = True
 
     def select(self, rows: Tensor) -> Edits:
-        """Those of the rows `rows` [B'] of this batch, in that order; repeats are allowed."""
+        """The edits of the rows `rows` [B'] of this batch, in that order; repeats are allowed."""
         if not self.interventions:
             return self
         return replace(
@@ -102,18 +103,18 @@ class Edits:
         )
 
     def of_layers(self, kind: Kind, count: int, *, start: int = 0) -> list[AttentionEdit | None]:
-        """What each of `count` layers does differently for queries from position `start` on; None for nothing."""
+        """The changes to each of `count` layers for queries from position `start` on; None for no change."""
         if not self.interventions:
             return [None] * count
         return [self._of_layer(kind, layer, start) for layer in range(count)]
 
     def allowed(self, kind: Kind, rows: int, columns: int, device: torch.device, *, start: int = 0) -> Tensor | None:
-        """Who may look at whom, padding aside, bool, broadcastable to [B, H, rows, columns]; None allows everything.
+        """The mask without padding, bool, broadcastable to [B, H, rows, columns]; None allows everything.
 
         Args: those of `Interventions.visible`.
         """
         if not self.interventions:
-            # Made on the device: training comes this way at every step.
+            # Built on the device, because training calls this at every step.
             causal = kind == "decoder" and rows > 1
             return causal_mask(columns, device=device)[start:] if causal else None
         masks = [each.visible(kind, rows, columns, start=start) for each in self.interventions]
@@ -145,9 +146,9 @@ def edits_of(
     """The interventions of the rows of a batch, as tensors.
 
     Args:
-        interventions: one a row.
+        interventions: one per row.
         config: of the model.
-        replacement: what takes the place of a head, for the modes "mean" and "resample".
+        replacement: replaces a head in the modes "mean" and "resample".
         device: of the model.
 
     Raises:
@@ -158,7 +159,7 @@ def edits_of(
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
         raise ValueError("the rows of one batch either all add positions or all leave them out")
-    # By name and kind; a tensor is only made for what changes.
+    # Tensors by name and kind; a tensor exists only for a change.
     parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
 
     def part(name: str, kind: Kind, make: Callable[..., Tensor], *shape: int) -> Tensor:

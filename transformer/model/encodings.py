@@ -18,11 +18,11 @@ from transformer.model.sinusoids import frequencies, sinusoids
 
 @dataclass(frozen=True, eq=False)
 class RelativePositions:
-    """What positions do in the self-attention of a text of T tokens.
+    """Effect of positions in the self-attention of a text of T tokens.
 
     Attributes:
-        biases: added to the scaled scores of each head, [H, T, T]; None for nothing.
-        angles: by which pairs of dimensions of queries and keys are turned, radians [T, K / 2]; None for not.
+        biases: added to the scaled scores of each head, [H, T, T]; None for no biases.
+        angles: rotate pairs of dimensions of queries and keys, radians [T, K / 2]; None for no rotation.
     """
 
     biases: np.ndarray | None = None
@@ -36,7 +36,7 @@ class Encoding:
     """No positions, and the base of the kinds that have some.
 
     Attributes:
-        formula: what positions are, in LaTeX.
+        formula: of the positions, in LaTeX.
         learned: whether the numbers are parameters, "positions.table" [max_positions, D] of a stack.
     """
 
@@ -44,15 +44,15 @@ class Encoding:
     learned = False
 
     def table(self, length: int, d_model: int) -> np.ndarray | None:
-        """What is added to the embeddings of positions 0 to P - 1, [P, D]; None for nothing that is computed."""
+        """The vectors to add to the embeddings of positions 0 to P - 1, [P, D]; None if none are computed."""
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """What each head takes off a score for a position of distance, [H]; None for nothing."""
+        """The amount that each head subtracts from a score per position of distance, [H]; None for no amount."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:
-        """By which the pairs (0, 1), (2, 3), ... of a query's and a key's dimensions are turned, radians [P, K / 2]."""
+        """Angles that rotate the dimension pairs (0, 1), (2, 3), ... of queries and keys, radians [P, K / 2]."""
         return None
 
 
@@ -90,7 +90,7 @@ class LinearBiases(Encoding):
 
 
 class Rotary(Encoding):
-    """Queries and keys turned by angles that grow with the position, so that their product depends on the distance
+    """Rotates queries and keys by angles that grow with the position, so that their product depends on the distance
     (Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.2, equation 15)."""
 
     formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"
@@ -108,7 +108,7 @@ ENCODINGS: Mapping[Positions, Encoding] = {
 def added_positions(
     config: TransformerConfig, parameters: Mapping[str, np.ndarray], side: str, length: int
 ) -> np.ndarray | None:
-    """What a model adds to the embeddings of the first P positions of a text, float64 [P, D]; None for nothing.
+    """The vectors that a model adds to the embeddings of a text's first P positions, float64 [P, D]; None for none.
 
     Args:
         config: of the model.
@@ -123,7 +123,7 @@ def added_positions(
 
 
 def relative_positions(config: TransformerConfig, length: int) -> RelativePositions:
-    """What a model's positions do in the self-attention of a text of `length` tokens."""
+    """The effect of a model's positions in the self-attention of a text of `length` tokens."""
     encoding = ENCODINGS[config.positions]
     slopes = encoding.slopes(config.heads)
     biases = None if slopes is None else distance_biases(slopes, length)
@@ -131,7 +131,7 @@ def relative_positions(config: TransformerConfig, length: int) -> RelativePositi
 
 
 def turn(x: np.ndarray, angles: np.ndarray | None) -> np.ndarray:
-    """Queries or keys [..., T, K], turned by angles [T, K / 2]; by their negatives it turns them back. None for not."""
+    """Rotate queries or keys [..., T, K] by angles [T, K / 2]; negative angles undo it. None rotates nothing."""
     if angles is None:
         return x
     even, odd = x[..., 0::2], x[..., 1::2]

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from transformer.model.edits import Edits
 
-# Positions by which a buffer grows. The allocator reuses freed tensors of few different sizes; a tensor that grows at
-# every step is fetched from the operating system each time.
+# A buffer grows by this many positions. The allocator reuses freed tensors if they have few different sizes. A tensor
+# that grew at every step would need new memory from the operating system each time.
 BLOCK = 16
 
 
@@ -19,8 +19,8 @@ class KeysAndValues:
     """Keys and values of one attention layer.
 
     Attributes:
-        joined: the keys of all heads, then the values of all heads, [B, 2H, S, K]; in one tensor, so that whatever is
-            done to both is done once.
+        joined: the keys of all heads, then the values of all heads, [B, 2H, S, K]. They share one tensor, so that an
+            operation on both runs once.
     """
 
     __slots__ = ("_buffer", "joined")
@@ -50,18 +50,18 @@ class KeysAndValues:
         return self.joined.chunk(2, dim=1)[1]
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
-        """These positions, then those of `other`. Only for runs without gradients: it may write in place."""
+        """These positions followed by those of `other`. Only for runs without gradients: it may write in place."""
         length, more = self.joined.shape[2], other.joined.shape[2]
         buffer = self._buffer
-        # The same cache can be continued in several ways: only the first one may write into the shared buffer.
+        # A cache can be continued in several ways. Only the first continuation may write into the shared buffer.
         if buffer is None or buffer.filled != length or buffer.size < length + more:
             buffer = Buffer(self.joined, len(self.joined), length + more)
             buffer.append(self.joined)
         return buffer.append(other.joined)
 
     def select(self, rows: Tensor) -> KeysAndValues:
-        """Those of the sentences `rows` [B'], in that order; repeats are allowed. Only for runs without gradients."""
-        # Not `keys[rows]`, which takes five times as long.
+        """The sentences `rows` [B'], in that order; repeats are allowed. Only for runs without gradients."""
+        # `keys[rows]` takes five times as long.
         if self._buffer is None:
             return KeysAndValues(self.joined.index_select(0, rows))
         length = self.length
@@ -72,7 +72,7 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """A copy with each head's positions side by side in memory, which pays where many queries read it."""
+        """A copy with each head's positions side by side in memory; it pays off if many queries read it."""
         return KeysAndValues(self.joined.contiguous())
 
 
@@ -80,7 +80,7 @@ class Buffer:
     """A tensor with space for further positions, so that appending a position copies nothing else.
 
     Attributes:
-        joined: keys and values [B, 2H, size, K], of which the first `filled` positions are in use.
+        joined: keys and values [B, 2H, size, K]; the first `filled` positions are in use.
         size: number of positions there is space for.
         filled: number of positions in use.
     """
@@ -97,19 +97,19 @@ class Buffer:
         """Write the keys and values [B, 2H, T, K] of further positions after those in use; returns all of them."""
         start, count = self.filled, more.shape[2]
         self.filled = end = start + count
-        # Not `[:, :, start:end]`, which takes longer than the copy.
+        # Indexing with `[:, :, start:end]` takes longer than the copy.
         self.joined.narrow(2, start, count).copy_(more)
         return KeysAndValues(self.joined.narrow(2, 0, end), self)
 
 
 @dataclass(frozen=True)
 class DecoderCache:
-    """What decoding starts from and carries from step to step; one entry a layer.
+    """State that decoding starts from and carries from step to step; one entry per layer.
 
     Attributes:
         source: cross-attention keys and values of the source; empty for a model without a source.
         source_mask: bool [B, S], False on padding; None when there is none.
-        edits: what its rows do differently, at every step.
+        edits: changes to its rows, at every step.
         past: self-attention keys and values of the tokens read so far; empty before the first.
         length: number of tokens read so far, P.
         unread: ids [B] of the tokens that decoding reads first, the last of a beginning; None for the start symbol.
@@ -137,7 +137,7 @@ class DecoderCache:
         return (self.source or self.past)[0].joined if self.unread is None else self.unread
 
     def first_read(self, start: int) -> Tensor:
-        """The pieces [B] that decoding reads first; `start` is the id of the start symbol."""
+        """The tokens [B] that decoding reads first; `start` is the id of the start symbol."""
         if self.unread is not None:
             return self.unread
         return torch.full((self.sentences,), start, device=self.device)

@@ -58,7 +58,7 @@ class Residual(nn.Module):
         self.stack = stack
 
     def read(self, x: Tensor) -> Tensor:
-        """What the sub-layer reads from the stream x [B, T, D]."""
+        """The input of the sub-layer, from the stream x [B, T, D]."""
         return self.norm(x) if self.pre else x
 
     def write(self, x: Tensor, y: Tensor, record: Recorder | None = None) -> Tensor:
@@ -101,7 +101,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder").
 
-    Without an encoder there is no cross-attention. With compressed attention, keys and values are cached as they are
+    Without an encoder there is no cross-attention. With compressed attention, keys and values are cached at full length
     and shortened at every step.
     """
 
@@ -143,11 +143,11 @@ class DecoderLayer(nn.Module):
             source: this layer's cross-attention keys and values of the source, [B, H, S, K]; None without a source.
             allowed: broadcastable to [B, H, T, P + T] for P past positions.
             source_allowed: broadcastable to [B, H, T, S].
-            blocks: those of local attention; `allowed` is then of a block.
+            blocks: those of local attention; `allowed` then applies to a block.
             past: self-attention keys and values of the positions before x, [B, H, P, K].
             record: receives this layer's tensors.
-            edit, source_edit: what self-attention and cross-attention do differently.
-            relative: what positions do in self-attention.
+            edit, source_edit: changes to self-attention and to cross-attention.
+            relative: the effect of positions in self-attention.
 
         Returns:
             The output [B, T, D], and the self-attention keys and values of all positions so far.

@@ -9,10 +9,10 @@ import numpy as np
 
 
 def slopes(heads: int) -> np.ndarray:
-    """How much each head takes off a score for a position of distance, [H].
+    """The amount that each head subtracts from a score per position of distance, [H].
 
-    For a power of two the geometric sequence that begins with 2^(-8 / H) and has that ratio (section 3). For other
-    numbers as in the authors' code: the slopes of the next smaller power of two, then every second one of the power
+    For a power of two this is the geometric sequence that begins with 2^(-8 / H) and has that ratio (section 3). Other
+    numbers follow the authors' code: the slopes of the next smaller power of two, then every second slope of the power
     above it.
 
     Raises:
@@ -26,22 +26,22 @@ def slopes(heads: int) -> np.ndarray:
 
 
 def biases(heads: int, length: int) -> np.ndarray:
-    """What is added to the scores of each head, [H, T, T]: minus slope times distance.
+    """The biases added to the scores of each head, [H, T, T]: minus slope times distance.
 
     Args:
         heads: number of heads H.
-        length: positions T. The paper has masked self-attention, where keys are never later than the query; for
-            keys behind it this is the symmetric form, which the authors name for encoders.
+        length: positions T. In the paper's masked self-attention, keys are never later than the query. For later keys
+            this is the symmetric form, which the authors name for encoders.
     """
     return distance_biases(slopes(heads), length)
 
 
 def distance_biases(slopes: np.ndarray, length: int) -> np.ndarray:
-    """The same for given slopes [H]."""
+    """The biases for given slopes [H]."""
     positions = np.arange(length)
     return -slopes[:, None, None] * np.abs(positions[:, None] - positions)
 
 
 def _geometric(heads: int) -> np.ndarray:
-    """[H], for a power of two."""
+    """The slopes [H] for a power of two."""
     return 2.0 ** (-8 / heads * np.arange(1, heads + 1))

@@ -1,4 +1,4 @@
-"""Who may look at whom. True means "may look" everywhere, the opposite of torch's key_padding_mask."""
+"""Attention masks. True means "may look" everywhere, the opposite of torch's key_padding_mask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def padding_mask(source_mask: Tensor | None) -> Tensor | None:
-    """Let every query look at the pieces and at no padding.
+    """Let every query look at the tokens but not at padding.
 
     Args:
         source_mask: bool [B, S], False on padding; None when there is none.
@@ -39,7 +39,7 @@ def local_mask(length: int, block: int, *, device: torch.device | str | None = N
 
 
 def compressed_mask(length: int, stride: int, *, device: torch.device | str | None = None) -> Tensor:
-    """Let every position look at the compressed keys that hold no later one.
+    """Let every position look at the compressed keys that hold no later position.
 
     The first positions, before a compressed key is complete, look at nothing.
 
@@ -51,7 +51,7 @@ def compressed_mask(length: int, stride: int, *, device: torch.device | str | No
 
 
 def intersect(one: Tensor | None, other: Tensor | None) -> Tensor | None:
-    """What both masks allow; None allows everything."""
+    """The mask that allows a cell if both masks allow it; None allows everything."""
     if one is None or other is None:
         return other if one is None else one
     return one & other

@@ -1,4 +1,4 @@
-"""Where the parameters of a Transformer are."""
+"""Counts the parameters of each part of a Transformer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Concatenation:
     Attributes:
         part: its name, as in `parameter_table`.
         added: with positions added to the embeddings.
-        concatenated: with positions put beside them.
+        concatenated: with positions concatenated to the embeddings.
     """
 
     part: str
@@ -29,15 +29,14 @@ class Concatenation:
 
 
 def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Number of parameters of each part, in the order of the forward pass; shared ones count
-    where they come first.
+    """Number of parameters of each part, in the order of the forward pass; shared ones count at their first use.
 
     Args:
         config: any configuration; no weights are made.
 
     Returns:
-        Pairs of a part's name and its number of parameters; parts without any are left out. The numbers add up to
-        those of the whole model.
+        Pairs of a part's name and its number of parameters; parts without parameters are left out. The numbers add up
+        to that of the whole model.
     """
     counts: Counter[str] = Counter()
     for name, size in _sizes(config):
@@ -48,9 +47,9 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
 def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
     """Number of parameters if each position's vector were concatenated to the embedding instead of added.
 
-    The position's vector is as wide as the embedding, D, so the residual stream is 2D wide, and so is all that reads it
-    or writes to it; the number of heads and F stay. An output layer tied to the
-    target embedding is untied: it reads 2D numbers and the embedding has D.
+    The position's vector is as wide as the embedding, D, so the residual stream is 2D wide. All parts that read it or
+    write to it are 2D wide too. The number of heads and F stay. An output layer tied to the target embedding is untied:
+    it reads 2D numbers and the embedding has D.
 
     Args:
         config: any configuration, with the positions added; no weights are made.
@@ -69,14 +68,15 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 
 @lru_cache(maxsize=16)
 def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Names and sizes of all parameters of a configuration; a page asks for the same ones at every click."""
+    """Names and sizes of all parameters of a configuration; cached, because a page needs the same ones at every click.
+    """
     with torch.device("meta"), Undrawn():
         model = Transformer(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
 
 
 def _part(name: str, config: TransformerConfig) -> str:
-    """The literature's name of the part that a parameter belongs to; of a model with one stack, without the stack's."""
+    """The literature's name of a parameter's part; it omits the stack if the model has a single stack."""
     stack, _, rest = name.partition("_")
     both = bool(config.layers_of("cross"))
     where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")
@@ -98,7 +98,7 @@ def _part(name: str, config: TransformerConfig) -> str:
 
 
 def _embedding(side: str, both: bool, config: TransformerConfig) -> str:
-    """The name of an embedding, with what shares it."""
+    """The name of an embedding, with the names of the parts that share it."""
     if config.tied_embeddings == "all":
         return "token embedding, shared by source, target and output"
     shared = config.tied_embeddings == "target" and side == "target"

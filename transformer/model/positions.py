@@ -1,4 +1,4 @@
-"""Positional encodings: what tells a Transformer which token comes first."""
+"""Positional encodings, which give a Transformer the order of its tokens."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from transformer.model.encodings import ENCODINGS
 
 @dataclass(frozen=True, eq=False)
 class RelativePositions:
-    """What positions do in self-attention.
+    """Effect of positions in self-attention.
 
     Attributes:
-        slopes: what each head takes off a score for a position of distance, [H]; None for nothing.
-        cosines, sines: of the angles by which queries and keys of T positions are turned, [T, K / 2]; None for not.
+        slopes: amount that each head subtracts from a score per position of distance, [H]; None for no amount.
+        cosines, sines: of the angles that rotate queries and keys of T positions, [T, K / 2]; None for no rotation.
     """
 
     slopes: Tensor | None = None
@@ -27,7 +27,7 @@ class RelativePositions:
     sines: Tensor | None = None
 
     def turn(self, x: Tensor) -> Tensor:
-        """Queries or keys [B, H, T, K], turned by their positions' angles."""
+        """Queries or keys [B, H, T, K], rotated by their positions' angles."""
         if self.cosines is None or self.sines is None:
             return x
         even, odd = x[..., 0::2], x[..., 1::2]  # [B, H, T, K] -> 2 x [B, H, T, K / 2]
@@ -45,11 +45,11 @@ class RelativePositions:
 
 
 class PositionalEncoding(nn.Module):
-    """What a model does with positions (`transformer.model.encodings`): adds them to the embeddings, or has them act in
+    """Applies positions (`transformer.model.encodings`): adds them to the embeddings, or lets them act in
     self-attention.
 
     Raises:
-        TextError: a position is asked for that the model has not learned.
+        TextError: the model has not learned a requested position.
     """
 
     table: Tensor | None
@@ -66,7 +66,7 @@ class PositionalEncoding(nn.Module):
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
 
     def compute(self, length: int, dtype: torch.dtype = torch.float32) -> None:
-        """Make the numbers of a kind that is computed, of `length` positions; they are not part of a checkpoint."""
+        """Compute the numbers of `length` positions for a computed kind; they are not part of a checkpoint."""
         for name, array in self._numbers(length).items():
             self.register_buffer(name, None if array is None else torch.from_numpy(array).to(dtype), persistent=False)
 
@@ -75,13 +75,13 @@ class PositionalEncoding(nn.Module):
         return x if self.table is None else x + self._rows("table", start, x.shape[1])  # [B, T, D] + [T, D]
 
     def relative(self, length: int, *, start: int = 0) -> RelativePositions | None:
-        """What the positions start, start + 1, ... of `length` tokens do in self-attention; None for nothing."""
+        """The effect of the positions start, start + 1, ... of `length` tokens in self-attention; None for none."""
         if self.cosines is not None:
             return RelativePositions(None, *(self._rows(name, start, length) for name in ("cosines", "sines")))
         return None if self.slopes is None else RelativePositions(self.slopes)
 
     def _numbers(self, length: int) -> dict[str, np.ndarray | None]:
-        """By name; None for what this kind has not."""
+        """The numbers by name; None for those that this kind does not have."""
         angles = self.encoding.angles(length, self.config.d_head)
         return {
             "table": self.encoding.table(length, self.config.d_model),
@@ -90,7 +90,7 @@ class PositionalEncoding(nn.Module):
         }
 
     def _rows(self, name: str, start: int, length: int) -> Tensor:
-        """Of a table by its name, also beyond what was made at first."""
+        """The rows of a table, given by its name; for a computed kind they may go beyond the stored ones."""
         table, end = getattr(self, name), start + length
         if end > len(table):
             if self.encoding.learned:

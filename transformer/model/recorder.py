@@ -10,16 +10,17 @@ from torch import Tensor
 
 
 class Recorder:
-    """Created for one run and passed to every layer as an argument. Nothing is stored on a module, so runs of different
-    people on one model cannot see each other's numbers.
+    """Stores the tensors of one run; every layer gets it as an argument. Modules store nothing, so runs of different
+    users on one model cannot see each other's numbers.
 
     Layers report in the order in which they run, so the index in each list is the layer.
 
     Attributes:
-        tensors: lists by name: "encoder.weights", "decoder.weights", "cross.weights", [B, H, T, S] a layer, each block
-            of local attention as a text of its own (`Blocks.whole_map` joins them); with
-            `details` also "*.scores" [B, H, T, S], "*.queries", "*.keys", "*.values", "*.outputs" [B, H, ., K],
-            and "encoder.residual", "decoder.residual" [B, ., D], before the first layer and after each sub-layer.
+        tensors: lists by name. "encoder.weights", "decoder.weights", "cross.weights" are [B, H, T, S] per layer. In
+            local attention each block counts as a text of its own; `Blocks.whole_map` joins them.
+            `details` adds "*.scores" [B, H, T, S], and "*.queries", "*.keys", "*.values", "*.outputs" [B, H, ., K].
+            It also adds "encoder.residual", "decoder.residual" [B, ., D], before the first layer and after each
+            sub-layer.
     """
 
     def __init__(self, *, details: bool) -> None:
@@ -27,7 +28,7 @@ class Recorder:
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
     def attention(self, kind: str, *, weights: Tensor, **parts: Tensor) -> None:
-        """Store what one attention layer computed."""
+        """Store the tensors of one attention layer."""
         self.tensors[f"{kind}.weights"].append(weights)
         if self.details:
             for name, tensor in parts.items():
@@ -39,5 +40,5 @@ class Recorder:
             self.tensors[f"{stack}.residual"].append(x)
 
     def stacked(self, name: str) -> np.ndarray:
-        """What all layers reported under a name, for the one text of the batch: L x [1, ...] -> [L, ...], float32."""
+        """All layers' tensors of one name, for the only text of the batch: L x [1, ...] -> [L, ...], float32."""
         return torch.cat(self.tensors[name]).float().cpu().numpy()

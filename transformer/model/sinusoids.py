@@ -12,7 +12,7 @@ def frequencies(d_model: int) -> np.ndarray:
     """Radians that each pair of dimensions turns from one position to the next, 10000^(-2i / D), [D / 2].
 
     Raises:
-        ValueError: D is odd, or below 2: sines and cosines come in pairs.
+        ValueError: D is odd or below 2; sines and cosines come in pairs.
     """
     if d_model < 2 or d_model % 2:
         raise ValueError(f"sinusoidal positions need an even width of at least 2, not {d_model}")
@@ -27,7 +27,7 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
         d_model: even width D.
         halves: all sines, then all cosines, instead of sin, cos, sin, cos.
     """
-    # In float64: float32 angles are off in the fifth decimal at position 500.
+    # Angles are in float64: float32 angles are wrong in the fifth decimal at position 500.
     angles = np.arange(length)[:, None] * frequencies(d_model)
     table = np.empty((length, d_model))
     sines, cosines = sine_and_cosine_dimensions(d_model, halves=halves)

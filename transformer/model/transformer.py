@@ -29,11 +29,11 @@ class Transformer(nn.Module):
     Wikipedia by Summarizing Long Sequences", section 4.2.2; with pre-norm, learned positions and `gelu_tanh` it is
     GPT-2, Radford et al. 2019, section 2.3). Without a decoder it is an encoder alone, which `encode` runs.
 
-    Holds parameters only. Every run gets its masks, edits, cache and recorder as arguments, so threads can share one
-    model.
+    The model holds only parameters. Every run gets its masks, edits, cache and recorder as arguments, so threads can
+    share one model.
 
     Args:
-        config: its shape.
+        config: shape of the model.
         symbols: ids of the tokens that a text starts with, ends with and leaves out.
     """
 
@@ -65,7 +65,7 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """The device of the parameters."""
         return next(self.parameters()).device
 
     def forward(
@@ -76,11 +76,11 @@ class Transformer(nn.Module):
 
         Args:
             source: token ids [B, S]; None for a language model.
-            target: ids of the tokens the decoder reads [B, T], the start symbol first. Padding at their end needs
-                no mask: no earlier position attends to it.
+            target: ids of the tokens that the decoder reads [B, T], the start symbol first. Padding at the end needs
+                no mask, because no earlier position attends to it.
             source_mask: bool [B, S], False on padding; None when there is none.
-            edits: what the rows do differently, see `edits_of`.
-            record: receives what is computed.
+            edits: changes to the rows, see `edits_of`.
+            record: receives the computed tensors.
         """
         memory = None if source is None else self.encode(source, source_mask, edits=edits, record=record)
         return self.generator(self.decode(target, memory, source_mask, edits=edits, record=record))
@@ -145,9 +145,9 @@ class Transformer(nn.Module):
         return DecoderCache(source, source_mask, edits)
 
     def start_after(self, beginning: Tensor, cache: DecoderCache) -> DecoderCache:
-        """The cache that decoding continues a beginning [B, T] from, whose first token is the start symbol.
+        """The cache for continuing a beginning [B, T], whose first token is the start symbol.
 
-        All of the beginning but its last token, which the first step reads, has been read. Only for runs without
+        The cache has read all of the beginning except its last token, which the first step reads. Only for runs without
         gradients.
         """
         if beginning.shape[1] > 1:
@@ -194,7 +194,7 @@ class Transformer(nn.Module):
     def _allowed(
         self, edits: Edits, start: int, rows: int, device: torch.device, blocks: Blocks | None
     ) -> Tensor | None:
-        """What the target's positions start, start + 1, ... may look at; None for everything."""
+        """The mask of the target's positions start, start + 1, ...; None allows everything."""
         if blocks is not None:
             return blocks.allowed(device)
         if self.config.attention == "compressed":
@@ -219,9 +219,9 @@ class Transformer(nn.Module):
 def build(config: TransformerConfig, symbols: Symbols = OWN) -> Transformer:
     """A Transformer with fresh weights, drawn from torch's global random generator.
 
-    Matrices are Xavier-uniform (Glorot and Bengio 2010), each of the three parts of a fused projection for
-    itself; biases are 0. Embeddings and learned positions are normal with variance 1/D, so that a scaled embedding
-    has unit variance, and so have the logits of a tied output layer.
+    Matrices are Xavier-uniform (Glorot and Bengio 2010); the three parts of a fused projection are drawn separately.
+    Biases are 0. Embeddings and learned positions are normal with variance 1/D. A scaled embedding and the logits of a
+    tied output layer then have unit variance.
     """
     model = Transformer(config, symbols)
     for name, parameter in model.named_parameters():

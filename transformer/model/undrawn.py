@@ -1,4 +1,4 @@
-"""Making a model without drawing weights for it."""
+"""Creates a model without drawing weights for it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from torch.overrides import TorchFunctionMode
 
 
 class Undrawn(TorchFunctionMode):
-    """Modules made within leave their parameters as they are: for models that get their weights from a file, or of
-    which only the shapes are asked.
+    """Context in which new modules leave their parameters uninitialised.
 
-    Drawing them takes longer than reading a file; on torch's device "meta", where there is nothing to draw, torch first
+    It serves models that get their weights from a file, and models of which only the shapes are needed.
+
+    Drawing weights takes longer than reading a file. On torch's device "meta" there is nothing to draw, but torch first
     imports its compiler, which takes a second.
     """
 
@@ -22,7 +23,7 @@ class Undrawn(TorchFunctionMode):
         self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """What every function of torch goes through; those of `torch.nn.init` return their tensor."""
+        """Intercept every torch function; those of `torch.nn.init` return their tensor unchanged."""
         kwargs = kwargs or {}
         if getattr(func, "__module__", None) == torch.nn.init.__name__:
             tensor: Tensor = kwargs["tensor"] if "tensor" in kwargs else args[0]

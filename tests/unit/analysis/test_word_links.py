@@ -1,4 +1,4 @@
-"""What a word looks at over all heads: the links, their order, and that their weights are the trace's."""
+"""Tests of the words that a word looks at over all heads: the links, their order, and their weights from the trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCE, TARGET = ("the", "an|imal", "is", "tired", "."), ("das", "Tier", "ist", 
 
 @st.composite
 def traces(draw):
-    """Of two layers and two heads; weights are few different numbers, so that some are equal."""
+    """Traces of two layers and two heads; the weights have few different values, so that some are equal."""
     even = made_up_trace(SOURCE, TARGET)
     maps = {}
     for kind in KINDS:
@@ -49,7 +49,7 @@ def test_links_are_sorted_and_every_weight_is_the_traces(trace):
 
 @few(40)
 @given(traces())
-def test_of_equal_links_the_order_is_the_models_and_two_words_have_one_link(trace):
+def test_equal_links_keep_the_models_order_and_two_words_have_one_link(trace):
     links = found(trace)
     places = [(KINDS.index(link.kind), link.row, link.column) for link in links]
     assert len(set(places)) == len(places)

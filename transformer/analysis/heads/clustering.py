@@ -1,4 +1,4 @@
-"""Hierarchical clustering of things with distances between them."""
+"""Hierarchical clustering of items with given distances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.spatial.distance import squareform
 
 
 def average_linkage(distances: np.ndarray) -> np.ndarray:
-    """Clusters whose distance is the mean distance of their members (UPGMA).
+    """Cluster by the mean distance between the members of two clusters (UPGMA).
 
     Args:
         distances: [N, N], symmetric, 0 on the diagonal, N at least 1.
@@ -22,7 +22,7 @@ def average_linkage(distances: np.ndarray) -> np.ndarray:
 
 
 def leaf_order(linkage: np.ndarray) -> list[int]:
-    """The order of the things in which the branches of a dendrogram do not cross.
+    """The order of the items in which the branches of a dendrogram do not cross.
 
     Args:
         linkage: [N - 1, 4], as `average_linkage` returns it.

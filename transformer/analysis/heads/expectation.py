@@ -12,7 +12,7 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.pieces import Piece
 
-# A row is odd where the heads together give this much more to another column than to the one that a head looks at.
+# A row is odd if the heads together give this much more to another column than to the column that a head looks at.
 ODD = 0.1
 
 
@@ -22,9 +22,9 @@ class Odd:
 
     Attributes:
         row: of the view.
-        column: the one that the head looks at most.
-        expected: the one that its name says.
-        rows: how many rows differ, of `counted` rows that the name says something about.
+        column: the column that the head looks at most.
+        expected: the column that its name predicts.
+        rows: number of rows that differ, among the `counted` rows that the name predicts.
     """
 
     row: int
@@ -36,13 +36,13 @@ class Odd:
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Where the heads of a name look.
+    """The cells that the heads of a name look at.
 
     Attributes:
         weights: float64 [R, C]: for an alignment head, the mean of all heads that align; for a positional one, 1 at the
             position. Start and end symbols are left out.
-        counted: bool [R], the rows that the name says something about; at least one.
-        read: whether a row is about what its step reads, not about what it predicts.
+        counted: bool [R], the rows that the name predicts; at least one.
+        read: whether a row is about the token that its step reads, and not the token that it predicts.
     """
 
     weights: np.ndarray
@@ -50,7 +50,8 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """The share of `self.weights` that is where heads look most, mean of the counted rows: [..., R, C] to [...]."""
+        """The share of `self.weights` at the cells with the largest `weights`, mean of the counted rows: [..., R, C] to
+        [...]."""
         return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
 
     def odd(self, weights: np.ndarray) -> Odd | None:
@@ -71,8 +72,8 @@ class Expectation:
 def aligning(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
     """The heads of cross-attention that align most words of the sentence, bool [L, H], and whether they are late.
 
-    They are those that align the word that a step predicts; only where there are none, those that align the word that
-    it reads. A map has a row for a step, and people read it as the row of the word that is written there.
+    These heads align the word that a step predicts. If there are none, they are the heads that align the word that a
+    step reads. A map has one row per step, and people read it as the row of the word that is written there.
     """
     early, late = (metrics.values[f"alignment_{step}"] > ALIGNS + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)
@@ -90,10 +91,10 @@ def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | Non
 
 
 def position_expectation(view: View, name: str) -> Expectation | None:
-    """Of a head of self-attention that is named after a neighbour or the same piece; None for another name.
+    """The expectation of a self-attention head that is named after a neighbour or the same token; else None.
 
-    Words of several pieces are left out, which such a head may look at from within; so are rows whose neighbour is the
-    first piece or a symbol, where heads rest.
+    Words of several tokens are left out, because such a head may look at a token of the same word. Rows whose neighbour
+    is the first token or a symbol are left out, because heads rest there.
     """
     offset = OFFSETS.get(name.removesuffix(" piece"))
     if offset is None:
@@ -102,7 +103,7 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     rows = np.arange(count)
     columns = np.clip(rows + offset, 0, count - 1)
     single = np.array([len(row) == 1 for row in view.axes.rows])
-    # Rows and columns of self-attention are the same pieces.
+    # Rows and columns of self-attention are the same tokens.
     special = _special(view)
     counted = (columns == rows + offset) & (columns > 0) & ~special & ~special[columns] & single & single[columns]
     return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None

@@ -1,9 +1,9 @@
-"""The heads of a model that do something which can be told in one sentence, each with sentences that show it.
+"""Finds heads whose task can be described in one sentence, each with sentences that show it.
 
-For every task of `tasks.py` the text alone says which cells of a map belong to it (its links). The head of a general
-task, such as to look at the word before, is the one that has most of its attention there over many sentences. A head
-of another task must have more there than its general rules explain: a head that looks at every left neighbour looks at
-“not” from the right of it, too.
+For every task of `tasks.py` the text alone determines which cells of a map belong to it (its links). A general task is,
+for example, to look at the previous word. Its head is the one with most of its attention there over many sentences. A
+head of another task must have more attention there than general rules explain. For example, a head that looks at every
+left neighbour also looks at “not” from the word on the right of it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from transformer.values.trace import Kind, Trace
 EXAMPLES = 3
 # A head does a task if it has at least this share of its attention there (a threshold of this atlas).
 DOES = 0.4
-# And, where the task is not general, this much more than its rules explain: as the 10 points that Voita et al. 2019
-# (section 5.2) ask of a syntactic head over the best fixed offset.
+# For a task that is not general, the head also needs this much more than the general rules explain. Voita et al. 2019
+# (section 5.2) require the same 10 points of a syntactic head over the best fixed offset.
 MARGIN = 0.1
-# Shares are remembered with this many digits after the point.
+# Shares are stored with this many digits after the point.
 DIGITS = 4
 # A head that looks at every word's neighbour is shown on a sentence with enough words to see it.
 MANY_LINKS, ENOUGH_LINKS = 6, 5
@@ -39,12 +39,12 @@ class Example:
 
     Attributes:
         text, target: the sentence and the model's translation.
-        words: whether its pieces are merged into words.
-        rows, columns: positions in the trace of what looks and of what is looked at.
-        read: what looks; in the decoder, what was just read. "" is a start symbol, "▁" a space by itself.
-        written: in the decoder, what is predicted; "" is the end symbol.
-        labels: what may be looked at; "" is a start or end symbol.
-        weights: of the row, one a label.
+        words: whether its tokens are merged into words.
+        rows, columns: positions in the trace of the tokens that look and of the tokens looked at.
+        read: the text that looks; in the decoder, the text just read. "" is a start symbol, "▁" a single space.
+        written: in the decoder, the predicted text; "" is the end symbol.
+        labels: the texts that may be looked at; "" is a start or end symbol.
+        weights: of the row, one per label.
         looked_at: the number of the label that is looked at.
     """
 
@@ -67,12 +67,12 @@ class Exhibit:
     Attributes:
         task: its name.
         kind, layer, head: counted from 0.
-        share: of the attention of its rows, on the links, on average.
+        share: mean share of the attention of its rows on the links.
         everyone: the same share, on average over all heads of the kind.
-        rule: the general task that explains most of the share; empty for a general task, and where none explains any.
-        explained: how much of the share all general tasks explain: of a link that one of them has, too, as much as the
-            head has on the links of that one on average.
-        rows, sentences: how many it was measured on.
+        rule: the general task that explains most of the share; empty for a general task, and if none explains any.
+        explained: part of the share that all general tasks explain. If a general task has a link too, it explains as
+            much of it as the head has on the links of that task on average.
+        rows, sentences: numbers of rows and sentences that were measured.
         examples: the sentences that show it best, the best first.
     """
 
@@ -90,18 +90,18 @@ class Exhibit:
 
     @property
     def does_it(self) -> bool:
-        """Whether the head has enough of its attention there, and not only because of a general rule."""
+        """Whether the head has enough of its attention on the links, and not only because of a general rule."""
         return self.share >= DOES and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
 
 @dataclass(frozen=True)
 class Gallery(Record):
-    """The heads of a model by task, and what they were found on.
+    """The heads of a model by task, and the number of sentences in which they were found.
 
     Attributes:
         model: `Translator.version`.
-        sentences: how many were read.
-        exhibits: in the order of `TASKS`; none for a task of other languages, or that no sentence has.
+        sentences: number of sentences that were read.
+        exhibits: in the order of `TASKS`, without tasks of other languages and tasks that no sentence has.
     """
 
     model: str
@@ -119,7 +119,7 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
     Args:
         traces: of one model.
         model: `Translator.version` of the model.
-        languages: of the model; a task that is about the words of another language is left out.
+        languages: of the model; a task about the words of another language is left out.
 
     Raises:
         ValueError: there is no trace.
@@ -160,7 +160,7 @@ def _measured(trace: Trace, kind: Kind, links: Sequence[Link]) -> _Measured:
 
 
 def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.ndarray]) -> Exhibit:
-    """The head that does a task most beyond its rules, else the one that does it most.
+    """The head that exceeds the rules of a task most; without such a head, the one that does the task most.
 
     Args:
         rules: the share of every head on the links of each general task, [L, H].
@@ -168,7 +168,7 @@ def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.
     rows = sum(len(each.links) for each in measured)
     means = np.concatenate([each.shares for each in measured], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # By rule: the part of each link that it explains, [L, H, links].
+    # For each rule, the part of each link that it explains, [L, H, links].
     parts = [np.zeros((*means.shape, rows)), *(
         rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general
     )]
@@ -189,8 +189,8 @@ def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.
 
 
 def _covered(measured: _Measured, rule: Task) -> list[bool]:
-    """Which links of a sentence are those of a rule, too. A rule that is about one place, such as the end symbol, is so
-    in every row."""
+    """Whether each link of a sentence is also a link of a rule. A rule about one place, such as the end symbol, covers
+    that place in every row."""
     ruled = dict(rule.links(measured.trace))
     places = set(ruled.values())
     anywhere = places.pop() if len(ruled) > 1 == len(places) else ()
@@ -198,9 +198,9 @@ def _covered(measured: _Measured, rule: Task) -> list[bool]:
 
 
 def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
-    """The strongest link of a sentence, with the row that it is in.
+    """The strongest link of a sentence, with its row.
 
-    In words for the encoder. A step of the decoder reads one piece and predicts one, which words would merge.
+    The encoder's example has words. A step of the decoder reads one token and predicts one; words would merge them.
     """
     axes = axes_of(measured.trace, kind, words=kind == "encoder")
     weights = view_of(measured.trace, kind, words=axes.words)
@@ -216,7 +216,7 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
     row, column = max(
         map(place, measured.links),
-        # Within a word of several pieces there is nothing to see.
+        # A link within a word of several tokens shows nothing.
         key=lambda at: (axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
                         float(weights.weights[layer, head, *at])),
     )

@@ -1,4 +1,4 @@
-"""Multidimensional scaling: things with distances between them, laid out on a plane."""
+"""Multidimensional scaling: lays out items with given distances on a plane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Plane:
 
     Attributes:
         points: [N, 2], the mean at (0, 0), the longer axis first.
-        shown: share of the spread that the plane shows, 0 to 1; the rest lies in dimensions left out.
+        shown: share of the spread that the plane shows, 0 to 1; the rest lies in the omitted dimensions.
     """
 
     points: np.ndarray
@@ -24,7 +24,7 @@ def classical_mds(distances: np.ndarray) -> Plane:
     """Classical multidimensional scaling to two dimensions (Torgerson 1952).
 
     Distances between points of a plane are reproduced exactly. Each axis is reflected so that its coordinate of the
-    largest magnitude, the first of equals, is positive.
+    largest magnitude (the first one on a tie) is positive.
 
     Args:
         distances: [N, N], symmetric, 0 on the diagonal, N at least 1.
@@ -32,7 +32,7 @@ def classical_mds(distances: np.ndarray) -> Plane:
     squared = distances**2
     from_mean = squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()
     spreads, axes = np.linalg.eigh(-from_mean / 2)
-    # Distances that are not Euclidean have negative eigenvalues, which no axis can show.
+    # Distances that are not Euclidean have negative eigenvalues; no axis can show them.
     spreads, axes = np.maximum(spreads[::-1], 0.0), axes[:, ::-1]
     points = np.zeros((len(distances), 2))
     points[:, : len(spreads)] = (axes * np.sqrt(spreads))[:, :2]

@@ -1,7 +1,7 @@
 """Comparable metrics of every head of a kind.
 
-Each number is a mean over queries. A query that a number does not apply to (the first piece has none before it)
-is left out of its mean; a number that applies to no query is NaN.
+Each number is a mean over queries. A number may not apply to a query: for example, the first token has no previous one.
+Such a query is left out of the mean. A number that applies to no query is NaN.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Metric:
     """One number that a head has.
 
     Attributes:
-        name: its key in `HeadMetrics.values` and in an address: at most 30 of a to z, 0 to 9 and _, a letter first.
-        title: a few words for a table's head.
+        name: its key in `HeadMetrics.values` and in a URL: at most 30 of a to z, 0 to 9 and _, a letter first.
+        title: a few words for a column heading.
         meaning: one sentence.
-        unit: "nats", "pieces" or "share".
-        low, high: its range, not below 0; `high` is None where it depends on the sentence.
-        kinds: of attention that have it.
+        unit: "nats", "tokens" or "share".
+        low, high: its range, not below 0; `high` is None if it depends on the sentence.
+        kinds: kinds of attention that have it.
     """
 
     name: str
@@ -117,7 +117,7 @@ class HeadMetrics:
         kind: "encoder", "decoder" or "cross".
         values: by name of the metric, in the order of `METRICS`: [L, H], float64, read-only; NaN for a metric that
             applied to no query. Only the metrics that the kind has.
-        queries: by name of the metric, how many queries it is the mean of.
+        queries: by name of the metric, the number of queries in its mean.
     """
 
     kind: Kind
@@ -142,8 +142,8 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
     Args:
         trace: of a run.
         kind: of attention.
-        scores: of each piece that the kind looks at, by id; a lower one is rarer. See `Vocabulary.key_scores`. None if
-            they are not known: what takes them is left out.
+        scores: of each token that the kind looks at, by id; a lower score means a rarer token. See
+            `Vocabulary.key_scores`. None if they are not known; metrics that need them are then left out.
     """
     measured = dict(_each_query(trace, kind, scores))
     values, queries = {}, {}
@@ -157,13 +157,13 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
 
 
 def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
-    """Average over sentences, each with the weight of its queries: the mean over the queries of all of them.
+    """Average over sentences, each weighted by its number of queries: the mean over the queries of all sentences.
 
     Args:
         measured: of one kind and one model, at least one.
 
     Raises:
-        ValueError: there is none, or they are of several kinds.
+        ValueError: `measured` is empty or has several kinds.
     """
     measured = list(measured)
     kinds = {metrics.kind for metrics in measured}
@@ -179,12 +179,12 @@ def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
 
 
 def is_punctuation(piece: Piece, text: str) -> bool:
-    """Whether a piece covers punctuation only, in the text that its span refers to."""
+    """Whether a token covers punctuation only, in the text that its span refers to."""
     covered = text[slice(*piece.span)] if piece.span is not None else ""
     return bool(covered) and all(unicodedata.category(character).startswith("P") for character in covered)
 
 
-# A metric of each query [L, H, Q], and which queries it applies to, bool [Q].
+# A metric of each query [L, H, Q], and a mask of the queries it applies to, bool [Q].
 Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -202,8 +202,8 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
     yield "first", (weights[..., 0], every)
     yield "end", (weights[..., end].sum(axis=-1), every)
 
-    # Heads attend to the first piece and the end symbol when they have nothing to do (attention sinks). That is no
-    # pattern, so a query with a sink where the pattern would be is left out.
+    # Heads attend to the first token and the end symbol when they have nothing to do (attention sinks). A sink is not a
+    # pattern, so a query is left out if its pattern would be at a sink.
     sinks = special | (np.arange(len(keys)) == 0)
     strongest = weights.argmax(axis=-1)
     if scores is not None:
@@ -239,6 +239,6 @@ def _positions(
 def _alignments(trace: Trace) -> Iterator[Measured]:
     agreed = consensus(trace)
     for name, shift in (("predicted", False), ("read", True)):
-        # Special columns take part, so that a head which rests on the end symbol aligns nothing.
+        # Special columns are included, so that a head that rests on the end symbol aligns nothing.
         strongest = alignment_rows(trace, shift=shift).argmax(axis=-1)
         yield f"alignment_{name}", (strongest == agreed, agreed != 0)

@@ -1,7 +1,7 @@
-"""Names for heads that do one thing, by thresholds that were published for it.
+"""Names heads that do one thing, by published thresholds.
 
-The first piece and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
-but the one for the end symbol itself counts only other attention, so a head that attends to a sink has no other name.
+The first token and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
+except the one for the end symbol ignores attention to sinks. A head that attends to a sink therefore has no other name.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import numpy as np
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Kind
 
-# Means over many sentences have rounding errors; 9 queries of 10 must count as 90 %.
+# Tolerance for rounding errors in means over many sentences: 9 queries of 10 must count as 90 %.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When a head gets a name.
+    """A condition under which a head gets a name.
 
     Attributes:
         name: of the head.
-        threshold: what it takes, and who published it; one sentence.
-        kinds: of attention that it is for.
-        holds: which heads pass, bool [L, H], from `HeadMetrics.values`.
+        threshold: the condition and its source, in one sentence.
+        kinds: kinds of attention that it applies to.
+        holds: computes which heads pass, bool [L, H], from `HeadMetrics.values`.
     """
 
     name: str
@@ -53,7 +53,7 @@ def _neighbour(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
         f"More than half of its attention is on the {name} (Clark et al. 2019, section 3.1), and more than half of its "
         "queries look most at it.",
         kinds,
-        # The second condition leaves sinks out: in a short sentence the neighbour is often the first piece or the end.
+        # The second condition excludes sinks: in a short sentence the neighbour is often the first token or the end.
         lambda values: _most(values[metric]) & _most(values[f"strongest_{metric}"]),
     )
 
@@ -86,8 +86,8 @@ RULES = (
         ("encoder",),
         lambda values: _most(values["strongest_rarest"]),
     ),
-    # Nobody published a threshold for this one. Voita et al. (section 5.2) ask a syntactic head to be 10 points better
-    # than the best fixed offset, and in short English and German sentences this offset finds about 40 % of the links.
+    # There is no published threshold for this rule. Voita et al. (section 5.2) require a syntactic head to be 10 points
+    # better than the best fixed offset. In short English and German sentences this offset finds about 40 % of links.
     Rule(
         "alignment",
         "More than half of the target pieces, where it predicts or where it reads them, look most at the source piece "
@@ -99,8 +99,8 @@ RULES = (
 
 
 def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]:
-    """The rules that each head passes: by layer, by head; none for most heads. NaN passes no rule, nor
-    does a number that is not known."""
+    """The rules that each head passes, by layer and head; most heads pass none. NaN and unknown numbers pass no rule.
+    """
     layers, heads = next(iter(metrics.values.values())).shape
     values = defaultdict(lambda: np.full((layers, heads), np.nan), metrics.values)
     passed = [(rule, rule.holds(values)) for rule in RULES if metrics.kind in rule.kinds]
@@ -110,10 +110,10 @@ def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]
     )
 
 
-# A page asks for the same names a dozen times.
+# Cached, because a page needs the same names a dozen times.
 @lru_cache(maxsize=128)
 def head_names(metrics: HeadMetrics) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """The names of each head, each once: by layer, by head; none for most heads."""
+    """The names of each head without repeats, by layer and head; most heads have none."""
     return tuple(
         tuple(tuple(dict.fromkeys(rule.name for rule in rules)) for rules in layer) for layer in head_rules(metrics)
     )

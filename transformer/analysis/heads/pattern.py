@@ -1,4 +1,4 @@
-"""The pattern of one head on a sentence, in a few numbers."""
+"""Describes the pattern of one head on a sentence in a few numbers."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Pattern:
     """The pattern of one head.
 
     Attributes:
-        previous, same, following: mean share of a row's attention on the position before, on its own, and after it;
-            only for self-attention, else 0. Rows that have no such position are left out of the mean.
+        previous, same, following: mean share of a row's attention on the position before it, on its own, and after it;
+            only for self-attention, else 0. Rows without such a position are left out of the mean.
         special: mean share on start and end symbols.
         column: the position that is not special and has the largest mean share of all rows; None without one.
         column_share: that share.
-        peak: mean largest weight of a row, start and end symbols left out; only of the rows that may look at anything
-            else, 0 if none may.
+        peak: mean largest weight of a row, without start and end symbols; only of the rows that may look at another
+            token, 0 if none may.
         rest: mean share of the same rows on start and end symbols.
         moves: whether the largest weights are in several columns.
         entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is that of even attention.
-        strongest: the largest weight on a position that is not special, in self-attention between two
-            positions that are neither special nor the same; None without one.
+        strongest: the largest weight on a position that is not special. In self-attention, both positions are not
+            special and differ. None without such a weight.
     """
 
     previous: float
@@ -80,7 +80,7 @@ def pattern(
     Args:
         weights: [R, C], rows sum to 1.
         mask: bool [R, C], True = may look.
-        rows, columns: pieces of each row and column.
+        rows, columns: tokens of each row and column.
         same_text: rows and columns are the same text (self-attention), so "previous" and "same" mean something.
     """
     special_columns = np.array([group[0].special for group in columns])

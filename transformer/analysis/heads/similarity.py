@@ -16,8 +16,8 @@ def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def head_distances(weights: np.ndarray) -> np.ndarray:
     """How differently any two heads of a kind look, nats, 0 to ln 2.
 
-    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences of the rows; this is their mean, so
-    that sentences of different lengths compare. It changes neither a layout nor a dendrogram but in scale.
+    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences of the rows. This is their mean, so
+    that sentences of different lengths are comparable. It changes only the scale of a layout or a dendrogram.
 
     Args:
         weights: [L, H, Q, K], rows sum to 1.
@@ -28,7 +28,7 @@ def head_distances(weights: np.ndarray) -> np.ndarray:
     heads = weights.reshape(-1, *weights.shape[2:]).astype(np.float64)
     distances = np.zeros((len(heads), len(heads)))
     for head in range(len(heads) - 1):
-        # One head against all later ones: every pair at once would need gigabytes for a long sentence.
+        # This compares one head with all later ones: all pairs at once would need gigabytes for a long sentence.
         row = jensen_shannon(heads[head], heads[head + 1 :]).mean(axis=-1)
         distances[head, head + 1 :] = distances[head + 1 :, head] = row
     return distances

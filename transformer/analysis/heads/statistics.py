@@ -21,7 +21,7 @@ class Statistics(Record):
 
     Attributes:
         model: `Translator.version` of the model that was measured.
-        sentences: how many.
+        sentences: number of sentences.
         heads: the averages, by kind.
     """
 
@@ -33,7 +33,7 @@ class Statistics(Record):
         object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
         for kind, metrics in self.heads.items():
             for rule in RULES:
-                # Newer metrics than a record's may be missing, but none by which heads are named: a KeyError says so.
+                # A record may lack newer metrics, but not the metrics that name heads; those raise a KeyError.
                 if kind in rule.kinds:
                     rule.holds(metrics.values)
 

@@ -1,7 +1,7 @@
-"""What a head may do, told in one sentence, and which cells of a map belong to it by the text alone.
+"""Defines tasks of heads: one sentence about each, and the cells of a map that belong to it by the text alone.
 
-Heads look at the first piece and at the end symbol when they have nothing to do, so links to a neighbour there are not
-counted.
+Heads look at the first token and at the end symbol when they have nothing to do. Links to a neighbour there do not
+count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)
-# A row, and the columns that it should look at: the pieces of a word.
+# A row, and the columns that it should look at: the tokens of a word.
 Link = tuple[int, tuple[int, ...]]
 
 
@@ -29,18 +29,18 @@ def _words(listed: str) -> frozenset[str]:
 
 NEGATION = re.compile(r"\b(not|no|never|nobody|nothing|none|neither|cannot|without)$|n['’]t$", re.IGNORECASE)
 GERMAN_NEGATION = re.compile(r"^(nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne)$", re.IGNORECASE)
-# Words that begin a clause within a sentence, where German has a comma and English often has none.
+# Words that begin a clause within a sentence. German has a comma there; English often has none.
 SUBORDINATORS = _words("""
     that who whom whose which what where when while why how because if whether although than as
 """)
-# The finite part of a two-part verb, which German puts into the second position.
+# The finite part of a two-part verb; German puts it into the second position.
 AUXILIARIES = _words("""
     habe hast hat haben habt hatte hatten bin bist ist sind seid war waren wird werde werden würde würden wurde wurden
     kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte
     wollten darf dürfen möchte möchten
 """)
-# And the other part. German writes nouns with a capital letter; an adjective after "ist" looks like neither.
-# None of them is so long that the bounds matter.
+# The other part of the verb. German writes nouns with a capital letter; an adjective after "ist" looks like neither.
+# No such word is so long that the bounds matter.
 GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
 
 
@@ -49,13 +49,13 @@ class Task:
     """Something that a head may do.
 
     Attributes:
-        name: of the task, in addresses and files.
+        name: of the task, in URLs and files.
         title: a few plain words; {source} and {target} stand for the languages.
-        meaning: one plain sentence: what to see in the examples; otherwise as `title`.
+        meaning: one plain sentence that says what to see in the examples; otherwise like `title`.
         kind: of attention.
-        links: the cells that belong to it in a run; none where the sentence has nothing of the sort.
-        source, target: the languages that its words are in; empty where it is a task in any language.
-        general: whether it is a rule about all rows. A head that does another task must do it more than its rule says.
+        links: the cells that belong to it in a run; none if the sentence has nothing of the sort.
+        source, target: the languages of its words; empty for a task in any language.
+        general: whether it is a rule about all rows. A head that does another task must do it more than rules predict.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Task:
 
 
 def covered_text(pieces: Sequence[Piece], text: str) -> str:
-    """The characters that pieces cover; none for special ones."""
+    """The characters that tokens cover; none for special ones."""
     spans = [piece.span for piece in pieces if piece.span is not None]
     return text[spans[0][0] : spans[-1][1]].strip() if spans else ""
 
@@ -120,7 +120,7 @@ def _negations(trace: Trace) -> list[tuple[int, ...]]:
 
 
 def _negated(trace: Trace) -> Iterator[Link]:
-    """The words beside an English negation, which are those that it is about."""
+    """The words next to an English negation, which it is about."""
     for group in _negations(trace):
         for row in (group[0] - 1, group[-1] + 1):
             if 0 <= row < len(trace.source_pieces) and not trace.source_pieces[row].special:
@@ -130,7 +130,7 @@ def _negated(trace: Trace) -> Iterator[Link]:
 def _negation_translated(trace: Trace) -> Iterator[Link]:
     negations = _negations(trace)
     written = [group for group, word in _target_words(trace) if GERMAN_NEGATION.match(word)]
-    # With several, nobody says which belongs to which.
+    # With several negations it is unknown which belongs to which.
     if len(negations) == len(written) == 1:
         yield written[0][0] - 1, negations[0]
 
@@ -144,8 +144,10 @@ def _clause_comma(trace: Trace) -> Iterator[Link]:
 
 
 def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Positions of the auxiliary of a German main clause, and of the last word, which is its verb; None if there is no
-    such clause: a sentence without a comma whose verb has two parts."""
+    """Positions of the auxiliary of a German main clause, and of the last word, which is its verb.
+
+    None without such a clause, that is a sentence without a comma whose verb has two parts.
+    """
     words = [(group, word) for group, word in _target_words(trace) if word]
     auxiliaries = [group for group, word in words[:-1] if word.lower() in AUXILIARIES]
     if "," in trace.target_text or len(auxiliaries) != 1 or not GERMAN_VERB.fullmatch(words[-1][1]):
@@ -154,7 +156,7 @@ def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
-    """The step that writes the last German verb, and its English word, where that is not the last one."""
+    """The step that writes the last German verb, and its English word, if that is not the last one."""
     verb = _last_verb(trace)
     if verb is None:
         return

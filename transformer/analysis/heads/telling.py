@@ -14,14 +14,14 @@ from transformer.analysis.heads.names import ROUNDING, head_names
 from transformer.analysis.view import view_of
 from transformer.values.trace import Trace
 
-# Names of self-attention heads that say what a head does with the words of this sentence, the plainest first, and the
-# metric that says how much of it a head does. A head that attends to the end symbol or to punctuation has nothing to do
-# (Clark et al. 2019, section 3.2), so those names are no reason to look.
+# Names of self-attention heads that say what a head does with the words of this sentence, the plainest first. Each has
+# the metric that measures how much of it a head does. A head that attends to the end symbol or to punctuation has
+# nothing to do (Clark et al. 2019, section 3.2), so those names are not listed.
 TELLING: Mapping[str, str] = {
     "previous piece": "previous", "next piece": "next", "same piece": "same", "rare word": "strongest_rarest",
 }
 ALIGNMENT = "alignment"
-# A head with more than this share of its attention on the first piece and the end symbol rests there.
+# A head with more than this share of its attention on the first token and the end symbol rests there.
 RESTING = 0.5
 
 
@@ -33,7 +33,7 @@ class TellingHead:
         layer, head: which, counted from 0.
         name: what it does; empty if no head of the kind has a telling name here.
         confidence: mean largest weight of a query, start and end symbols left out; NaN if no query has one.
-        rests: whether it rests on the first piece and the end symbol, as all heads of the kind do.
+        rests: whether it rests on the first token and the end symbol, as all heads of the kind do.
     """
 
     layer: int
@@ -43,7 +43,7 @@ class TellingHead:
     rests: bool = False
 
 
-# Several parts of a page ask for the same one.
+# Cached, because several parts of a page need the same one.
 _FOUND: WeakKeyDictionary[HeadMetrics, TellingHead] = WeakKeyDictionary()
 
 
@@ -52,15 +52,15 @@ def telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
 
     In cross-attention it is the alignment head that agrees best with all alignment heads together: the one whose
     strongest links, of the steps that write a word, have the largest mean weight in the mean of their maps. In
-    self-attention, where heads do different things, names count in the order of `TELLING`, and the head that does it
-    most is shown. If no head has such a name, it is the most confident one that does not rest. Of several that are as
-    good it is the most confident one; other ties go to the first layer and head. A sentence in which no query has a
+    self-attention heads do different things. There, names count in the order of `TELLING`, and the head that does it
+    most is shown. If no head has such a name, it is the most confident one that does not rest. Among equally good heads
+    it is the most confident one; other ties go to the first layer and head. A sentence in which no query has a
     confidence is shown at the first head.
 
-    tests/unit/analysis/heads/test_telling_over_sentences.py measures this on the 200 sentences of assets/sentences.txt:
-    94% of the links of the opened head of cross-attention are those of all its alignment heads together, and 81% are
-    those of erasure (61% and 52% for the surest head that aligns the most words, at either step). The mean of all heads
-    of self-attention is no such judge: its strongest link is a neighbour.
+    tests/unit/analysis/heads/test_telling_over_sentences.py measures this on the 200 sentences of assets/sentences.txt.
+    94% of the links of the opened head of cross-attention are those of all its alignment heads together. 81% are those
+    of erasure. The surest head that aligns the most words, at either step, has 61% and 52%. The mean of all heads of
+    self-attention is not a suitable judge: its strongest link is a neighbour.
 
     Args:
         trace: of a run.
@@ -84,7 +84,7 @@ def _telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
     for name, share in TELLING.items():
         named = np.array([[name in head for head in layer] for layer in names])
         if named.any():
-            # In a short sentence, a name may be due to few queries, and most of the attention be elsewhere.
+            # In a short sentence, a name may result from few queries, and most of the attention may be elsewhere.
             score = np.where(named & (metrics.values[share] > RESTING) & (end <= RESTING), metrics.values[share], -1.0)
             if (score > 0).any():
                 return _best(confidence, score, name)

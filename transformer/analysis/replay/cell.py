@@ -17,8 +17,8 @@ from transformer.values.weights import Weights
 class Cell:
     """The weight of column j in row i of a head: how it is computed, and what it adds; float64.
 
-    Query, key, scores, weights, values and output are the trace's own numbers. The rest is computed from those, so the
-    sums agree with the trace to the precision of float32 (1e-5).
+    Query, key, scores, weights, values and output are the trace's own numbers. All others are computed from these, so
+    the sums agree with the trace to the precision of float32 (1e-5).
 
     Letters: C columns (keys), K head width, D model width.
 
@@ -28,7 +28,7 @@ class Cell:
         products: of query and key, element by element, [K]; their sum is the raw score.
         raw_score: q_i . k_j
         divisor: sqrt(K).
-        bias: what positions add, 0 in most models.
+        bias: the amount that positions add, 0 in most models.
         score: raw score over the divisor, plus the bias.
         allowed: whether i may look at j.
         scores: of the whole row, before the mask, [C].
@@ -40,9 +40,9 @@ class Cell:
         values: v of every column, [C, K].
         weighted_values: weight times value of every column, [C, K]; their sum is the output.
         output: of the head for row i, [K].
-        term: what this one cell adds to the sub-layer's output, weight times v_j W^O_h, [D].
-        head_term: what the whole row of this head adds, output times W^O_h, [D]; the heads' terms and b^O add up to
-            the sub-layer's output.
+        term: contribution of this cell to the sub-layer's output, weight times v_j W^O_h, [D].
+        head_term: contribution of the whole row of this head, output times W^O_h, [D]; the heads' terms and b^O add up
+            to the sub-layer's output.
     """
 
     query: np.ndarray
@@ -67,7 +67,7 @@ class Cell:
 
 
 def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositions:
-    """What positions did in the attention of a kind."""
+    """The effect of positions in the attention of a kind."""
     acts = kind != "cross" and trace.interventions.positions
     return relative_positions(weights.config, len(trace.mask(kind))) if acts else NO_POSITIONS
 

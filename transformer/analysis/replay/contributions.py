@@ -1,8 +1,9 @@
 """The contribution of every position, through every head, to the output of an attention layer.
 
-Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms": the output at
-position i is the sum over heads h and positions j of a_ij f_h(x_j), plus b^O, with f_h(x) = (x W^V_h + b^V_h) W^O_h. A
-large weight on a short vector moves little, so the norm says more than the weight.
+Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms". The output at
+position i is the sum over heads h and positions j of `a_ij f_h(x_j)`, plus `b^O`. The function is
+`f_h(x) = (x W^V_h + b^V_h) W^O_h`. A large weight on a short vector has little effect, so the norm says more than the
+weight.
 
 Letters: H heads, R rows (queries), C columns (keys), D model width.
 """
@@ -49,7 +50,7 @@ class Contributions:
 
     def layer_norms(self) -> np.ndarray:
         """Norms of the sums over the heads of a_ij f_h(x_j), [R, C]: the norm-based weights of the layer."""
-        # Column by column: all sums at once would be R * C * D numbers.
+        # The sums are computed column by column: all at once would be R * C * D numbers.
         columns = [
             np.linalg.norm(np.einsum("hr,hd->rd", self.weights[:, :, column], self.transformed[:, column]), axis=-1)
             for column in range(self.weights.shape[-1])
@@ -58,7 +59,7 @@ class Contributions:
 
 
 def contributions(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Contributions:
-    """Of one attention layer; the trace has details."""
+    """The contributions in one attention layer; the trace must have details."""
     projections = weights.attention(kind, layer)
     values = trace.detail(kind, "values")[layer].astype(np.float64)
     return Contributions(

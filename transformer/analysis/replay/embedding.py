@@ -14,14 +14,14 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedText:
-    """N pieces as they enter a stack; float64.
+    """N tokens as they enter a stack; float64.
 
     Attributes:
         pieces: ids [N].
         tokens: rows of the embedding matrix, [N, D].
         scale: sqrt(D), or 1 in a model that does not scale.
         scaled: tokens times scale, [N, D].
-        positions: what is added, [N, D]; None if the model has no positions or the run left them out.
+        positions: the added vectors, [N, D]; None if the model has no positions or the run left them out.
         total: the residual stream before the first layer, from the trace, [N, D].
     """
 
@@ -34,7 +34,7 @@ class EmbeddedText:
 
 
 def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
-    """Of one stack, "encoder" or "decoder"; the trace has details."""
+    """The embedded text of one stack, "encoder" or "decoder"; the trace must have details."""
     config, side = weights.config, SIDES[stack]
     pieces = np.array([piece.id for piece in (trace.source_pieces if stack == "encoder" else trace.target_pieces)])
     tokens = weights.arrays[f"{side}_embedding.weight"][pieces].astype(np.float64)

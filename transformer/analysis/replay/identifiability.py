@@ -1,4 +1,4 @@
-"""Whether other attention weights would have given the same output (Brunner et al. 2020, "On Identifiability in
+"""Computes whether other attention weights would give the same output (Brunner et al. 2020, "On Identifiability in
 Transformers", section 3)."""
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ SAME = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    """What of one head's weights A its output A T depends on; float64.
+    """The part of one head's weights A that its output A T depends on; float64.
 
-    T = (X W^V + b^V) W^O is what each of the C columns can add to the output. With more columns than d_v numbers in a
-    value, T has a left null space: weights can change there without any effect. A row that may not look at all columns
-    can only change where it looks, so each row has the null space of the columns that it may look at.
+    T = (X W^V + b^V) W^O is the vector that each of the C columns can add to the output. With more columns than d_v
+    numbers in a value, T has a left null space: weights can change there without any effect. A masked row can change
+    only where it may look. Each row therefore has the null space of the columns that it may look at.
 
     Attributes:
         visible: number of columns that each row may look at, the paper's sequence length, [R].
         width: d_v = K, which bounds the rank of T.
         rank: of T, as far as each row sees it, [R].
-        sum_keeping: in how many directions of its null space a row's weights keep their sum, as those of a softmax
-            must, [R].
-        effective: A less its part in the left null space of T, [R, C]; effective @ T = A @ T. Masked cells are 0.
-        null: that part, [R, C].
+        sum_keeping: number of directions of its null space in which a row's weights keep their sum, as the weights of a
+            softmax must, [R].
+        effective: A minus its part in the left null space of T, [R, C]; effective @ T = A @ T. Masked cells are 0.
+        null: the part of A in that null space, [R, C].
     """
 
     visible: np.ndarray
@@ -46,12 +46,12 @@ class Identifiability:
 
     @property
     def null_dimensions(self) -> np.ndarray:
-        """Of each row's left null space, [R]; more than visible - d_v where values repeat."""
+        """The dimension of each row's left null space, [R]; more than visible - d_v if values repeat."""
         return self.visible - self.rank
 
 
 def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarray, *, width: int) -> Identifiability:
-    """Split weights into what the output depends on and the rest.
+    """Split weights into the part that the output depends on and the rest.
 
     Args:
         weights: A [R, C].
@@ -60,14 +60,14 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         width: d_v.
     """
     effective, (rank, sum_keeping) = np.zeros(weights.shape), np.zeros((2, len(weights)), dtype=int)
-    # Rows that see the same columns share a null space: one decomposition for them all.
+    # Rows that see the same columns share a null space, so they need only one decomposition.
     patterns, pattern_of = np.unique(mask, axis=0, return_inverse=True)
     for number, columns in enumerate(patterns):
         rows = np.flatnonzero(pattern_of.ravel() == number)
         seen = _column_space(transformed[columns])
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ seen @ seen.T
         rank[rows] = seen.shape[1]
-        # Ones beside the columns of T add the sum to what must stay; they bind one direction more, unless T has them.
+        # A column of ones next to T keeps the sum constant. It removes one more direction, unless T contains it.
         ones = np.ones(len(seen))
         new = np.linalg.norm(ones - seen @ (ones @ seen)) > SAME * np.sqrt(len(seen))
         sum_keeping[rows] = len(seen) - seen.shape[1] - new
@@ -75,7 +75,7 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
 
 
 def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int) -> Identifiability:
-    """Of one head; the trace has details."""
+    """The identifiability of one head; the trace must have details."""
     values = trace.detail(kind, "values")[layer, head].astype(np.float64)
     transformed = values @ weights.attention(kind, layer).output[head]
     attention = trace.attention(kind)[layer, head].astype(np.float64)
@@ -85,5 +85,5 @@ def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int,
 def _column_space(matrix: np.ndarray) -> np.ndarray:
     """An orthonormal basis [C, rank] of what matrix [C, D] can reach: the complement of its left null space."""
     left, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
-    # The values come from float32: a singular value below its rounding errors counts as 0.
+    # The values come from float32, so a singular value below the rounding errors of float32 counts as 0.
     return left[:, sizes > sizes[0] * max(matrix.shape) * np.finfo(np.float32).eps]

@@ -14,12 +14,12 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The model's prediction after each of T target pieces; float64.
+    """The model's prediction after each of T target tokens; float64.
 
     Attributes:
         logits: of the generator, [T, V].
         probabilities: their softmax, [T, V].
-        likeliest: ids of the likeliest next pieces, [T].
+        likeliest: ids of the likeliest next tokens, [T].
     """
 
     logits: np.ndarray
@@ -28,9 +28,9 @@ class Prediction:
 
 
 def prediction(trace: Trace, weights: Weights) -> Prediction:
-    """Apply the generator to the decoder's output; the trace has details."""
+    """Apply the generator to the decoder's output; the trace must have details."""
     hidden = stack_output(trace, weights, "decoder").astype(np.float32)
-    # In float32 as in the model: a float64 copy of the largest matrix would gain nothing.
+    # The product is in float32 as in the model: a float64 copy of the largest matrix would gain nothing.
     logits = (hidden @ weights.arrays["generator.weight"].T).astype(np.float64)
     if weights.config.output_bias:
         logits += weights.arrays["generator.bias"]

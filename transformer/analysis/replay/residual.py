@@ -1,4 +1,4 @@
-"""The residual stream: what every sub-layer reads from it and writes to it."""
+"""The residual stream: the input and the output of every sub-layer."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class SubLayer:
     Attributes:
         stack, layer, part: which one; the first layer is 0.
         before: the residual stream before it, from the trace, [N, D].
-        read: what the sub-layer reads, [N, D]: the normalised stream in pre-norm, the stream itself in post-norm.
-        written: what it adds to the stream, [N, D].
+        read: the sub-layer's input, [N, D]: the normalised stream in pre-norm, the stream itself in post-norm.
+        written: the sub-layer's output, added to the stream, [N, D].
         summed: before + written, [N, D].
         after: the stream after it, from the trace, [N, D].
         norm_before, normalised, normed: the layer normalisation of `before` in pre-norm and of `summed` in post-norm:
-            what it takes, the same with mean 0 and deviation 1, and after gain and bias, [N, D] each.
+            its input, the input with mean 0 and deviation 1, and the result after gain and bias, [N, D] each.
         hidden: the hidden layer of a feed-forward network, [N, F]; None for attention.
     """
 
@@ -53,7 +53,7 @@ class StreamSizes:
 
     Attributes:
         stream: before the first sub-layer and after each, [P + 1, N].
-        written: what each adds, [P, N].
+        written: of the vector that each adds, [P, N].
     """
 
     stream: np.ndarray
@@ -81,7 +81,7 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
 
 
 def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
-    """Norms of the residual stream through a stack, and of what every sub-layer writes to it; the trace has details."""
+    """Norms of the residual stream through a stack, and of every sub-layer's output; the trace must have details."""
     stream = trace.residual_stream(stack).astype(np.float64)
     parts = trace.parts(stack)
     layers = (len(stream) - 1) // len(parts)

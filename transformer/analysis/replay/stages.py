@@ -1,7 +1,7 @@
 """One sentence through the model, stage by stage, in the order of a textbook.
 
-Every stage has its usual name, its formula, its shape in letters, and the array itself. Letters: B
-batch (1), S source pieces, T target pieces, H heads, D model width, K head width, F feed-forward width, V vocabulary.
+Every stage has its usual name, its formula, its shape in letters, and the array itself. Letters: B batch (1), S source
+tokens, T target tokens, H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HEADS = r"[A_1 V_1; \dots; A_H V_H]"
 def stages(
     trace: Trace, weights: Weights, *, encoder_layer: int = 0, decoder_layer: int = 0, head: int = 0
 ) -> tuple[Stage, ...]:
-    """All stages from the pieces to the predicted words, of the stacks that the model has.
+    """All stages from the tokens to the predicted words, of the stacks that the model has.
 
     Args:
         trace: with details.
@@ -54,7 +54,7 @@ def stages(
 
 
 def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
-    """From pieces to the stream before the first layer."""
+    """Stages from tokens to the stream before the first layer."""
     text, rows = embedded_text(trace, weights, stack), _rows(stack)
     scaled = r"\sqrt{D}\, E_w" if weights.config.scale_embedding else "E_w"
 
@@ -91,7 +91,7 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
             yield from _attention(trace, weights, replayed, head)
         name = "FFN" if part == "feed_forward" else "MultiHead"
         added = rf"x + \mathrm{{{name}}}({_read(weights)})"
-        # The trace's own stream, where the sum is the stream.
+        # The trace has this stream itself if the sum is the stream.
         yield _stage(
             replayed, "residual", "residual connection", added, f"{rows}, D", replayed.after if pre else replayed.summed
         )
@@ -101,7 +101,7 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
 
 
 def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
-    """One head from its queries to its output, then all heads."""
+    """Stages of one head from its queries to its output, then of all heads."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
     rows, columns = _rows(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
@@ -151,7 +151,7 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         f"{rows}, {columns}", trace.attention(kind)[part.layer, head],
     )
     yield stage("head", "scaled dot-product attention", "A_h V_h", f"{rows}, K", detail("outputs")[head])
-    # [H, rows, K] to [rows, H * K]: what the model multiplies with W^O.
+    # [H, rows, K] to [rows, H * K]: the model multiplies this by W^O.
     joined = detail("outputs").swapaxes(0, 1).reshape(len(queries), -1)
     yield stage("heads", "all heads joined", HEADS, f"{rows}, D", joined)
     yield stage(
@@ -183,10 +183,10 @@ def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
 
 
 def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
-    """From the decoder's output to the words."""
+    """Stages from the decoder's output to the words."""
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
-    # The table that the pieces were looked up in, or one of its own.
+    # The matrix is the table that the tokens were looked up in, or a separate one.
     matrix = "W" if weights.config.tied_embeddings == "none" else "E"
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
@@ -197,7 +197,7 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
 
 
 def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
-    """A stage of a sub-layer; `letters` and `array` without the batch."""
+    """A stage of a sub-layer; `letters` and `array` are without the batch."""
     return Stage(
         f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None]
     )

@@ -1,1 +1,1 @@
-"""What makes the model fast on a CPU. Nothing here changes what it computes, but for the order of summation."""
+"""Speeds up the model on a CPU. Only the order of summation changes, so results differ by rounding errors."""

@@ -1,4 +1,4 @@
-"""Dropout with random numbers that cost little on a CPU."""
+"""Dropout with random numbers that are cheap on a CPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# Bits drawn for each number of the tensor: enough for any rate to 0.00002.
+# Number of values that the 16 random bits per tensor element can have; they resolve any rate to 0.00002.
 LEVELS = 1 << 16
 
 
@@ -14,7 +14,7 @@ def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
     """In training, every number becomes 0 with probability `rate`, and the others are divided by 1 - rate.
 
     Srivastava et al. 2014, "Dropout", section 10; used as in "Attention Is All You Need", section 5.4. On a CPU
-    torch draws 64 bits for each number, an eighth of a training step; here four numbers share them.
+    torch draws 64 bits for each number, which takes an eighth of a training step. Here four numbers share 64 bits.
 
     Args:
         x: any shape.

@@ -1,5 +1,7 @@
-"""When the C library hands memory back to the system: never in training, soon in a server, and when it is told to; and
-how large the pages are in which what is kept lies."""
+"""Tunes glibc's memory allocator and uses huge pages.
+
+Training never returns freed memory to the system. A server returns it soon. `return_holes` returns it on request.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,17 @@ M_ARENA_MAX = -8
 
 MADV_COLLAPSE = 25
 HUGE_PAGE = 1 << 21
-# Share of a mapping that is in memory, from which on it moves into huge pages.
+# A mapping moves into huge pages if at least this share of it is in memory.
 IN_USE = 0.9
-# A mapping that belongs to no file, the heap among them: its addresses, and the kB of it that are in memory.
+# A mapping without a file, such as the heap: its addresses, and the kB of it that are in memory.
 MAPPING = re.compile(r"^(\w+)-(\w+) rw-p 00000000 00:00 0 *(?:\[heap\])?\n(?:.*\n)*?Rss: *(\d+) kB$", re.MULTILINE)
 
 
 def keep_freed_memory() -> None:
     """Let glibc reuse large blocks instead of mapping and clearing fresh pages for every tensor.
 
-    On a CPU half of a training step goes into those page faults otherwise. Does nothing on systems without glibc,
-    whose allocators keep memory anyway.
+    Otherwise page faults take half of a training step on a CPU. Does nothing on systems without glibc, because their
+    allocators keep memory anyway.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -33,10 +35,10 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Let glibc hand large blocks back as soon as they are free, and share two heaps among all threads.
+    """Let glibc return large blocks as soon as they are free, and share two heaps among all threads.
 
-    A server's sessions are threads with a heap each otherwise, full of holes that the arrays of one left behind: 300
-    sentences cost 240 MB then, and 70 MB so.
+    A server's sessions are threads. Otherwise each has its own heap, full of holes that freed arrays left behind. 300
+    sentences then take 240 MB instead of 70 MB.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -46,20 +48,20 @@ def return_freed_memory() -> None:
 
 
 def return_holes() -> None:
-    """Let glibc hand back what lies free between blocks in use.
+    """Let glibc return free memory between blocks in use.
 
-    Tensors that torch aligns rarely fit into the holes that equal ones left behind, so its heap grows with every batch
-    of a long run: at 60 words to three times what is in use.
+    torch aligns tensors, so they rarely fit into the holes that tensors of equal size left behind. The heap therefore
+    grows with every batch of a long run: at 60 words to three times the memory in use.
     """
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def use_huge_pages() -> None:
-    """Move what this process has in memory into pages of 2 MB, where Linux (from 6.1 on) can.
+    """Move this process's memory into pages of 2 MB, if Linux supports it (from 6.1 on).
 
-    A decoding step reads every weight once, from memory, and a tenth of that step goes into finding where each page of
-    4 KB lies. What is mapped and hardly used stays as it is, so this takes no memory worth speaking of.
+    A decoding step reads every weight once from memory. Looking up the pages of 4 KB takes a tenth of that step.
+    Mappings that are hardly used stay as they are, so this takes almost no extra memory.
     """
     if platform.system() != "Linux":
         return

@@ -1,6 +1,6 @@
-"""The model's modules with less between a call and what it computes, for inference.
+"""Variants of the model's modules with less overhead per call, for inference.
 
-`speed_up` gives the modules of a loaded model these classes; parameters and their names stay.
+`speed_up` gives the modules of a loaded model these classes; parameters and their names stay the same.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from transformer.model.fast.malloc import use_huge_pages
 from transformer.model.fast.packing import PackedWeights, can_pack
 from transformer.model.kv_cache import KeysAndValues
 
-# Parameters from which on a model is read from memory at every step, not from a processor's own.
+# From this many parameters on, the weights no longer fit into the CPU cache, so every step reads them from memory.
 LARGE = 1 << 20
 
 
 def speed_up(model: nn.Module) -> None:
-    """Prepare a model for inference on the device that it is on; its weights must not change any more.
+    """Prepare a model for inference on its current device; its weights must not change afterwards.
 
-    On a CPU its linear maps get half-precision copies of their weights where these are exact. A run that needs
-    gradients takes the weights themselves.
+    On a CPU its linear maps get half-precision copies of their weights if the copies are exact. A run that needs
+    gradients uses the weights themselves.
     """
     for module in model.modules():
         module.__class__ = _lean(type(module))
-        # Sub-modules as ordinary attributes: torch finds them in Python, after the ordinary way has failed.
+        # Sub-modules become ordinary attributes: torch looks them up in Python after the ordinary lookup has failed.
         module.__dict__.update(module._modules)
         if isinstance(module, Linear | Attention):
             module.pack()
@@ -43,7 +43,7 @@ def speed_up(model: nn.Module) -> None:
 
 
 class Lean(nn.Module):
-    """A call without hooks only asks whether there are any: a decoding step calls 77 modules in a millisecond."""
+    """Module whose call only checks for hooks if there are none: a decoding step calls 77 modules in a millisecond."""
 
     def __call__(self, *args, **kwargs):
         if (
@@ -56,22 +56,22 @@ class Lean(nn.Module):
 
 
 class Embedding(Lean, nn.Embedding):
-    """torch's, without the function between it and the kernel."""
+    """torch's embedding, which calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.embedding(self.weight, input)
 
 
 class LayerNorm(Lean, nn.LayerNorm):
-    """torch's, without the function between it and the kernel."""
+    """torch's layer norm, which calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
-        parameters = self._parameters  # Not `self.weight`, which torch looks for in Python.
+        parameters = self._parameters  # `self.weight` is slower: torch looks it up in Python.
         return torch.layer_norm(input, self.normalized_shape, parameters["weight"], parameters["bias"], self.eps)
 
 
 class Linear(Lean, nn.Linear):
-    """torch's, with packed weights."""
+    """torch's linear map with packed weights."""
 
     _packed: PackedWeights | None = None
 
@@ -87,7 +87,7 @@ class Linear(Lean, nn.Linear):
 
 
 class Attention(Lean, MultiHeadAttention):
-    """Ours, with packed weights for cross-attention, and without exchanging axes of which one is 1."""
+    """Multi-head attention with packed weights for cross-attention; it does not transpose axes of length 1."""
 
     _packed: tuple[PackedWeights, PackedWeights] | None = None
 
@@ -120,7 +120,7 @@ FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, Mul
 
 @cache
 def _lean(kind: type[nn.Module]) -> type[nn.Module]:
-    """The class that takes the place of a module's; a fast one takes its own."""
+    """The class that replaces a module's class; a fast class replaces itself."""
     if issubclass(kind, Lean):
         return kind
     return FAST.get(kind) or type(kind.__name__, (Lean, kind), {"__module__": kind.__module__})

@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor
 
-# Multiplications from which on a product is faster on all cores than on one.
+# From this many multiplications on, a product is faster on all cores than on one.
 WORTH_ALL_CORES = 1 << 21
 
 
@@ -15,22 +15,22 @@ class PackedWeights:
     """Half-precision copies of weights [outputs, inputs] and a bias [outputs], for products on one core and on all.
 
     A decoding step multiplies one or a few vectors by every matrix, which takes as long as reading the matrices from
-    memory. The weights of a checkpoint are half-precision numbers; a CPU that reads them as such, and computes in
-    float32 as before, is up to ten times as fast, and the result differs only by the order of summation.
+    memory. The weights of a checkpoint are half-precision numbers. A CPU that reads them as such and computes in
+    float32 as before is up to ten times as fast. The result differs only by the order of summation.
 
-    torch takes longer to begin a product on all cores than most products of a decoding step take on one.
+    torch takes longer to start a product on all cores than most products of a decoding step take on one core.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._bias = None if bias is None else bias.detach()
         weight = weight.detach().contiguous()
         self._all_cores = torch.ops.quantized.linear_prepack_fp16(weight, bias)
-        # Numbers of an input from which on all cores take less.
+        # From this many input numbers on, all cores are faster than one.
         self._worth_all_cores = 0
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
-                # Both warn, once a process, that a later torch will not have them. Its version is pinned, and the
-                # other product takes 10 microseconds longer, 36 times in a decoding step.
+                # Both functions warn once per process that a later torch will remove them. The torch version is pinned.
+                # The other product takes 10 microseconds longer, 36 times in a decoding step.
                 warnings.simplefilter("ignore", UserWarning)
                 self._one_core = torch.fbgemm_pack_gemm_matrix_fp16(weight)
                 self._worth_all_cores = -(-WORTH_ALL_CORES // len(weight))
@@ -38,12 +38,12 @@ class PackedWeights:
 
     def product(self, x: Tensor) -> Tensor:
         """x W^T + b, [..., outputs] for x [..., inputs]."""
-        # A process that computes on one core, as a server does, gains nothing from the other product.
+        # A process that computes on one core, such as a server, gains nothing from the other product.
         if x.numel() < self._worth_all_cores or (self._worth_all_cores and torch.get_num_threads() == 1):
             return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
         return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether a half-precision copy is exact, and this machine's CPU computes with it."""
+    """Whether a half-precision copy is exact and this machine's CPU can compute with it."""
     return "fbgemm" in torch.backends.quantized.supported_engines and torch.equal(weight.half().float(), weight)
