@@ -1,7 +1,6 @@
 """Linter for the project's English: docstrings, comments, documents and test names.
 
-CONTRIBUTING.md has the rules. `LIMITS` has the number of findings per package; a number may only fall.
-`python -m tests.unit.test_prose` prints the current numbers.
+CONTRIBUTING.md has the rules.
 """
 
 from __future__ import annotations
@@ -34,10 +33,6 @@ HEADLESS_MODULE = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of|Wh
 HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of)_|_what_is_")
 # Marks that a comment may begin with, for a tool.
 FOR_TOOLS = re.compile(r"(noqa|type:|pyright:|ruff:|fmt:|@ts-|eslint)")
-LIMITS = {
-    "attention_atlas": 25, "attention_atlas/browser": 8, "pages/ui": 362, "tests/browser": 2,
-    "tests/unit": 3, "transformer/analysis": 30, "transformer/backpropagation": 25, "transformer/model": 39,
-}
 
 
 def faults(text: str, headless: re.Pattern[str] = HEADLESS) -> Iterator[str]:
@@ -107,29 +102,19 @@ def faults_of_document(source: str) -> Iterator[str]:
 READERS = {".py": faults_of_python, ".js": faults_of_javascript, ".md": faults_of_document}
 
 
-def package_of(path: Path) -> str:
-    """The package whose number counts the findings of a file."""
-    parts = path.relative_to(ROOT).parent.parts
-    return "/".join(parts[:1] if parts[:1] == ("assets",) else parts[:2]) or "."
-
-
-def findings() -> dict[str, list[str]]:
-    """All findings of the project by package."""
-    found: dict[str, list[str]] = {}
+def findings() -> list[str]:
+    """All findings of the project, with their files."""
     folders = ("transformer", "attention_atlas", "pages", "tests", "benchmarks", "deploy", "docs", "assets")
     paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
-    for path in sorted(paths):
-        if path.suffix in READERS and not {"vendor", "node_modules", "fonts"} & set(path.parts):
-            each = READERS[path.suffix](path.read_text(encoding="utf-8"))
-            found.setdefault(package_of(path), []).extend(f"{path.relative_to(ROOT)}: {fault}" for fault in each)
-    return found
+    return [
+        f"{path.relative_to(ROOT)}: {fault}" for path in sorted(paths)
+        if path.suffix in READERS and not {"vendor", "node_modules", "fonts"} & set(path.parts)
+        for fault in READERS[path.suffix](path.read_text(encoding="utf-8"))
+    ]
 
 
-def test_findings_only_decrease():
-    found = findings()
-    counts = {package: len(each) for package, each in found.items()}
-    more = {package: count for package, count in counts.items() if count > LIMITS.get(package, 0)}
-    assert not more, "\n".join(fault for package in more for fault in found[package])
+def test_the_prose_has_no_findings():
+    assert not (found := findings()), "\n".join(found)
 
 
 @pytest.mark.parametrize(("read", "planted", "count"), [
@@ -168,7 +153,3 @@ def test_plain_english_passes(read, plain):
 def test_commit_message_is_checked(message, count):
     faults_of_message = runpy.run_path(str(ROOT / ".ci" / "commit_message.py"))["faults"]
     assert len(faults_of_message(message)) == count
-
-
-if __name__ == "__main__":
-    print({package: len(each) for package, each in sorted(findings().items()) if each})
