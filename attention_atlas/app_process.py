@@ -1,6 +1,6 @@
 """One process of the app: Streamlit with app.py.
 
-`python -m attention_atlas.app_process OPTIONS` ends with the process that started it, whichever way that ends.
+`python -m attention_atlas.app_process OPTIONS` exits when the process that started it exits, for whatever reason.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ ANSWERS_WHEN_WARM = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
 
 
 def run(options: Sequence[str]) -> None:
-    """Serve the app as `streamlit run app.py` does, from whatever folder the command was called in.
+    """Serve the app as `streamlit run app.py` does, regardless of the current folder.
 
-    Streamlit finds .streamlit/config.toml beside app.py. It runs as a module of this process, because no file of this
+    Streamlit finds .streamlit/config.toml next to app.py. It runs as a module of this process, because no file of this
     package imports it.
     """
     sys.argv = ["streamlit", "run", str(APP / "app.py"), *options]
@@ -28,7 +28,7 @@ def run(options: Sequence[str]) -> None:
 
 
 def end_with_starter() -> None:
-    """End this process when its standard input ends, which is a pipe from the process that started it."""
+    """Exit when standard input closes, which is a pipe from the process that started this one."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(0)
 

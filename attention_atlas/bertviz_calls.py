@@ -1,7 +1,7 @@
-"""The calls of BertViz and CircuitsVis under their names: a notebook changes one import.
+"""Provides the calls of BertViz and CircuitsVis under their names, so that a notebook changes only one import.
 
 Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model"; Cooney and Nanda 2022, "CircuitsVis".
-What they draw of one layer or of all is in one drawing here, which opens at what was asked for.
+Their drawings of one layer or of all layers are a single drawing here, which opens at the requested view.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The attention browser without Streamlit: what its script is sent, and the script, style and file around it."""
+"""The attention browser without Streamlit: the data for its script, and the script, style and file around it."""

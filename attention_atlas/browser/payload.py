@@ -1,4 +1,4 @@
-"""One kind of attention as bytes for the browser: all weights of all heads, and what stands beside them."""
+"""Encodes one kind of attention as bytes for the browser: all weights of all heads, and their labels and metrics."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def browser_payload(
     """Everything that the browser needs for one kind.
 
     Args:
-        trace, metrics: what is looked at.
-        choice: what to show first, with a value for each name of CHOICE but `heads`; a layer and a head of -1 for those
-            that have the most to show.
+        trace, metrics: the data to show.
+        choice: initial selection, with a value for each name of CHOICE except `heads`; a layer and a head of -1 select
+            those that have the most to show.
         number: the browser shows `choice` if it was asked under another number before, or never.
         glance: only the small maps.
-        quiet: what is pinned is not put into words, only what is pointed at.
-        beside: words stand beside it, so that it never takes all of the screen.
-        also: names of heads beside those that they have for what they do in this run.
+        quiet: describe only the cell under the pointer in words, not the pinned one.
+        beside: text is next to the browser, so that it never takes the full screen.
+        also: names of heads in addition to those for their behaviour in this run.
     """
     kind, asked = metrics.kind, dict(choice)
     if asked["layer"] < 0 and asked["head"] < 0:
@@ -121,7 +121,7 @@ def browser_payload(
 
 
 def sentence_id(trace: Trace) -> str:
-    """Tells the data of one sentence from those of another."""
+    """An id that distinguishes the data of one sentence from those of another."""
     return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
 
 

@@ -1,4 +1,4 @@
-"""Tokens and words as people see them: white space is visible, and nothing turns round what stands beside it."""
+"""Labels of tokens and words: white space is visible, and no label reverses the text next to it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from transformer.text.vocabulary import (
 from transformer.values.pieces import Piece
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
-# Around text whose direction its first letter decides, whatever stands around it.
+# Enclose text whose first letter decides its direction, independent of the surrounding text.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
-# Characters without a shape that turn round what comes after them: isolates up to their end, embeddings and overrides.
+# Invisible characters that reverse the text after them: isolates up to their end, embeddings and overrides.
 ISOLATES = frozenset("\u2066\u2067\u2068")
 TURNING = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
@@ -26,16 +26,16 @@ RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
 def isolated(text: str) -> str:
-    """Text within a sentence: what runs from right to left reorders neither its punctuation nor its numbers."""
+    """Text for use within a sentence: right-to-left text does not reorder the sentence's punctuation or numbers."""
     shown = visible(text)
     backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in shown)
     return f"{ISOLATE}{shown}{END_OF_ISOLATE}" if backwards else shown
 
 
 def visible(text: str) -> str:
-    """Text as it is shown, as long as before: a character that would turn round what stands beside it is U+FFFD.
+    """Text for display, with the same length: a character that would reverse the text next to it becomes U+FFFD.
 
-    An isolate that the text itself ends stays: it turns nothing outside, and `isolated` makes such ones.
+    An isolate that the text itself closes stays: it reverses nothing outside, and `isolated` makes such isolates.
     """
     if TURNING.isdisjoint(text):
         return text
@@ -53,12 +53,12 @@ def visible(text: str) -> str:
 
 
 def piece_label(piece: Piece, text: str) -> str:
-    """A token as people see it, as `label_parts` says: white space is visible, special tokens are named, bytes and
-    unknown tokens show what they stand for.
+    """The label of a token, from `label_parts`: white space is visible, special tokens are named, and bytes and unknown
+    tokens show the text that they stand for.
 
     Args:
         piece: of the vocabulary.
-        text: what its span refers to.
+        text: the text that its span refers to.
     """
     covered, spelling = label_parts(piece, text)
     return f"{isolated(covered)} {visible(spelling)}".lstrip(" ")
@@ -70,7 +70,7 @@ def bare(label: str) -> str:
 
 
 def entry_label(vocabulary: TextVocabulary, piece: int) -> str:
-    """A token of the vocabulary outside any text, as people see it."""
+    """The label of a token of the vocabulary without a text."""
     return piece_label(Piece(piece, vocabulary.texts[piece], None, vocabulary.symbols.role(piece)), "")
 
 
