@@ -97,6 +97,8 @@ def test_python_and_the_browser_exchange_state(page):
     atlas = page.locator(".atlas")
     expect(page.locator(".atlas[data-drawn$=' 1 6']")).to_be_visible()
     atlas.locator("select").first.select_option(label="2")
+    # The browser reports a choice after a short rest, as for a user who then runs the next cell.
+    page.wait_for_timeout(2_000)
     run(page, 1)
     expect(page.get_by_text("chosen: cross 1 5 [] []")).to_be_visible()
     run(page, 2)
