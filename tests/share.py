@@ -112,8 +112,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     installed = any(path.startswith(INSTALLED) for path in changed)
 
     def wanted(item: pytest.Item) -> bool:
-        if item.get_closest_marker("install"):
-            return installed and "serving" not in item.path.parts
+        if mark := item.get_closest_marker("install"):
+            return installed and not mark.kwargs.get("nightly") and "serving" not in item.path.parts
         return item.nodeid in chosen
 
     config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])

@@ -17,7 +17,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE, ROOT
 
-pytestmark = pytest.mark.install
+# JupyterLab is a large installation.
+pytestmark = pytest.mark.install(nightly=True)
 
 PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
 CELLS = (
