@@ -227,10 +227,11 @@ EXAMPLE = 'figure = { show = "example", score = 112, other = 96, width = 64 }'
 @pytest.mark.parametrize(("text", "old", "new"), [
     (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = 3000 }'),
     (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = -3 }'),
+    (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("112", f"0x{'f' * 5000}")),
     (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("64", "0")),
-    (ONE_WORD, "title = ", f"title = {'1' * 5000} #"),
+    (ONE_WORD, "title = ", f"title = {'1' * 5000} #"), (ONE_WORD, "title = ", f"title = 0x{'f' * 5000} #"),
     (ONE_WORD, STEP_4, 'figure = { show = "map", kind = "cross", head = "9.9" }'),
-], ids=["no such step", "below the first step", "no width", "a huge number", "no such head"])
+], ids=["no such step", "below the first step", "a huge score", "no width", "a huge number", "in hex", "no such head"])
 def test_nonexistent_number_is_reported(own, text, old, new):
     assert old in text
     test = own(text.replace(old, new), answer="shown")

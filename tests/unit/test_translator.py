@@ -189,11 +189,17 @@ def test_translation_without_positions_is_decoded_without_them(shaped_translator
     interventions = Interventions(positions=False)
     trace = shaped_translator.trace(TEXT, interventions=interventions)
     parts = shaped_translator.tokenizer.spelling.parts
+    begun = False
     for piece, likeliest in zip(trace.predicted_pieces, trace.candidate_ids[:, 0].tolist(), strict=True):
         # Except where the most likely token would have broken a character.
-        assert piece.id == likeliest or likeliest in parts or piece.id in parts
-    if shaped_translator.config.positions != "none":
-        assert not np.array_equal(trace.log_probs, shaped_translator.trace(TEXT).log_probs)
+        assert piece.id == likeliest or likeliest in parts or (begun and piece.id in parts)
+        begun = piece.id in parts
+    normal = shaped_translator.trace(TEXT)
+    if shaped_translator.config.positions == "rotary":
+        # This random model repeats one token whatever it knows about positions.
+        assert not np.allclose(trace.log_probs, normal.log_probs)
+    elif shaped_translator.config.positions != "none":
+        assert trace.predicted_pieces != normal.predicted_pieces
 
 
 def test_stream_begins_with_the_embeddings_without_positions(small_translator):

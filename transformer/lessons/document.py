@@ -8,6 +8,8 @@ from typing import Any
 
 from transformer.errors import LessonError
 
+# The largest absolute value of a number in a lesson. Python cannot print numbers of thousands of digits.
+MOST_NUMBER = 1_000_000_000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
@@ -21,11 +23,23 @@ def read_document(text: str) -> dict[str, Any]:
     """The fields of a TOML document.
 
     Raises:
-        LessonError: the text is not TOML.
+        LessonError: the text is not TOML, or has a number out of bounds.
     """
     try:
-        return tomllib.loads(text)
+        document = tomllib.loads(text)
     except ValueError as error:
         raise LessonError(
             f"the file is not TOML: {error}; write texts in quotes, and begin each step with [[steps]]"
         ) from error
+    left: list[object] = [document]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, int | float) and not abs(value) <= MOST_NUMBER:
+            raise LessonError(
+                f"the file has a number out of bounds; use numbers from {-MOST_NUMBER:,} to {MOST_NUMBER:,}"
+            )
+    return document
