@@ -101,7 +101,7 @@ def check_packages() -> None:
     if missing:
         raise SystemExit(
             f"error: {sys.executable} has no {', '.join(missing)}: in the environment of the app, and in the folder of "
-            "app.py, say `pip install -r requirements.txt`; of an installation, `pip install 'attention-atlas[app]'`"
+            "app.py, run `pip install -r requirements.txt`; in an installation, `pip install 'attention-atlas[app]'`"
         )
 
 

@@ -94,7 +94,7 @@ export class Story {
     this.chosen = chosen;
     this.lines = svgElement("svg", { class: "links", "aria-hidden": "true" });
     this.stage = element("div", { class: "words-stage", onpointerleave: () => this.select(this.kept) });
-    this.panel = element("div", { class: "told" });
+    this.panel = element("div", { class: "ranking" });
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
     this.root = element("div", { class: "story" }, this.stage, this.panel, this.spoken);
   }

@@ -199,13 +199,13 @@ def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
     page = reader.page
     reader.open(f"/?text={quote_plus(text)}")
     english = page.get_by_role("listbox", name="English words")
-    chosen, told = page.locator(".word[aria-selected=true]"), page.locator(".told")
+    chosen, ranking = page.locator(".word[aria-selected=true]"), page.locator(".ranking")
     expect(chosen).to_have_text("it")
-    expect(told.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
+    expect(ranking.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
     expect(page.locator(".links path")).to_have_count(4)
     # After hovering, the selected word is shown again; a German word says which words it looked at.
     page.get_by_role("option", name="es", exact=True).hover()
-    expect(told).to_contain_text("As it was written, “es” looked at")
+    expect(ranking).to_contain_text("As it was written, “es” looked at")
     page.mouse.move(1, 1)
     expect(chosen).to_have_text("it")
     # By keyboard: along the sentence, over to the other one, and to nothing.
@@ -222,12 +222,12 @@ def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
     for name, address in {
         "Hide “it”": "change_attention.*edit_hidden_source=8", "Switch": "switch_heads_off.*off_heads=encoder",
     }.items():
-        expect(told.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
+        expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
     for size in (*SIZES, (390, 844)):
         reader.resize(*size)
         reader.fits("the words of the sentence")
     reader.resize(*SIZES[0])
-    told.get_by_role("link", name="animal").click()
+    ranking.get_by_role("link", name="animal").click()
     reader.arrived("encoder_attention")
     reader.head(6, 1)
     weights = shipped.trace(text).encoder[5, 0, 8]

@@ -69,8 +69,6 @@ def test_command_uses_the_installed_library(run):
         assert run("attention-atlas", command, "--help").startswith(f"usage: attention-atlas {command} ")
 
 
-# Seen once to wait in vain for a map, beside other installations.
-@pytest.mark.install(nightly=True)
 @pytest.mark.parametrize("arguments", [(), ("app",)])
 def test_command_starts_the_app(programs, visit, tmp_path, arguments):
     with running_server((programs / "attention-atlas", *arguments), tmp_path) as address, visit(address) as reader:

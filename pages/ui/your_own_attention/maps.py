@@ -18,15 +18,8 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.captions import sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
-from pages.ui.your_own_attention.files import VARIABLE, folder
 from pages.ui.your_own_attention.reading import read_own
 from transformer.analysis.view import view_of
-
-LINES = """\
-import attention_atlas
-
-trace = attention_atlas.from_huggingface(model, tokenizer, "The text that it reads.")
-attention_atlas.show(trace, save="mine.npz")  # or: show(attentions, tokens, save="mine.npz")"""
 
 
 def show_maps() -> None:
@@ -64,14 +57,4 @@ def show_maps() -> None:
             file = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}-weights"
             draw_table(matrix.cells(view, choice.layer, choice.head), "own_weights", height=320, file=file)
             save_every_head(reading.again, "own")
-    with st.expander("How to bring attention here"):
-        st.markdown(
-            f"The list above has the files in .npz and .json of the folder `{folder().name}` beside which the app was "
-            f"started, or of the one that the variable `{VARIABLE}` names. A notebook or a script writes them:"
-        )
-        st.code(LINES, language="python")
-        st.caption(
-            "A file has weights and tokens, not the model. Switching heads off, changing attention, what mattered and "
-            "the numbers inside a layer need the model itself: `attention-atlas import` brings one here."
-        )
     send_export_parts(trace, kind, reading.metrics)

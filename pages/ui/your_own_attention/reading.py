@@ -22,7 +22,7 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.markup import markdown
-from pages.ui.your_own_attention.files import names, trace_in_folder, trace_uploaded
+from pages.ui.your_own_attention.files import VARIABLE, folder, names, trace_in_folder, trace_uploaded
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
@@ -32,6 +32,12 @@ from transformer.values.trace import Trace
 # Key of the name, bytes and number of the file that the user uploaded.
 UPLOADED = "_own_uploaded"
 EXAMPLE = "Example: the model that ships"
+LINES = """\
+import attention_atlas
+
+trace = attention_atlas.from_huggingface(model, tokenizer, text)
+attention_atlas.show(trace, save="mine.npz")
+# or: attention_atlas.show(attentions, tokens, save="mine.npz")"""
 MAPS: Mapping[Kind, KindPage] = {
     kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS
 }
@@ -88,6 +94,16 @@ def read_own() -> OwnReading:
                 st.session_state[UPLOADED] = sent.name, sent.getvalue(), sent.file_id
                 session.update(OwnParams, file="")
                 st.rerun()
+        with st.popover("Bring your own", icon=":material/add:"):
+            st.markdown(
+                f"The list shows the .npz and .json files of the folder `{folder().name}`, next to which the app was "
+                f"started. The variable `{VARIABLE}` names another folder. A notebook or a script writes them:"
+            )
+            st.code(LINES, language="python")
+            st.caption(
+                "A file has weights and tokens, not the model. Switching heads off, changing attention, what "
+                "mattered and the numbers inside a layer need the model itself: `attention-atlas import` adds one."
+            )
     try:
         if chosen in listed:
             again = partial(trace_in_folder, chosen)
