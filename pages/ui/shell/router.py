@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping
-from copy import copy
-from functools import cache
 
 import streamlit as st
 
@@ -29,12 +27,6 @@ HEADED = ("gallery", "lessons", "about")
 
 def pages() -> dict[str, list[st.Page]]:
     """All pages by section, for one run, because `st.navigation` notes on a page whether it may run."""
-    return {section: [copy(page) for page in listed] for section, listed in _pages().items()}
-
-
-@cache
-def _pages() -> dict[str, list[st.Page]]:
-    # Streamlit searches for the file of each page.
     return {
         section: [
             st.Page(page.script, title=page.title, help=page.line, default=page.name == FIRST) for page in listed
