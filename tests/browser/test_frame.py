@@ -199,7 +199,7 @@ def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
     page = reader.page
     reader.open(f"/?text={quote_plus(text)}")
     english = page.get_by_role("listbox", name="English words")
-    chosen, ranking = page.locator(".word[aria-selected=true]"), page.locator(".ranking")
+    chosen, ranking = page.locator(".word[aria-selected=true]"), page.locator(".story .ranking")
     expect(chosen).to_have_text("it")
     expect(ranking.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
     expect(page.locator(".links path")).to_have_count(4)
