@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+import pytest
+
 from pages.ui import params as _registered  # noqa: F401  The parameters of every page.
 from pages.ui.params.fields import Params
 from pages.ui.params.pages import FIRST, PAGES, Page
@@ -57,3 +59,7 @@ def _places(page: Page) -> list[Place]:
 
 
 PLACES: tuple[Place, ...] = tuple(place for page in PAGES.values() for place in _places(page))
+# The same, for tests with a model: every page in every run, its further parts with pytest -m thorough.
+PAGES_FIRST = [
+    pytest.param(place, marks=pytest.mark.thorough) if place != _places(place.page)[0] else place for place in PLACES
+]

@@ -19,10 +19,9 @@ PLACES = """root => Object.fromEntries(
 )"""
 
 
-@pytest.mark.parametrize("size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.thorough)], ids=str)
-@pytest.mark.parametrize(
-    "path", [*PAGES[:1], *(pytest.param(path, marks=pytest.mark.thorough) for path in PAGES[1:])]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("path", PAGES)
 def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
     width, height = size
     reader.resize(width, height)

@@ -112,6 +112,7 @@ def shade_table() -> np.ndarray:
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 
 
+@pytest.mark.thorough
 def test_copying_model_copies(browse, copying_translator):
     trace = copying_translator.trace("The dog reads.")
     with browse(copying_translator, trace, "cross") as shown:

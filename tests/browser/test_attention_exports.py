@@ -39,6 +39,7 @@ def test_saved_drawing_holds_every_label(browse, small_translator, trace):
         assert written[at : at + len(rows) + len(columns)] == [*rows, *columns]
 
 
+@pytest.mark.thorough
 def test_saved_drawing_holds_labels_that_did_not_fit(browse, small_translator):
     trace = small_translator.trace("The old man reads a book in the garden. " * 3, "Der Hund liest.")
     with browse(small_translator, trace, "encoder") as shown:
@@ -79,6 +80,7 @@ def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kin
         assert captions(shown.svg())[0] == title.replace("head 2", "heads 2, 4")
 
 
+@pytest.mark.thorough
 def test_no_export_of_a_table_holds_a_formula(visit, server):
     """Neither the button nor copying exports one."""
     with visit(server) as reader:

@@ -56,6 +56,7 @@ def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, tit
     assert bare.find(f"{SVG}rect").get("fill").lower() in (DARK_BACKGROUND, "rgb(15, 20, 32)")
 
 
+@pytest.mark.thorough
 def test_link_to_a_figure_is_copied(reader):
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     chart = reader.page.locator(".st-key-figure_alignment")

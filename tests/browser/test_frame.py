@@ -141,6 +141,7 @@ FIRST_ROW = """() => {
 }"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", [
     "cross_attention", *(
         pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")

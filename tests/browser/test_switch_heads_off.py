@@ -14,6 +14,7 @@ def switch(reader, name):
     return reader.page.locator(f'.switches [data-head="{name}"]')
 
 
+@pytest.mark.thorough
 def test_heads_rows_and_boards_can_be_switched(reader):
     reader.open(PAGE + "cross.1.8")
     expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")

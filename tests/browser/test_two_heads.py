@@ -36,6 +36,7 @@ def reported(reader: Visitor) -> list[tuple[str, str, str, str]]:
     return [match.groups() for match in SAID.finditer(reader.page.locator(".readout").inner_text())]
 
 
+@pytest.mark.thorough
 def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
     a, b = views
     canvases = opened(reader, f"encoder.2.3.words.{TIRED}", f"encoder.2.3.words.{WIDE}")

@@ -17,7 +17,7 @@ from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.long_texts import LongTextsParams
 from pages.ui.params.model import ModelParams
-from tests.places import PLACES, Place
+from tests.places import PAGES_FIRST, PLACES, Place
 from tests.ui.driver import (
     DREAM,
     GIVEN,
@@ -113,7 +113,7 @@ def containers(test: AppTest) -> Iterator[str]:
         yield str(getattr(getattr(node, "proto", None), "id", "")).rpartition("-")[2]
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
+@pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
 def test_page_is_the_same_after_another_page_and_from_an_address_with_invalid_values(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
@@ -151,7 +151,7 @@ def test_page_is_drawn_with_the_same_value_for_every_parameter(narrow_app, place
     assert not test.exception and not test.error
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
+@pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
 def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
     """All parts are opened, and the tables must be uniform. The session must keep no trace, neither for callbacks nor
     for downloads.
@@ -183,7 +183,7 @@ def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(na
     assert not [each for each in kept if isinstance(each, Trace)]
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
+@pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
 def test_lecture_shows_the_main_figure_when_the_model_lacks_the_choice(request, place):
     if place.page.name not in RECORDED:
         request.getfixturevalue("narrow_app")

@@ -163,6 +163,7 @@ def test_two_texts_are_compared(loaded):
     assert healthy(test, warned=True) and "shorten it" in test.warning[0].value
 
 
+@pytest.mark.thorough
 def test_rows_of_two_texts_merge_their_common_part():
     (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
     rows = data["sides"][2]["rows"]
@@ -211,6 +212,7 @@ def test_future_leaks_without_the_mask(loaded, trace):
     assert "](language_model?" in texts(test), "the head where most leaks is a link to its map"
 
 
+@pytest.mark.thorough
 def test_chosen_model_persists_across_pages():
     test = driver.opened(COMPARE, text="Hello.", target="Hallo.")
     assert healthy(test) and typed(test) == "Hello." and figures(test) == (0, 3)

@@ -30,6 +30,7 @@ def app(**address: str) -> AppTest:
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
 
 
+@pytest.mark.thorough
 def test_curves_can_be_changed():
     test = app()
     test.number_input("positions_length").set_value(30)

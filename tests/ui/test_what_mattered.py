@@ -80,6 +80,7 @@ def test_chosen_word_all_words_and_tokens_are_in_the_address(narrow_app):
     assert healthy(test) and "mattered_explained" not in test.query_params
 
 
+@pytest.mark.thorough
 def test_word_is_contrasted_with_another_word(shipped, trace):
     test = app(mattered_explained="9")
     other = int(trace.candidate_ids[8][1])

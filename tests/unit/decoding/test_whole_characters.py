@@ -81,6 +81,7 @@ def test_batch_writes_the_same_as_each_sentence_alone(byte_model, tokenizer, sou
         assert together[number] == tuple(alone) and "\ufffd" not in tokenizer.decode(alone)
 
 
+@pytest.mark.thorough
 def test_shipped_model_breaks_no_character(shipped):
     texts = [shipped.translate(text, settings).text for text in EMOJI for settings in METHODS]
     traced = {}

@@ -28,6 +28,7 @@ def shipped():
     return load_language_model(device="cpu")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 def test_model_writes_the_texts_of_its_card(shipped, beginning):
     greedy = continue_text(shipped.model, shipped.tokenizer, beginning, DecodingSettings(), limit=40)

@@ -165,6 +165,7 @@ def test_missing_records_and_those_of_another_model_are_not_shown(tmp_path):
     assert IMPORTANCE.of_model("another") is None
 
 
+@pytest.mark.thorough
 def test_records_are_those_of_the_shipped_model(shipped):
     """Recreate them with the commands in `pages.ui.measured.recorded` whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):

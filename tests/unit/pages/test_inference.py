@@ -271,6 +271,7 @@ def test_pages_are_drawn_while_a_model_loads(tiny_language_model, kind):
         assert loaded.result(timeout=PATIENCE) is not None
 
 
+@pytest.mark.thorough
 def test_loaded_model_leaves_cores_to_the_server_and_is_exempt_from_garbage_collection():
     MODELS.clear()
     gc.unfreeze()

@@ -79,6 +79,7 @@ def trained(three_steps, tmp_path):
     return shutil.copytree(three_steps, tmp_path / "run")
 
 
+@pytest.mark.thorough
 def test_model_learns_a_dictionary(run, prepared):
     trainer(run, steps=160, micro_batches=1, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
     scores = evaluate(run / "model", prepared / "dev.tsv", device="cpu")
