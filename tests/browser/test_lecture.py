@@ -264,6 +264,18 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     keyboard.press("PageDown")
     reader.head(4, 3)
     lecture(reader, "lecture 2")
+    reader.wait()
+    keyboard.press("PageUp")
+    steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    lecture(reader, "lecture 1")
+    reader.page.wait_for_url("**step=6**")
+    reader.wait()
+    # The slide changes although the step has not been reported.
+    keyboard.press("PageUp")
+    keyboard.press("PageDown")
+    keyboard.press("PageDown")
+    reader.head(4, 3)
+    lecture(reader, "lecture 2")
     sentence = reader.page.locator(".atlas .sentence")
     reader.until(sentence, "each => each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth",
                  "the sentence is cut")
@@ -274,6 +286,29 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     reader.page.mouse.move(500, 300)
     bar, line = (reader.page.locator(each).bounding_box() for each in (".lecture .controls", ".atlas .head"))
     assert bar["y"] > line["y"] + line["height"]
+
+
+@pytest.mark.thorough
+def test_page_has_its_usual_type_after_lecture_mode(reader):
+    type_size = """() => [document.querySelector("[data-testid=stTooltipIcon] svg").getBoundingClientRect().width,
+        ...[...document.querySelectorAll(".stVegaLiteChart text")].map(text => getComputedStyle(text).fontSize)]"""
+    icon, chart = reader.page.locator("[data-testid=stTooltipIcon]").first, reader.page.locator(".stVegaLiteChart svg")
+    reader.open(address("what_mattered"))
+    chart.first.wait_for()
+    usual = reader.steady(type_size)
+    for key in ("p", None):
+        if key is None:
+            reader.open(address("what_mattered", lecture="true"))
+        else:
+            reader.page.keyboard.press(key)
+        lecture(reader, "lecture 0")
+        reader.wait()
+        chart.first.wait_for()
+        reader.page.keyboard.press("Escape")
+        lecture(reader, "page 0")
+        reader.wait()
+        icon.wait_for()
+        assert reader.steady(type_size) == usual
 
 
 @pytest.mark.thorough

@@ -28,6 +28,8 @@ STYLE = """<style>
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-waiting)) {
     display: contents;
 }
+/* Streamlit measures these when it draws them, which may be in lecture mode. */
+[data-testid=stTooltipIcon] svg { width: 1rem; height: 1rem; }
 /* The page's title, as large as another heading; or out of sight, where it takes no room. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
 .st-key-page_title_unseen h1 { font-size: 1rem; font-weight: 600; padding: 0; }
