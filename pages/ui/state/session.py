@@ -47,6 +47,11 @@ P = TypeVar("P", bound=Params)
 A = TypeVar("A", bound=AttentionParams)
 
 
+def is_new() -> bool:
+    """Whether the session has not drawn a page yet."""
+    return ADDRESS not in st.session_state
+
+
 def follow_address(page: str, *, write: bool = True) -> None:
     """Synchronize session and address; runs before any widget of `page`.
 
