@@ -11,8 +11,8 @@ import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel,
 const HALL_TYPE = 27;
 const HAND_TYPE = 13;
 export const WIDEST_PHONE = 640;
-// Room below the figure. On a phone, the lecture's buttons are there (assets/lecture/lecture.css).
-export const FOOT = 8;
+// Room below the figure, where the lecturer's controls are (assets/lecture/lecture.css).
+export const FOOT = 48;
 const PHONE_FOOT = 70;
 const LOWEST = 200;
 // Lengths below are in units of a figure whose labels are LABEL_SIZE high; the canvas is enlarged.

@@ -27,6 +27,8 @@ const READING_ALL = {
 };
 // Width of a map in a saved picture, in CSS pixels; narrower maps stand below each other.
 const SMALLEST_SIDE = 320;
+// Room between maps below each other in lecture mode, in CSS pixels.
+const BETWEEN = 8;
 export const SIDE_GAP = 16;
 const SIDE_TITLE = 24;
 
@@ -140,7 +142,7 @@ export class SideBySide extends PaintedComponent {
     if (innerWidth <= WIDEST_PHONE || boxes.every(({ offsetTop }) => offsetTop === boxes[0].offsetTop)) return room;
     const share = (innerHeight - FOOT - this.maps.getBoundingClientRect().top) / boxes.length;
     const title = side.canvas.offsetTop - side.box.offsetTop;
-    return { ...room, height: (share - title - FOOT) / this.zoom() };
+    return { ...room, height: (share - title - BETWEEN) / this.zoom() };
   }
 
   /**

@@ -1,6 +1,6 @@
 // The lecturer's controls: present the page, collect slides, show the QR code, and step by clicker.
 
-import { stepFigure } from "../shared/clicker.js";
+import { leaveSlide, stepFigure } from "../shared/clicker.js";
 import { element } from "../shared/element.js";
 import { keysButton, keysDialog } from "../shared/keys.js";
 import { Component, mount } from "../shared/mount.js";
@@ -82,8 +82,9 @@ class Lecture extends Component {
 
   /** @param {LectureMessage} data */
   show(data) {
-    this.data = data;
     const { lecture, slide, slides, stepped, code, heading } = data;
+    if (this.data?.lecture !== lecture) this.reflectMode(lecture);
+    this.data = data;
     this.wanted = slide;
     this.root.classList.toggle("on", lecture);
     this.entrance.hidden = lecture;
@@ -127,8 +128,19 @@ class Lecture extends Component {
     if (!this.code.open) this.code.showModal();
   }
 
+  /**
+   * Page.css enlarges all type. Streamlit measures some sizes of a figure when it draws it, and removes the style sheet
+   * only after that.
+   * @param {boolean} lecture
+   */
+  reflectMode(lecture) {
+    document.documentElement.classList.toggle("whole-page", !lecture);
+  }
+
   /** @param {LectureAct} act */
   act(act) {
+    if (act.what === "leave") this.reflectMode(false);
+    if (act.what === "open") leaveSlide();
     this.server.setTriggerValue("act", act);
   }
 
@@ -151,7 +163,7 @@ class Lecture extends Component {
     const wanted = this.wanted + by;
     if (wanted < 1 || wanted > count) return;
     this.wanted = wanted;
-    this.act({ what: "open", slide: wanted });
+    this.act({ what: "open", slide: wanted, by });
   }
 
   /** @param {KeyboardEvent} event */

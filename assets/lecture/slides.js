@@ -12,7 +12,7 @@ import { element } from "../shared/element.js";
  * }} LectureMessage
  */
 /**
- * An action of the lecturer; slides are counted from 1.
+ * An action of the lecturer; slides are counted from 1. `by` moves a slide, or says from where a slide is opened.
  * @typedef {{ what: string, slide?: number, by?: number, text?: string }} LectureAct
  */
 

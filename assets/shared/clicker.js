@@ -1,5 +1,7 @@
 // A lecturer's clicker. Every component is a module of its own, so the lecture's controls send the figures an event.
 
+const LEFT = "lectureleave";
+
 /** @typedef {{ by: number, slides: boolean }} LectureStep 1, or -1 for back; whether there are more slides */
 
 /**
@@ -9,6 +11,20 @@
  */
 export function stepFigure(by, slides) {
   return !dispatchEvent(new CustomEvent("lecturestep", { detail: { by, slides }, cancelable: true }));
+}
+
+/** Announces that another slide was requested, which replaces what the figures of this one have not yet sent. */
+export function leaveSlide() {
+  dispatchEvent(new Event(LEFT));
+}
+
+/**
+ * @param {() => void} cancel
+ * @returns {() => void} stops it
+ */
+export function onLeaveSlide(cancel) {
+  addEventListener(LEFT, cancel);
+  return () => removeEventListener(LEFT, cancel);
 }
 
 /**

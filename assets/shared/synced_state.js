@@ -1,5 +1,6 @@
 // Decides which state a component sends to the server, and when.
 
+import { onLeaveSlide } from "./clicker.js";
 /** @import { Server } from "./mount.js" */
 
 // In milliseconds. Long enough that holding an arrow key sends one message, short enough to seem immediate.
@@ -37,6 +38,8 @@ export class SyncedState {
     this.component = component;
     this.name = name;
     this.current = current;
+    // Sent after a change of slides, a state would lead back to the slide before.
+    this.stayOnSlide = onLeaveSlide(() => this.cancel());
   }
 
   /**
@@ -72,6 +75,7 @@ export class SyncedState {
   // Runs when the component leaves the page.
   leave() {
     this.cancel();
+    this.stayOnSlide();
     SyncedState.left = this;
   }
 }

@@ -16,6 +16,8 @@ from tests.places import PLACES
 
 TWELVE = {"text": "The animal did not cross the street because it was too tired."}
 PROJECTOR = {"width": 1024, "height": 768}
+# Pixels of the lecturer's controls, at the lower edge.
+CONTROLS = 44
 SLIDES = Slides((
     Slide.of("cross_attention", {**TWELVE, "layer": "4", "head": "3"}),
     Slide.of("encoder_attention", {**TWELVE, "layer": "2", "head": "1"}),
@@ -54,7 +56,7 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
     reader.until(
         reader.page.locator("canvas.large"), """map => {
             const { right, bottom } = map.getBoundingClientRect();
-            return right <= innerWidth && bottom <= innerHeight;
+            return right <= innerWidth && bottom <= innerHeight - 44;
         }""", "the map ends below the screen or beside it",
     )
     look = reader.page.locator(".look-for")
@@ -96,7 +98,7 @@ def test_main_figure_of_every_part_fits_a_projector(reader, place, more):
     reader.page.locator(".st-key-main_figure").wait_for(state="attached")
     reader.wait()
     found = reader.steady(FITS)
-    assert found["bottom"] <= PROJECTOR["height"] and found["right"] <= PROJECTOR["width"], found
+    assert found["bottom"] <= PROJECTOR["height"] - CONTROLS and found["right"] <= PROJECTOR["width"], found
     assert not found["scrolls"] and (found["few"] or found["cell"] < 200), found
 
 
@@ -264,6 +266,18 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     keyboard.press("PageDown")
     reader.head(4, 3)
     lecture(reader, "lecture 2")
+    reader.wait()
+    keyboard.press("PageUp")
+    steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    lecture(reader, "lecture 1")
+    reader.page.wait_for_url("**step=6**")
+    reader.wait()
+    # The slide changes although the step has not been reported.
+    keyboard.press("PageUp")
+    keyboard.press("PageDown")
+    keyboard.press("PageDown")
+    reader.head(4, 3)
+    lecture(reader, "lecture 2")
     sentence = reader.page.locator(".atlas .sentence")
     reader.until(sentence, "each => each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth",
                  "the sentence is cut")
@@ -274,6 +288,29 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     reader.page.mouse.move(500, 300)
     bar, line = (reader.page.locator(each).bounding_box() for each in (".lecture .controls", ".atlas .head"))
     assert bar["y"] > line["y"] + line["height"]
+
+
+@pytest.mark.thorough
+def test_page_has_its_usual_type_after_lecture_mode(reader):
+    type_size = """() => [document.querySelector("[data-testid=stTooltipIcon] svg").getBoundingClientRect().width,
+        ...[...document.querySelectorAll(".stVegaLiteChart text")].map(text => getComputedStyle(text).fontSize)]"""
+    icon, chart = reader.page.locator("[data-testid=stTooltipIcon]").first, reader.page.locator(".stVegaLiteChart svg")
+    reader.open(address("what_mattered"))
+    chart.first.wait_for()
+    usual = reader.steady(type_size)
+    for key in ("p", None):
+        if key is None:
+            reader.open(address("what_mattered", lecture="true"))
+        else:
+            reader.page.keyboard.press(key)
+        lecture(reader, "lecture 0")
+        reader.wait()
+        chart.first.wait_for()
+        reader.page.keyboard.press("Escape")
+        lecture(reader, "page 0")
+        reader.wait()
+        icon.wait_for()
+        assert reader.steady(type_size) == usual
 
 
 @pytest.mark.thorough
@@ -380,7 +417,7 @@ def test_step_of_a_lesson_fits_a_projector_with_its_answers(reader, lesson, step
     expect(reader.page.locator(".st-key-lesson_next")).to_be_in_viewport(ratio=1)
     reader.wait()
     bottom = "document.querySelectorAll('.st-key-main_figure .stColumn')[1].getBoundingClientRect().bottom"
-    assert reader.steady(f"() => {bottom}") <= PROJECTOR["height"]
+    assert reader.steady(f"() => {bottom}") <= PROJECTOR["height"] - CONTROLS
     sizes = ".st-key-lesson_words p, .stTable :is(th, td)"
     assert reader.page.evaluate(f"Math.min(...[...document.querySelectorAll('{sizes}')].map("
                                 "each => 0.75 * parseFloat(getComputedStyle(each).fontSize)))") >= 20

@@ -8,6 +8,7 @@ import { AttentionBrowser } from "../../assets/attention_browser/attention_brows
 import { HeadTable } from "../../assets/head_table/head_table.js";
 import { keepingFocus } from "../../assets/shared/controls.js";
 import { mount } from "../../assets/shared/mount.js";
+import { leaveSlide } from "../../assets/shared/clicker.js";
 import { SyncedState } from "../../assets/shared/synced_state.js";
 import { TextBox } from "../../assets/text_box/text_box.js";
 
@@ -61,6 +62,10 @@ test("a new state is sent once, and a state that was sent before is not sent aga
   assert.deepEqual(sentNext(), [["params", 3]]);
   change(3);
   assert.deepEqual(sentNext(), [], "what was sent");
+  change(4);
+  leaveSlide();
+  assert.deepEqual(sentNext(), [], "what the next slide replaces");
+  change(3);
   change(1, 11);
   change(3);
   context.mock.timers.tick(250);

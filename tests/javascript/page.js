@@ -3,6 +3,10 @@
 
 import { readFileSync } from "node:fs";
 
+// The events of a page.
+const events = new EventTarget();
+for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) globalThis[name] ??= events[name].bind(events);
+
 // A page measures text on a canvas, which Node lacks. Here every character is half as wide as it is high.
 globalThis.OffscreenCanvas = class {
   getContext() {

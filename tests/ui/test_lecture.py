@@ -113,6 +113,18 @@ def test_slide_keeps_its_pins():
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
 
 
+def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
+    steps = Slide.of("decoding", {"text": DREAM, "step": "2"})
+    question = Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"})
+    slides = str(Slides((steps, question)))
+    for slide, more, name, value in (
+        (1, {"by": -1}, "step", "6"), (1, {}, "step", "2"),
+        (2, {"by": -1}, "lesson_answer", "shown"), (2, {"by": 1}, "lesson_answer", None),
+    ):
+        test = act(opened("pages/about.py", text=DREAM, slides=slides), "open", slide=slide, **more)
+        assert healthy(test) and parameter(test, name) == value, "the translation has six tokens"
+
+
 def test_title_of_a_slide_is_shown_above_it_and_kept_in_the_address():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "title", slide=1, text="  Who looks\nat whom?\x00 " + "x" * 500)

@@ -94,6 +94,10 @@ def draw_decoding(
         restart, read: called when the user pressed their buttons.
     """
     layers, heads = traced.trace.decoder.shape[:2]
+    if session.params(type(params)).step > params.step:
+        # A slide that is opened at its end has no number for its last step.
+        session.update(type(params), step=params.step)
+        session.rewrite_address()
     session.note_head(choice)
     sight = Sight(params, choice.layer, choice.head)
     stays = session.was_drawn(key) and SYNCED.shown == sight

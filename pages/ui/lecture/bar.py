@@ -13,11 +13,11 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import head_title
 from pages.ui.layout.roles import clicker_is_free
 from pages.ui.lecture.qr_code import NO_CODE, full_address, local_only, qr_code
-from pages.ui.params.attention import AttentionParams
+from pages.ui.params.attention import MAX_INDEX, AttentionParams
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
+from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
 from pages.ui.params.lecture import NO_SLIDE, LectureParams
-from pages.ui.params.lessons import LessonParams
+from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.params.slides import LONGEST_TITLE, MOST_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
@@ -49,17 +49,23 @@ def opened_page(page: str) -> str | None:
     return st.session_state.get(OPENED)
 
 
-def show_slide(number: int | None, *, present: bool = True) -> None:
+def show_slide(number: int | None, *, present: bool = True, at_end: bool = False) -> None:
     """Callback: show a slide, counted from 1; does nothing if there is no such slide.
 
     Args:
         present: in lecture mode.
+        at_end: at its last step, where a lecturer leaves it for the next slide.
     """
     params = session.params(LectureParams)
     slide = params.shown(number or NO_SLIDE)
     if slide is not None:
         lecture = params.at(number or NO_SLIDE)
-        session.open_address(dict(slide.parameters), lecture if present else replace(lecture, lecture=False))
+        address = dict(slide.parameters)
+        ends = [
+            replace(LessonParams.from_address(address), answer=SHOWN),
+            *(replace(of.from_address(address), step=MAX_INDEX) for of in (DecodingParams, ContinuationParams)),
+        ] if at_end else []
+        session.open_address(address, lecture if present else replace(lecture, lecture=False), *ends)
         session.refill_boxes()
         st.session_state[OPENED] = slide.page
 
@@ -141,7 +147,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         "present": lambda: session.update(LectureParams, lecture=True, qr=False),
         "leave": lambda: session.update(LectureParams, lecture=False, qr=False),
         "code": lambda: session.update(LectureParams, qr=not params.qr),
-        "open": lambda: show_slide(number("slide"), present=params.lecture),
+        "open": lambda: show_slide(number("slide"), present=params.lecture, at_end=number("by") < 0),
         "start": lambda: show_slide(1),
         "move": lambda: listed(params.slides.moved(number("slide") - 1, number("by"))),
         "remove": lambda: listed(params.slides.without(number("slide") - 1)),

@@ -50,7 +50,17 @@ class Turns:
         self._owner: tuple[int, ExitStack, float] | None = None
 
     def __enter__(self) -> None:
-        request = _Request(None, None)
+        self._begin(_Request(None, None))
+
+    @contextmanager
+    def early(self) -> Iterator[None]:
+        """A turn before those of waiting threads, but after the current one and earlier ones of this kind."""
+        with ExitStack() as turn:
+            self._begin(_Request(None, None, early=True))
+            turn.push(self.__exit__)
+            yield
+
+    def _begin(self, request: _Request) -> None:
         with ExitStack() as turn:
             turn.enter_context(self._others_go_on())
             turn.callback(self._leave, request)
@@ -151,7 +161,8 @@ class Turns:
     def _wait(self, request: _Request) -> None:
         """Return when it is the request's turn, or when another thread has computed it."""
         with self._lock:
-            self._queue.append(request)
+            at = next((at for at, each in enumerate(self._queue) if at and not each.early), len(self._queue))
+            self._queue.insert(at if request.early else len(self._queue), request)
             self._nobody.clear()
             if self._queue[0] is request:
                 return
@@ -180,13 +191,15 @@ class _Request:
 
     Attributes:
         kind, item: of `Turns.together`; None for a turn alone.
+        early: whether it goes before those that are not.
         woken: set when it is the request's turn, or when it is finished.
         outcome: the result, or an exception.
     """
 
-    __slots__ = ("finished", "item", "kind", "outcome", "woken")
+    __slots__ = ("early", "finished", "item", "kind", "outcome", "woken")
 
-    def __init__(self, kind: Hashable, item: Any) -> None:
+    def __init__(self, kind: Hashable, item: Any, *, early: bool = False) -> None:
+        self.early = early
         self.kind = kind
         self.item = item
         self.woken = threading.Event()

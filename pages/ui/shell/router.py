@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping
+from copy import copy
+from functools import cache
 
 import streamlit as st
 
@@ -18,6 +20,7 @@ from pages.ui.server.warm_up import MODEL
 from pages.ui.state.session import address, follow_address, params
 from pages.ui.text.server_paths import says
 from transformer.errors import AtlasError
+from transformer.files.paths import APP as APP_FOLDER
 
 ROUTED = "_routed"
 APP = "Attention Atlas"
@@ -27,9 +30,16 @@ HEADED = ("gallery", "lessons", "about")
 
 def pages() -> dict[str, list[st.Page]]:
     """All pages by section, for one run, because `st.navigation` notes on a page whether it may run."""
+    return {section: list(map(copy, listed)) for section, listed in _pages().items()}
+
+
+@cache
+def _pages() -> dict[str, list[st.Page]]:
+    """All pages by section. Making one looks for its file, which takes longer than drawing its entry in the menu."""
     return {
         section: [
-            st.Page(page.script, title=page.title, help=page.line, default=page.name == FIRST) for page in listed
+            st.Page(APP_FOLDER / page.script, title=page.title, help=page.line, default=page.name == FIRST)
+            for page in listed
         ]
         for section, listed in sections().items()
     }

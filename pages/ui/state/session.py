@@ -47,6 +47,11 @@ P = TypeVar("P", bound=Params)
 A = TypeVar("A", bound=AttentionParams)
 
 
+def is_new() -> bool:
+    """Whether the session has not drawn a page yet."""
+    return ADDRESS not in st.session_state
+
+
 def follow_address(page: str, *, write: bool = True) -> None:
     """Synchronize session and address; runs before any widget of `page`.
 
@@ -91,10 +96,10 @@ def _pinned_in_kind(state: State, page: str) -> State:
     return state.with_params(chosen.unpinned(), state.of(PinParams).pinned(kind, chosen.rows, chosen.columns))
 
 
-def open_address(address: Mapping[str, str], kept: Params) -> None:
+def open_address(address: Mapping[str, str], *changed: Params) -> None:
     """Show the state of an address, with other parameters, as if it were opened. For callbacks, and before a change of
     page."""
-    st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(kept)
+    st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(*changed)
 
 
 def address() -> dict[str, str]:

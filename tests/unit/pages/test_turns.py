@@ -105,6 +105,22 @@ def test_other_kinds_of_requests_are_served_in_order_of_arrival(users):
     assert users.groups == [[1, 3], [2]], "those of another kind are not mixed in"
 
 
+def test_user_who_sees_nothing_yet_goes_before_waiting_ones(users):
+    order = []
+
+    def do(name, early):
+        with users.turns.early() if early else users.turns:
+            order.append(name)
+
+    with users.turns:
+        answers = [users.arrive(lambda each=each: do(*each)) for each in (
+            ("answer", False), ("page", True), ("next answer", False), ("next page", True),
+        )]
+    for answer in answers:
+        answer.result(PATIENCE)
+    assert order == ["page", "next page", "answer", "next answer"]
+
+
 def test_long_turn_yields_to_waiting_requests(users, monkeypatch):
     order: list[str] = []
 
