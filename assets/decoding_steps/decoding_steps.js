@@ -7,6 +7,7 @@ import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { isShortcut, keysDialog } from "../shared/keys.js";
 import { mount, PaintedComponent } from "../shared/mount.js";
+import { Player } from "../shared/player.js";
 import { SyncedState } from "../shared/synced_state.js";
 import { term } from "../shared/terms.js";
 import { unpack } from "../shared/wire.js";
@@ -14,7 +15,7 @@ import { attentionRows } from "./attention_rows.js";
 import { logitLens } from "./logit_lens.js";
 import { stepPicture } from "./picture.js";
 import { settings, STEP_KEYS } from "./settings.js";
-import { PACE, timeline, transport } from "./timeline.js";
+import { PACE, stepControls, timeline } from "./timeline.js";
 import { NATS, probabilityOf, sentenceOfStep, Translation } from "./translation.js";
 import { tree } from "./tree.js";
 import { candidates, translations } from "./what_if.js";
@@ -41,10 +42,12 @@ class DecodingSteps extends PaintedComponent {
   filled = null;
   /** @type {Colour[]} */
   shades = shadesOf("viridis");
-  playing = false;
   speed = 1;
-  /** @type {number | undefined} timer of the step that is played next */
-  timer;
+  player = new Player({
+    count: () => this.translation.count, at: () => this.params.step, pace: () => PACE / this.speed,
+    show: (step) => { this.params.step = step; this.draw(); },
+    changed: () => { if (this.player.playing) this.draw(); else this.view({}); },
+  });
   synced = new SyncedState(this, "params", () => ({ ...this.params }));
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -53,9 +56,9 @@ class DecodingSteps extends PaintedComponent {
     /** @param {number} step */
     const go = (step) => this.go(step);
     this.timeline = timeline(go);
-    this.transport = transport({
-      go, toggle: () => (this.playing ? this.pause() : this.play()), hesitate: () => this.go(this.translation.hesitation),
-      restart: () => this.ask("restart"), pace: (speed) => { this.speed = speed; if (this.playing) this.play(); },
+    this.transport = stepControls({
+      go, toggle: () => this.player.toggle(), hesitate: () => this.go(this.translation.hesitation),
+      restart: () => this.ask("restart"), pace: (speed) => { this.speed = speed; if (this.player.playing) this.player.play(); },
     });
     this.keys = keysDialog(STEP_KEYS);
     this.settings = settings((part) => this.decode(part), (part) => this.view(part), {
@@ -89,7 +92,7 @@ class DecodingSteps extends PaintedComponent {
 
   close() {
     this.endSteps();
-    clearTimeout(this.timer);
+    this.player.close();
     this.synced.leave();
     super.close();
   }
@@ -102,7 +105,7 @@ class DecodingSteps extends PaintedComponent {
       if (bytes !== this.bytes) return; // overtaken by newer data
       // The server sends settings when a link was opened; otherwise the user's own settings stay.
       if (translation.asked.number !== this.synced.number) {
-        this.pause();
+        this.player.pause();
         this.synced.take(translation.asked.number, translation.asked.params);
       }
       this.root.classList.toggle("lecture", translation.lecture);
@@ -119,7 +122,7 @@ class DecodingSteps extends PaintedComponent {
 
   /** @param {number} step */
   go(step) {
-    this.pause();
+    this.player.pause();
     this.view({ step: Math.min(this.translation.count - 1, Math.max(0, step)) });
   }
 
@@ -159,7 +162,7 @@ class DecodingSteps extends PaintedComponent {
    * @param {string} text
    */
   type(text) {
-    this.pause();
+    this.player.pause();
     this.synced.cancel();
     this.server.setTriggerValue("typed", { ...this.params, forced: this.before(), node: 0, text });
   }
@@ -169,29 +172,9 @@ class DecodingSteps extends PaintedComponent {
    * @param {"restart" | "read"} what
    */
   ask(what) {
-    this.pause();
+    this.player.pause();
     this.synced.cancel();
     this.server.setTriggerValue(what, true);
-  }
-
-  play() {
-    clearTimeout(this.timer);
-    if (!this.playing && this.params.step >= this.translation.count - 1) this.params.step = 0;
-    this.playing = true;
-    this.timer = setTimeout(() => {
-      this.params.step += 1;
-      if (this.params.step >= this.translation.count - 1) this.pause();
-      else this.play();
-      this.draw();
-    }, (1000 * PACE) / this.speed);
-    this.draw();
-  }
-
-  pause() {
-    if (!this.playing) return;
-    clearTimeout(this.timer);
-    this.playing = false;
-    this.view({});
   }
 
   /**
@@ -210,7 +193,7 @@ class DecodingSteps extends PaintedComponent {
    * @param {number} step
    */
   decode(part, step = this.params.step) {
-    this.pause();
+    this.player.pause();
     Object.assign(this.params, { node: 0, search: true }, part, { step });
     this.draw();
     this.synced.send(0);
@@ -233,7 +216,7 @@ class DecodingSteps extends PaintedComponent {
     }
     this.translations.wait(busy);
     this.timeline.mark(step);
-    this.transport.reflect(step, translation.count, this.playing);
+    this.transport.reflect(step, translation.count, this.player.playing);
     this.settings.reflect(params, translation);
     this.describe(translation, step);
     this.candidates.reflect(translation, step);
@@ -276,8 +259,7 @@ class DecodingSteps extends PaintedComponent {
     const candidate = translation.steps[params.step]?.candidates[index];
     // The space bar presses the button that has the focus; only the timeline has no other use for that key.
     if (event.key === " " && (event.target === this.root || this.timeline.contains(/** @type {Node} */ (event.target)))) {
-      if (this.playing) this.pause();
-      else this.play();
+      this.player.toggle();
     } else if (candidate) {
       this.take(candidate[0]);
     } else if (act) {

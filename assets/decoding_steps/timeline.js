@@ -3,12 +3,13 @@
 import { tinted } from "../shared/colours.js";
 import { focused, keepingFocus, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
+import { transport } from "../shared/transport.js";
 /** @import { Colour } from "../shared/colours.js" */
 /** @import { Translation } from "./translation.js" */
 
 const SPEEDS = [["0.5", "slow"], ["1", "normal"], ["2", "fast"], ["4", "very fast"]];
-// Seconds for each step at normal speed.
-export const PACE = 1.0;
+// Milliseconds for each step at normal speed.
+export const PACE = 1000;
 
 /** @typedef {{ shades: Colour[], text: string }} StepsTheme */
 
@@ -38,37 +39,18 @@ export function timeline(go) {
 }
 
 /**
- * Play, pause, next step and previous step.
+ * The controls that move between the steps of a decoding.
  * @param {{
  *   go: (step: number) => void, toggle: () => void, hesitate: () => void, pace: (speed: number) => void,
  *   restart: () => void,
  * }} act
  */
-export function transport({ go, toggle, hesitate, pace, restart }) {
-  /** @type {(text: string, label: string, onclick: () => void) => HTMLButtonElement} */
-  const button = (text, label, onclick) => (
-    element("button", { type: "button", "aria-label": label, title: label, onclick }, text));
-  const play = button("▶ Play", "Play", toggle);
-  const slider = element("input", { type: "range", "aria-label": "Step", min: 1, step: 1, value: 1,
-    oninput: () => go(Number(slider.value) - 1) });
-  const at = element("output");
+export function stepControls({ go, toggle, hesitate, pace, restart }) {
   const speed = select("Speed", SPEEDS, (value) => pace(Number(value)));
   speed.box.value = "1";
-  const bar = element("div", { class: "transport" },
-    button("◀", "Step before", () => go(Number(slider.value) - 2)), play,
-    button("▶|", "Next step", () => go(Number(slider.value))),
-    element("label", { class: "field" }, at, slider), speed,
+  return transport({ go, toggle }, "Step", speed,
     element("button", { type: "button", onclick: hesitate,
       title: "Go to the step where the two likeliest pieces are closest (key h)" }, "Where it hesitates"),
     element("button", { type: "button", onclick: restart,
       title: "What the model writes by itself again: nothing forced, nothing banned, and an empty list" }, "Start over"));
-  /** @type {(step: number, count: number, playing: boolean) => void} */
-  const reflect = (step, count, playing) => {
-    slider.max = String(count);
-    slider.value = String(step + 1);
-    at.textContent = `Step ${step + 1} of ${count}`;
-    play.textContent = playing ? "❚❚ Pause" : "▶ Play";
-    play.setAttribute("aria-label", playing ? "Pause" : "Play");
-  };
-  return Object.assign(bar, { reflect });
 }

@@ -9,6 +9,7 @@ import { themeOf } from "../shared/colours.js";
 import { keepingFocus, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { mount, PaintedComponent } from "../shared/mount.js";
+import { Player } from "../shared/player.js";
 import { SyncedState } from "../shared/synced_state.js";
 import { unpack } from "../shared/wire.js";
 import { curvesGeometry, drawCurves, KIND_LINES, stepAt } from "./curves.js";
@@ -31,9 +32,11 @@ class TrainingFilm extends PaintedComponent {
   film;
   /** @type {FilmView} */
   view;
-  playing = false;
-  /** @type {number | undefined} timer of the snapshot that is played next */
-  timer;
+  player = new Player({
+    count: () => this.film.count, at: () => this.film.indexOf(this.view), pace: () => FRAME,
+    show: (index) => { this.view.moment = this.momentOf(index); this.draw(); },
+    changed: () => { if (this.player.playing) this.draw(); else this.look({}); },
+  });
   synced = new SyncedState(this, "view", () => ({ ...this.view }));
   /** @type {string} the selectable heads and events */
   listed = "";
@@ -43,7 +46,7 @@ class TrainingFilm extends PaintedComponent {
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
     super(parent, element("div", { class: "film" }));
-    this.play = element("button", { type: "button", onclick: () => (this.playing ? this.pause() : this.start()) }, "▶ Play");
+    this.play = element("button", { type: "button", onclick: () => this.player.toggle() }, "▶ Play");
     this.slider = element("input", { type: "range", min: 0, step: 1, value: 0, "aria-label": "Moment of the training",
       oninput: () => this.go(Number(this.slider.value)) });
     this.numbers = element("p", { class: "moment", "aria-live": "off" });
@@ -66,7 +69,7 @@ class TrainingFilm extends PaintedComponent {
 
   close() {
     this.endSteps();
-    clearTimeout(this.timer);
+    this.player.close();
     this.synced.leave();
     this.maps.close();
     super.close();
@@ -80,7 +83,7 @@ class TrainingFilm extends PaintedComponent {
       if (bytes !== this.bytes) return; // overtaken by newer data
       // The server sends a moment when a link was opened; otherwise the user's own moment stays.
       if (film.header.asked.number !== this.synced.number) {
-        this.pause();
+        this.player.pause();
         this.synced.take(film.header.asked.number, film.header.asked.view);
       }
       this.film = film;
@@ -90,7 +93,7 @@ class TrainingFilm extends PaintedComponent {
 
   /** @param {number} index of a snapshot */
   go(index) {
-    this.pause();
+    this.player.pause();
     this.look({ moment: this.momentOf(index) });
   }
 
@@ -111,27 +114,6 @@ class TrainingFilm extends PaintedComponent {
     Object.assign(this.view, part);
     this.draw();
     this.synced.send();
-  }
-
-  start() {
-    const last = this.film.count - 1;
-    if (!this.playing && this.film.indexOf(this.view) >= last) this.view.moment = this.film.header.at[0];
-    this.playing = true;
-    this.timer = setTimeout(() => {
-      const next = this.film.indexOf(this.view) + 1;
-      this.view.moment = this.momentOf(next);
-      if (next >= this.film.count - 1) this.pause();
-      else this.start();
-      this.draw();
-    }, FRAME);
-    this.draw();
-  }
-
-  pause() {
-    if (!this.playing) return;
-    clearTimeout(this.timer);
-    this.playing = false;
-    this.look({});
   }
 
   /** @param {PointerEvent} event on the curves */
@@ -209,7 +191,7 @@ class TrainingFilm extends PaintedComponent {
     }
     keepingFocus(this.events, "button", () => this.events.replaceChildren(...events.map(({ step, text, score, kind, head }) => (
       element("li", {}, element("button", { type: "button", onclick: () => {
-        this.pause();
+        this.player.pause();
         this.look({ moment: step, ...(kind ? { [kind]: head + 1, score } : {}) });
       } }, text))))));
   }

@@ -1,0 +1,48 @@
+// Plays something that has steps: one after another, once, until the last one.
+
+/**
+ * What is played: the number of its steps, the current one, how to show one, and the milliseconds until the next.
+ * `changed` runs when it starts or stops.
+ * @typedef {{ count: () => number, at: () => number, show: (at: number) => void, pace: () => number, changed: () => void }} Played
+ */
+
+export class Player {
+  playing = false;
+  /** @type {number | undefined} */
+  timer;
+
+  /** @param {Played} played */
+  constructor(played) {
+    this.played = played;
+  }
+
+  // From the beginning if the last step is shown. If it plays already, the next step comes at the current pace.
+  play() {
+    const { count, at, show, pace, changed } = this.played;
+    clearTimeout(this.timer);
+    if (!this.playing && at() >= count() - 1) show(0);
+    this.playing = true;
+    this.timer = setTimeout(() => {
+      show(at() + 1);
+      if (at() >= count() - 1) this.pause();
+      else this.play();
+    }, pace());
+    changed();
+  }
+
+  pause() {
+    if (!this.playing) return;
+    this.close();
+    this.played.changed();
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.playing = false;
+  }
+}
