@@ -45,11 +45,9 @@ COMMANDS = {
     "language-model": ("language_model", "write on in English, score texts, find heads that copy"),
     "tasks": ("tasks", "let a small Transformer learn to copy, reverse, sort or add"),
 }
-# Packages from requirements.txt that the app imports.
-PACKAGES = (
-    "torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec", "streamlit", "plotly", "altair",
-    "pandas", "PIL", "segno", "starlette",
-)
+# Packages from requirements.txt that every command imports, and those that the app imports too.
+LIBRARY = ("torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec")
+PACKAGES = (*LIBRARY, "streamlit", "plotly", "altair", "pandas", "PIL", "segno", "starlette")
 OPTIONS = ("--lecture", "--processes")
 
 
@@ -69,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
 
 def start_app(options: Sequence[str]) -> None:
     """Serve the app from one process, or in lecture mode from several processes behind one address."""
-    check_packages()
+    check_packages(PACKAGES, "app")
     parser = argparse.ArgumentParser(
         prog=PROG, usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]", add_help=False,
         allow_abbrev=False,
@@ -91,17 +89,21 @@ def start_app(options: Sequence[str]) -> None:
         app_process.run(others)
 
 
-def check_packages() -> None:
-    """Check that the app's packages are installed, without importing them.
+def check_packages(names: Sequence[str], extra: str) -> None:
+    """Check that packages are installed, without importing them.
+
+    Args:
+        names: of the packages.
+        extra: of pyproject.toml, which installs them.
 
     Raises:
         SystemExit: a package is missing.
     """
-    missing = [name for name in PACKAGES if find_spec(name) is None]
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise SystemExit(
-            f"error: {sys.executable} has no {', '.join(missing)}: in the environment of the app, and in the folder of "
-            "app.py, run `pip install -r requirements.txt`; in an installation, `pip install 'attention-atlas[app]'`"
+            f"error: {sys.executable} has no {', '.join(missing)}: in an installation, run "
+            f"`pip install 'attention-atlas[{extra}]'`; in the folder of app.py, `pip install -r requirements.txt`"
         )
 
 
@@ -129,6 +131,7 @@ def main() -> None:
     if command == "app":
         start_app(arguments[1:])
         return
+    check_packages(LIBRARY, "train")
     module, _ = COMMANDS[command]
     # These modules have their own subcommands; the others share a parser with the rest of their module.
     own = module in ("lessons", "tasks", "language_model", "serve")

@@ -10,7 +10,11 @@ from typing import Any
 
 from attention_atlas.browser.html_file import document
 from attention_atlas.browser.messages import first_shown, messages_of
+from attention_atlas.browser.picture import picture
+from attention_atlas.browser.wire import unframe
+from transformer.errors import AttentionError
 from transformer.values.foreign_attention import is_causal, weights_of
+from transformer.values.kinds import KINDS
 from transformer.values.trace import Kind, Trace
 
 # `show` writes a drawing to this file if it cannot display it.
@@ -48,12 +52,25 @@ class Drawing:
         return document(self.messages, kind=self.kind, title=self.title)
 
     def save(self, path: str | Path) -> None:
-        """Write the document, or, if the name ends in .npz, the arrays, which the app and `Trace.from_npz` read."""
+        """Write a file, of the kind that its name ends in.
+
+        Args:
+            path: ends in .html for the document, in .svg for a picture of the head that it opens with, or in .npz for
+                the arrays, which the app and `Trace.from_npz` read.
+
+        Raises:
+            AttentionError: the path has another end.
+        """
         path = Path(path)
         if path.suffix == ".npz":
             self.trace.to_npz(path)
+        elif path.suffix in (".html", ".svg"):
+            path.write_text(self.data if path.suffix == ".html" else self._repr_svg_(), encoding="utf-8")
         else:
-            path.write_text(self.data, encoding="utf-8")
+            raise AttentionError(f"There is no file {path.name}: the name must end in .html, .svg or .npz.")
+
+    def _repr_svg_(self) -> str:
+        return picture(self.trace, self.kind, unframe(self.messages[self.kind])[0]["asked"]["choice"])
 
     def _repr_html_(self) -> str:
         return (
@@ -84,7 +101,7 @@ def show(
     Args:
         attention: a trace; or the self-attention of a model with one stack, with its `tokens`.
         tokens: of `attention`.
-        save: an additional file to write: .npz for the arrays, .html for the document.
+        save: an additional file to write, as `Drawing.save` does.
         title, kind, layer, head: of `Drawing`.
         arrays: arguments of `Trace.from_attention`.
 
@@ -96,8 +113,10 @@ def show(
     """
     if isinstance(attention, Trace):
         trace = attention
-    elif tokens is not None:
-        trace = trace_of(attention, tokens, **arrays)
+    elif tokens is not None and arrays.keys() & set(KINDS):
+        raise AttentionError("Name the tokens of encoder, decoder and cross: source_tokens and target_tokens.")
+    elif attention is not None or tokens is not None:
+        trace = trace_of(attention, () if tokens is None else tokens, **arrays)
     else:
         trace = Trace.from_attention(**arrays)
     drawing = Drawing(trace, kind=kind, title=title, layer=layer, head=head)

@@ -7,6 +7,7 @@ from typing import Any
 
 from attention_atlas.browser.html_file import theme
 from attention_atlas.browser.messages import first_shown, messages_of
+from attention_atlas.browser.picture import picture
 from attention_atlas.browser.scripts import script, style
 from attention_atlas.browser.wire import unframe
 from transformer.values.trace import Kind, Trace
@@ -53,7 +54,13 @@ class Browser(anywidget.AnyWidget):
         messages = messages_of(trace, shown, complete)
         asked = unframe(messages[shown])[0]["asked"]["choice"]
         super().__init__(messages=messages, kind=shown, **{name: asked[name] for name in CHOSEN})
-        self.trace = trace
+        self.trace, self.choice = trace, asked
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The widget, and a picture of its head for a notebook without a kernel."""
+        bundle, metadata = super()._repr_mimebundle_(**options)
+        shown = {**self.choice, "layer": self.layer, "head": self.head}
+        return {**bundle, "image/svg+xml": picture(self.trace, self.kind, shown)}, metadata
 
     @traitlets.validate("layer", "head")
     def _existing(self, proposal: Any) -> int:

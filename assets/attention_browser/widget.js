@@ -1,6 +1,6 @@
 // The notebook widget: the attention browser in a shadow root, with the theme of the notebook around it.
 
-import { isLight } from "../shared/colours.js";
+import { isLight, painted } from "../shared/colours.js";
 import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
@@ -22,15 +22,20 @@ const CHOSEN = ["layer", "head", "rows", "columns"];
 const TITLES = { encoder: "Encoder attention", decoder: "Masked attention", cross: "Cross attention" };
 
 /**
- * Whether the notebook around an element is dark, judged by the first visible background.
- * @param {Element | null} around
+ * Whether the notebook around an element is dark: judged by the first background, which may be outside a shadow root, or,
+ * without a background, by the text.
+ * @param {Element} within
  */
-function isDark(around) {
-  for (; around; around = around.parentElement) {
-    const [red, green, blue, opacity = 1] = (getComputedStyle(around).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
-    if (blue !== undefined && opacity > 0) return !isLight([red, green, blue]);
+function isDark(within) {
+  /** @type {Element | null} */
+  let around = within;
+  while (around) {
+    const colour = painted(getComputedStyle(around).backgroundColor);
+    if (colour[3] > 0) return !isLight(colour);
+    const root = around.getRootNode();
+    around = around.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
   }
-  return false;
+  return isLight(painted(getComputedStyle(within).color));
 }
 
 /** @param {{ model: Model, el: HTMLElement }} place */
@@ -38,7 +43,9 @@ function render({ model, el }) {
   const host = element("div");
   el.append(host);
   const root = host.attachShadow({ mode: "open" });
-  const box = element("div", { style: "background: var(--st-background-color); padding: 8px" });
+  // A notebook has commands of its own on these keys: "m" would make text of the cell.
+  host.addEventListener("keydown", (event) => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); });
+  const box = element("div", { class: "notebook" });
   const kinds = Object.keys(model.get("messages"));
   const tabs = element("p", { class: "bar" }, ...(kinds.length < 2 ? [] : kinds.map((kind) => element("button", {
     type: "button", "data-kind": kind, onclick: () => { model.set("kind", kind); model.save_changes(); },

@@ -85,6 +85,17 @@ export function isLight([r, g, b]) {
 }
 
 /**
+ * Red, green, blue and opacity of any colour of CSS.
+ * @param {string} colour
+ */
+export function painted(colour) {
+  const probe = drawingContext(new OffscreenCanvas(1, 1), { willReadFrequently: true });
+  probe.fillStyle = colour;
+  probe.fillRect(0, 0, 1, 1);
+  return probe.getImageData(0, 0, 1, 1).data;
+}
+
+/**
  * An element on a colour of the scale from 0 to 1.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name

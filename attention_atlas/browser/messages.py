@@ -14,8 +14,10 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
     """Return the kind and the complete choice to open with.
 
     Raises:
-        AttentionError: the trace has no such kind, layer or head, or there is no such choice.
+        AttentionError: this is no trace, it has no such kind, layer or head, or there is no such choice.
     """
+    if not isinstance(trace, Trace):
+        raise AttentionError("This is no trace: make one with Trace.from_attention, or give arrays and tokens to show.")
     kind = kind or trace.kinds[-1]
     if kind not in trace.kinds:
         raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")

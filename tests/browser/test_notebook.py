@@ -1,15 +1,20 @@
-"""The JupyterLab widget in an environment without torch, Streamlit and a network."""
+"""The widget in JupyterLab and in marimo, in an environment without torch, Streamlit and a network."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from venv import EnvBuilder
 
 import pytest
@@ -17,12 +22,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE, ROOT
 
-# JupyterLab is a large installation.
+# JupyterLab and marimo are large installations.
 pytestmark = pytest.mark.install(nightly=True)
 
 PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
-CELLS = (
-    """import numpy as np
+TRACE = """import numpy as np
 import attention_atlas
 
 weights = np.full((4, 6, 5, 5), 0.2)
@@ -31,59 +35,132 @@ trace = attention_atlas.Trace.from_attention(
     target_tokens="<pad> ▁Der ▁alte ▁Mann ▁schlief".split(),
 )
 browser = attention_atlas.Browser(trace, kind="cross", layer=0, head=5)
-browser""",
-    "print('chosen:', browser.kind, browser.layer, browser.head, browser.rows, browser.columns)",
-    "browser.layer, browser.head, browser.rows = 2, 3, [4]",
-)
+browser"""
+CHOSEN = 'f"chosen: {browser.kind} {browser.layer} {browser.head} {browser.rows} {browser.columns}"'
+# Cells of a notebook; Python makes a choice in the last one.
+CELLS = (TRACE, CHOSEN, "browser.layer, browser.head, browser.rows = 2, 3, [4]")
+MARIMO = f"""import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def _():
+{textwrap.indent(TRACE.removesuffix("browser"), "    ")}    import marimo as mo
+    chosen = mo.ui.anywidget(browser)
+    chosen
+    return browser, chosen, mo
+
+
+@app.cell
+def _(chosen):
+    {CHOSEN.replace("browser", "chosen")}
+
+
+@app.cell
+def _(browser, mo):
+    mo.ui.button(label="Python chooses", on_click=lambda _: browser.set_trait("layer", 2))
+"""
 
 
 @pytest.fixture(scope="module")
-def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the address of a notebook with CELLS in JupyterLab."""
-    environment, work = tmp_path_factory.mktemp("environment"), tmp_path_factory.mktemp("work")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the environment's programs."""
+    environment = tmp_path_factory.mktemp("environment")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / PROGRAMS
-    wanted = [f"{ROOT}[widget]", "jupyterlab>=4.4,<5"]
+    wanted = [f"{ROOT}[widget]", "jupyterlab>=4.4,<5", "marimo>=0.20,<0.30"]
     subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", *wanted], check=True)
-    cells = [
-        {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None, "id": f"c{at}"}
-        for at, source in enumerate(CELLS)
-    ]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (work / "look.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    return programs
+
+
+@contextmanager
+def serving(programs: Path, work: Path, command: Callable[[int], Sequence[str]], health: str) -> Iterator[str]:
+    """Run a notebook server at a free port; return its address.
+
+    Args:
+        programs: folder of its program.
+        work: folder of the notebook.
+        command: of a port.
+        health: path that answers when the server is ready.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    program, *options = command(port)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     process = subprocess.Popen(
-        [programs / "jupyter-lab", "--no-browser", f"--port={port}", "--IdentityProvider.token=", "--allow-root",
-         f"--ServerApp.root_dir={work}"], cwd=work, env={**os.environ, "PATH": path},
+        [programs / program, *options], cwd=work, env={**os.environ, "PATH": path, "HOME": str(work)},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )
     try:
         for _ in range(PATIENCE // 1000):
             try:
-                urllib.request.urlopen(f"http://localhost:{port}/api", timeout=5).close()
+                urllib.request.urlopen(f"http://localhost:{port}{health}", timeout=5).close()
                 break
             except OSError:
-                assert process.poll() is None, "JupyterLab ended at its start"
+                assert process.poll() is None, f"{program} ended at its start"
                 time.sleep(1)
-        yield f"http://localhost:{port}/lab/tree/look.ipynb"
+        yield f"http://localhost:{port}"
     finally:
         process.terminate()
         process.wait()
 
 
-@pytest.fixture
-def page(browser: Browser, laboratory: str) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a notebook with CELLS."""
+    cells = [
+        {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None, "id": f"c{at}"}
+        for at, source in enumerate(CELLS)
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    path = tmp_path_factory.mktemp("work") / "look.ipynb"
+    path.write_text(json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def laboratory(programs: Path, notebook: Path) -> Iterator[str]:
+    """Return the address of the notebook in JupyterLab."""
+    with serving(programs, notebook.parent, lambda port: [
+        "jupyter-lab", "--no-browser", f"--port={port}", "--IdentityProvider.token=", "--allow-root",
+        f"--ServerApp.root_dir={notebook.parent}",
+    ], "/api") as address:
+        yield f"{address}/lab/tree/{notebook.name}"
+
+
+@pytest.fixture(scope="module")
+def marimo(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of MARIMO in a dark marimo."""
+    work = tmp_path_factory.mktemp("marimo")
+    (work / "look.py").write_text(MARIMO, encoding="utf-8")
+    (work / "pyproject.toml").write_text('[tool.marimo.display]\ntheme = "dark"\n')
+    with serving(programs, work, lambda port: [
+        "marimo", "run", "look.py", "--headless", "--no-token", f"--port={port}"
+    ], "/health") as address:
+        yield address
+
+
+@contextmanager
+def offline(browser: Browser, address: str) -> Iterator[Page]:
+    """Open a page that requests nothing from another machine."""
+    outside = []
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.set_default_timeout(PATIENCE)
-    page.goto(laboratory)
-    # The kernel is ready.
-    expect(page.locator(".jp-NotebookPanel-toolbar [data-status=idle]").first).to_be_visible()
+    page.on("request", lambda request: outside.append(request.url))
+    page.goto(address)
     yield page
     page.close()
+    assert [url for url in outside if not url.startswith(("http://localhost", "data:", "blob:"))] == []
+
+
+@pytest.fixture
+def page(browser: Browser, laboratory: str) -> Iterator[Page]:
+    with offline(browser, laboratory) as page:
+        # The kernel is ready; it looks idle before it is connected.
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
+        yield page
 
 
 def run(page: Page, cell: int) -> None:
@@ -91,22 +168,38 @@ def run(page: Page, cell: int) -> None:
     page.keyboard.press("Shift+Enter")
 
 
-def test_python_and_the_browser_exchange_state(page):
-    outside = []
-    page.on("request", lambda request: outside.append(request.url) if "localhost" not in request.url else None)
-    run(page, 0)
-    atlas = page.locator(".atlas")
+def choose_by_hand(page: Page) -> None:
+    """Choose layer 2, then the head before by a key, then pin the first cell."""
     expect(page.locator(".atlas[data-drawn$=' 1 6']")).to_be_visible()
+    atlas = page.locator(".atlas")
     atlas.locator("select").first.select_option(label="2")
+    atlas.locator("canvas.large").focus()
+    page.keyboard.press(",")
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator(".atlas[data-drawn$=' 2 5']")).to_be_visible()
+
+
+def test_python_and_jupyterlab_exchange_state(page):
+    run(page, 0)
+    choose_by_hand(page)
     # The browser reports a choice after a short rest, as for a user who then runs the next cell.
     page.wait_for_timeout(2_000)
     run(page, 1)
-    expect(page.get_by_text("chosen: cross 1 5 [] []")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^'chosen: cross 1 4 \[\d\] \[\d\]'$"))).to_be_visible()
     run(page, 2)
     expect(page.locator(".atlas[data-drawn$=' 3 4']")).to_be_visible()
     page.get_by_role("button", name="Encoder attention").click()
     expect(page.locator(".atlas[data-drawn^='encoder ']")).to_be_visible()
-    assert [url for url in outside if not url.startswith(("data:", "blob:"))] == []
+
+
+def test_keys_are_no_commands_of_the_notebook(page):
+    """In JupyterLab, "m" makes text of a cell."""
+    run(page, 0)
+    page.locator(".atlas[data-drawn] canvas.large").focus()
+    page.keyboard.press("m")
+    expect(page.locator(".atlas select").nth(2)).to_have_value("lines")
+    assert page.locator(".jp-MarkdownCell").count() == 0
 
 
 def test_theme_follows_the_notebook(page: Page):
@@ -116,3 +209,23 @@ def test_theme_follows_the_notebook(page: Page):
     page.evaluate("document.body.style.setProperty('--jp-layout-color0', '#111')")
     page.evaluate("document.body.dataset.jpThemeLight = 'false'")
     expect(atlas).to_have_css("color", "rgb(238, 242, 248)")
+
+
+def test_saved_notebook_has_a_picture_without_a_kernel(page: Page, programs: Path, notebook: Path):
+    run(page, 0)
+    page.locator(".atlas[data-drawn]").wait_for()
+    page.keyboard.press("Control+s")
+    page.wait_for_function("!document.querySelector('.jp-mod-current.jp-mod-dirty')")
+    subprocess.run([programs / "jupyter", "nbconvert", "--to=html", "--log-level=ERROR", notebook], check=True)
+    html = notebook.with_suffix(".html").read_text(encoding="utf-8")
+    (picture,) = re.findall(r'<img [^>]*src="data:image/svg\+xml;base64,([^"]*)"', html)
+    assert 'aria-label="Cross attention, layer 1, head 6"' in base64.b64decode(picture).decode()
+
+
+def test_python_and_marimo_exchange_state(browser: Browser, marimo: str):
+    with offline(browser, marimo) as page:
+        choose_by_hand(page)
+        expect(page.get_by_text(re.compile(r"chosen: cross 1 4 \[\d\] \[\d\]"))).to_be_visible()
+        page.get_by_role("button", name="Python chooses").click()
+        expect(page.locator(".atlas[data-drawn$=' 3 5']")).to_be_visible()
+        expect(page.locator(".atlas")).to_have_css("color", "rgb(238, 242, 248)")

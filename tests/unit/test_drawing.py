@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -58,12 +59,39 @@ def test_notebook_displays_the_whole_document():
     assert list(drawing.messages) == ["encoder", "decoder", "cross"]
 
 
+def test_picture_has_the_weights_and_the_labels(tmp_path):
+    weights = np.tile(np.eye(4, 3, dtype=np.float32)[[0, 1, 2, 2]], (1, 2, 1, 1))
+    trace = Trace.from_attention(
+        cross=weights, source_tokens=["▁a", "▁<b>", "</s>"], target_tokens=["<s>", "▁x", "▁y", "▁z"]
+    )
+    Drawing(trace, head=1).save(tmp_path / "head.svg")
+    drawn = ElementTree.parse(tmp_path / "head.svg").getroot()
+    paths = {path.get("stroke"): path.get("d") for path in drawn.findall(".//{*}path")}
+    assert paths["#fde725"] == "M0 0.5h1M1 1.5h1M2 2.5h1M2 3.5h1" and len(paths) == 2
+    texts = [text.text for text in drawn.findall(".//{*}text")]
+    assert texts[0] == "Cross attention, layer 1, head 2" and {"a", "<b>", "x", "y", "z"} <= set(texts)
+
+
 @pytest.mark.parametrize(("given", "says"), [
     ({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour"),
 ])
 def test_missing_part_cannot_be_opened(given, says):
     with pytest.raises(AttentionError, match=says):
         Drawing(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), **given)
+
+
+@pytest.mark.parametrize(("given", "says"), [
+    ({"attention": causal()}, "0 tokens"), ({"encoder": causal(), "tokens": TOKENS}, "source_tokens"),
+    ({"tokens": TOKENS}, "eager"), ({"attention": causal(), "tokens": TOKENS, "save": "head.png"}, "head.png"),
+])
+def test_incomplete_call_says_what_to_give(given, says):
+    with pytest.raises(AttentionError, match=says):
+        attention_atlas.show(**given)
+
+
+def test_array_is_no_trace():
+    with pytest.raises(AttentionError, match="Trace.from_attention"):
+        Drawing(causal())
 
 
 def tiny(name, config, **settings):

@@ -82,16 +82,19 @@ def test_importing_the_library_is_cheap():
         _ = transformer.Nothing
 
 
-@pytest.mark.parametrize("options", [(), ("--lecture",), ("--processes", "2")], ids=" ".join)
-def test_missing_packages_are_one_line_that_says_what_to_do(tmp_path, options):
+@pytest.mark.parametrize(("options", "extra"), [
+    ((), "app"), (("--lecture",), "app"), (("--processes", "2"), "app"), (("translate", "I dream."), "train"),
+], ids=str)
+def test_missing_packages_are_one_line_that_says_what_to_do(tmp_path, options, extra):
     venv.create(tmp_path, symlinks=sys.platform != "win32")
     (python,) = tmp_path.glob("*/python" if sys.platform != "win32" else "*/python.exe")
     done = subprocess.run(
         [python, "-m", "attention_atlas", *options], cwd=APP, capture_output=True, text=True
     )
     assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"error: {python} has no torch, ") and "streamlit" in done.stderr
-    assert "`pip install -r requirements.txt`" in done.stderr
+    assert done.stderr.startswith(f"error: {python} has no torch, ")
+    assert ("streamlit" in done.stderr) == (extra == "app")
+    assert f"`pip install 'attention-atlas[{extra}]'`" in done.stderr
 
 
 def test_check_covers_the_apps_requirements():

@@ -87,6 +87,8 @@ class Side:
         if self.item is None and len(mask) > 1:
             raise AttentionError(f"The {self.name} mask has {len(mask)} texts: choose one, for example with item=0.")
         row = mask[self.item or 0][:count] > 0
+        if count and not row.any():
+            raise AttentionError(f"The {self.name} mask leaves out every token: give 0 for padding only.")
         return np.flatnonzero(np.concatenate([row, np.ones(count - len(row), dtype=bool)]))
 
     def pieces(self, count: int) -> tuple[str, tuple[Piece, ...]]:
@@ -94,17 +96,22 @@ class Side:
 
         A target has one more piece if one more token is given than rows.
         """
-        if len(self.tokens) < count:
+        given = len(self.tokens)
+        if given < count:
             raise AttentionError(
-                f"The {self.name} has {len(self.tokens)} tokens, but its attention has {count} rows or columns: give "
-                "one token for each, including special tokens and padding."
+                f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: give one token "
+                "for each, including special tokens and padding."
             )
+        if self.offsets is not None and len(self.offsets) < given:
+            raise AttentionError(f"The {self.name} has {given} tokens, {len(self.offsets)} offsets: give one for each.")
         kept = self.kept(count)
-        more = [count] if self.name == "target" and len(self.tokens) > count else []
-        if len(self.tokens) > count + len(more) and self.name == "source":
+        more = [count] if self.name == "target" and given > count else []
+        # Sequences of a batch have padding after their ends.
+        unread = pieces_of(list(self.tokens[count + len(more):]))[1]
+        if not all(piece.special and more for piece in unread):
             raise AttentionError(
-                f"The source has {len(self.tokens)} tokens, but its attention has {count} rows or columns: leave out "
-                "the tokens that the model did not read."
+                f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: leave out the "
+                "tokens that the model did not read."
             )
         places = [*map(int, kept), *more]
         return pieces_of(
@@ -137,6 +144,7 @@ def fields_of(
     sides = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
     counts: dict[str, int] = {}
     for kind, weights in found.items():
+        check_axes(weights, kind)
         for side, count in zip(sides[kind], weights.shape[-2:], strict=True):
             if counts.setdefault(side.name, count) != count:
                 raise AttentionError(
@@ -176,6 +184,30 @@ def is_causal(weights: np.ndarray) -> bool:
     return weights.shape[-1] == weights.shape[-2] and not np.triu(weights, 1).any()
 
 
+def check_axes(weights: np.ndarray, kind: Kind) -> None:
+    """Check that weights [L, H, rows, columns] have their axes in this order, as far as the numbers tell.
+
+    Raises:
+        AttentionError: an axis is empty, or the axes seem to be in another order.
+    """
+    layer = list(weights.shape[1:])
+    if not weights.size:
+        raise AttentionError(f"A layer of the {kind} attention is {layer}: give at least one head and one token.")
+    if kind != "cross" and layer[1] != layer[2]:
+        raise AttentionError(
+            f"A layer of the {kind} attention is {layer}: give [heads, rows, columns], with as many rows as columns. "
+            "Attention from one text to another is cross."
+        )
+    if _sum_to_one(weights, -2) and not _sum_to_one(weights, -1):
+        raise AttentionError(
+            f"The {kind} attention has columns that sum to 1: swap its last two axes, so that rows are queries."
+        )
+
+
+def _sum_to_one(weights: np.ndarray, axis: int) -> bool:
+    return bool(np.abs(weights.sum(axis=axis) - 1).max(initial=0) <= TOLERANCE)
+
+
 def check_rows(weights: np.ndarray, name: str) -> None:
     """Check that every row is a distribution.
 
@@ -189,11 +221,9 @@ def check_rows(weights: np.ndarray, name: str) -> None:
         )
     if weights.min(initial=0) < 0 or weights.max(initial=0) > 1 + TOLERANCE:
         raise AttentionError(f"{what} holds scores instead of weights from 0 to 1: give the output of the softmax.")
-    rows = weights.sum(axis=-1)
-    if np.abs(rows - 1).max(initial=0) <= TOLERANCE:
+    if _sum_to_one(weights, -1):
         return
-    if np.abs(weights.sum(axis=-2) - 1).max() <= TOLERANCE:
-        raise AttentionError(f"{what} has columns that sum to 1: swap its last two axes, so that rows are queries.")
+    rows = weights.sum(axis=-1)
     raise AttentionError(
         f"{what} has rows that sum to between {rows.min():.3g} and {rows.max():.3g} instead of 1: call model.eval() "
         "before the run, because dropout changes weights, and give every column, also padding, with its attention mask."
@@ -256,4 +286,7 @@ def _numbers(array: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(array).astype(np.float32)
     except (TypeError, ValueError) as error:
-        raise AttentionError(f"The {name} attention is not an array of numbers: {error}.") from error
+        raise AttentionError(
+            f"The {name} attention is not an array of numbers but a {type(array).__name__}: of a model's outputs, give "
+            "attentions, or encoder_attentions, decoder_attentions and cross_attentions."
+        ) from error

@@ -59,13 +59,15 @@ def pieces_of(
         first: the role of the first token, if it is a symbol: a decoder may start with a padding or an end symbol.
 
     Raises:
-        AttentionError: the numbers of offsets and tokens differ.
+        AttentionError: a token is not a string, or the numbers of offsets and tokens differ.
     """
     given = [token if isinstance(token, Piece) else None for token in tokens]
     if tokens and all(given):
         pieces = [piece for piece in given if piece]
         return text or "", _begun(pieces, first)
-    spelt = [token.text if isinstance(token, Piece) else str(token) for token in tokens]
+    spelt = [token.text if isinstance(token, Piece) else token for token in tokens]
+    if not all(isinstance(token, str) for token in spelt):
+        raise AttentionError("The tokens are not strings: give tokenizer.convert_ids_to_tokens(ids).")
     found = [_role(token) for token in spelt] if roles is None else list(roles)
     for name, listed in (("offsets", offsets), ("roles", found), ("ids", ids)):
         if listed is not None and len(listed) != len(spelt):

@@ -1,19 +1,12 @@
-"""Colours of every figure, the same in Altair, Plotly, thumbnails and the browser. Pure.
-
-They are defined once, in assets/shared/palette.js.
-"""
+"""Colours of every figure, the same in Altair, Plotly, thumbnails and the browser. Pure."""
 
 from __future__ import annotations
-
-import json
 
 import altair as alt
 import numpy as np
 
-from transformer.files.paths import ASSETS
+from attention_atlas.browser.palette import PALETTE
 
-SOURCE = ASSETS / "shared" / "palette.js"
-PALETTE = json.loads(SOURCE.read_text(encoding="utf-8").partition("const PALETTE = ")[2].rstrip().removesuffix(";"))
 VIRIDIS: list[str] = PALETTE["sequential"]["viridis"]
 DIVERGING: list[str] = PALETTE["diverging"]
 # Colours of two series in one chart, and of four.
@@ -56,25 +49,6 @@ def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
 def colorscale(colours: list[str]) -> list[list[object]]:
     """Return colours in Plotly's format."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]
-
-
-def pixels(places: np.ndarray, colours: list[str]) -> np.ndarray:
-    """Return the colours at places of a scale.
-
-    Args:
-        places: [...], 0 to 1.
-
-    Returns:
-        uint8 [..., 3].
-    """
-    stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours], dtype=float)
-    at = np.linspace(0, 1, len(stops))
-    return np.stack([np.interp(places, at, channel) for channel in stops.T], axis=-1).round().astype(np.uint8)
-
-
-def shades(count: int) -> list[str]:
-    """Return evenly spaced colours of the sequential scale."""
-    return ["#" + bytes(colour).hex() for colour in pixels(np.linspace(0, 1, count), VIRIDIS).tolist()]
 
 
 def _scale(low: float, high: float, colours: list[str]) -> alt.Scale:

@@ -8,7 +8,8 @@ import io
 import numpy as np
 from PIL import Image
 
-from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, pixels
+from attention_atlas.browser.palette import pixels
+from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS
 
 WIDTH, HEIGHT = 512, 120
 # Colours of weights from 0 to 1, and, last, of masked cells.

@@ -8,9 +8,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from attention_atlas.browser.palette import shades
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import INK, PICK
-from pages.ui.charts.palette import shades
 from transformer.analysis.heads.mds import Plane
 
 HEIGHT = 520

@@ -8,17 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
+from attention_atlas.browser.palette import PALETTE, pixels, shades
 from attention_atlas.browser.scripts import script
 from pages.ui.charts.palette import (
     DIVERGING,
     MASKED,
-    PALETTE,
     VIRIDIS,
     colorscale,
     diverging,
-    pixels,
     sequential,
-    shades,
 )
 from pages.ui.charts.thumbnail import data_uri, thumbnail
 from pages.ui.params.attention import PALETTES

@@ -1,0 +1,82 @@
+"""One head as an SVG picture, for places where no script runs, such as a saved notebook without its kernel."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from attention_atlas.browser.labels import TITLES, column_labels, row_labels
+from attention_atlas.browser.palette import PALETTE, shades
+from transformer.analysis.view import view_of
+from transformer.values.trace import Kind, Trace
+
+# Largest size of the map and of a cell, and the distance of two labels, in pixels.
+WIDTH, HEIGHT, CELL, LINE = 640, 480, 26, 14
+# Average width of a character; wide characters take two.
+CHARACTER = 7
+MOST_CHARACTERS = 26
+LEVELS = 32
+COLUMN_ANGLE = -50
+KEY = "Rows look, columns are looked at; dark is 0, yellow is 1."
+
+
+def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
+    """The map of a head as an SVG document.
+
+    Args:
+        trace, kind: the attention.
+        choice: with values for "layer", "head", "words" and "hide" of `attention_atlas.browser.payload.CHOICE`.
+    """
+    view = view_of(trace, kind, words=choice["words"], special=not choice["hide"])
+    rows, columns = (list(map(_short, labels(view.axes))) for labels in (row_labels, column_labels))
+    high, wide = min(CELL, HEIGHT / len(rows)), min(CELL, WIDTH / len(columns))
+    title = f"{TITLES[kind]}, layer {choice['layer'] + 1}, head {choice['head'] + 1}"
+    left, top = _width(rows) + 12, 0.8 * _width(columns) + 44
+    right, bottom = left + wide * len(columns), top + high * len(rows)
+    width, height = max(right, 8 * len(title)) + 0.6 * _width(columns[-1:]) + 12, bottom + 30
+    middles = [(row, top + (row + 0.5) * high + 4) for row in _apart(rows, high)]
+    centres = [(column, left + (column + 0.5) * wide) for column in _apart(columns, wide)]
+    return "".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" role="img" aria-label="{title}" font-family="sans-serif" font-size="12" '
+        f'fill="{PALETTE["dark"]}"><title>{title}</title><rect width="100%" height="100%" fill="{PALETTE["light"]}"/>'
+        f'<text x="12" y="20" font-size="14" font-weight="bold">{title}</text>',
+        *(f'<text x="{left - 6:.1f}" y="{y:.1f}" text-anchor="end">{escape(rows[row])}</text>' for row, y in middles),
+        *(f'<text transform="translate({x + 4:.1f} {top - 6:.1f}) rotate({COLUMN_ANGLE})">'
+          f"{escape(columns[column])}</text>" for column, x in centres),
+        f'<g transform="translate({left:.1f} {top:.1f}) scale({wide:.3f} {high:.3f})" shape-rendering="crispEdges">',
+        _cells(view.weights[choice["layer"], choice["head"]], view.mask),
+        f'</g><text x="{left:.1f}" y="{bottom + 20:.1f}">{KEY}</text></svg>'
+    ])
+
+
+def _cells(weights: np.ndarray, mask: np.ndarray) -> str:
+    """Cells of one unit, in one path for each colour; neighbours of one colour in a row are one line."""
+    colours = [*shades(LEVELS), PALETTE["masked"]]
+    levels = np.where(mask, np.rint(weights * (LEVELS - 1)), LEVELS).astype(int)
+    paths: dict[int, list[str]] = {}
+    for row, line in enumerate(levels):
+        starts = np.flatnonzero(np.diff(line, prepend=-1))
+        for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
+            paths.setdefault(int(line[start]), []).append(f"M{start} {row}.5h{end - start}")
+    return "".join(f'<path stroke="{colours[level]}" d="{"".join(lines)}"/>' for level, lines in sorted(paths.items()))
+
+
+def _short(label: str) -> str:
+    label = label.removeprefix("in: ").replace(" → out: ", " → ")
+    return label if len(label) <= MOST_CHARACTERS else f"{label[: MOST_CHARACTERS - 1]}…"
+
+
+def _width(labels: Sequence[str]) -> int:
+    """The width of the longest label, in pixels, as far as that is known without a font."""
+    wide = [sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in label) for label in labels]
+    return CHARACTER * max(wide, default=0)
+
+
+def _apart(labels: Sequence[str], size: float) -> range:
+    """The places of the labels that fit without covering each other."""
+    return range(0, len(labels), int(np.ceil(LINE / size)))
