@@ -24,6 +24,7 @@ COMMANDS = {
     "info": ("translate", "print the architecture and its parameters"),
     "import": ("translate", "make a model folder of a Hugging Face Marian model"),
     "export": ("translate", "write a model folder for another program"),
+    "align": ("align", "align the words of sentence pairs, as text"),
     "prepare": ("train", "make a vocabulary and split sentence pairs into its pieces"),
     "prepare-language-model": ("train", "the same for a language model"),
     "train": ("train", "train in a prepared folder, or continue there"),
@@ -131,5 +132,5 @@ def main() -> None:
         return
     module, _ = COMMANDS[command]
     # These modules have their own subcommands; the others share a parser with the rest of their module.
-    own = module in ("lessons", "tasks", "language_model", "serve")
+    own = module in ("align", "lessons", "tasks", "language_model", "serve")
     import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)
