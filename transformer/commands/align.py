@@ -12,6 +12,7 @@ from transformer.analysis.aligner import STEPS, Aligner
 from transformer.commands.translate import in_language
 from transformer.errors import AtlasError
 from transformer.files.terminal import at_terminal
+from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
 from transformer.surveys.alignments import Gold, align_all, aligner_of, dictionary
 from transformer.surveys.corpus import check_corpus
@@ -108,6 +109,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
         raise ValueError("--step belongs to --heads: without them, heads and step are measured")
     check_corpus(options.pairs)
     gold = Gold(options.gold, options.gold_first) if options.gold else None
+    # The operations of one sentence are small: a second thread costs more than it saves.
+    use_one_thread()
     translator = Translator.load(options.model, options.device)
 
     def rows() -> Iterator[tuple[str, str | None]]:

@@ -49,7 +49,8 @@ def test_weight_of_a_word_is_the_sum_of_its_tokens_in_the_mean_row(small_transla
 
 @settings(max_examples=20, deadline=None)
 @given(
-    st.text(st.sampled_from("aZé .,'-日本ह🙂\u00a0\t0"), min_size=1, max_size=20).filter(str.strip), st.sampled_from(UNITS)
+    st.text(st.sampled_from("aZé .,'-日本ह🙂\u00a0\t0"), min_size=1, max_size=20).filter(str.strip),
+    st.sampled_from(UNITS),
 )
 def test_indices_are_within_the_words_of_any_text(small_translator, text, unit):
     trace = small_translator.trace("I have a dream.", text)
