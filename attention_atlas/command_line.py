@@ -36,6 +36,7 @@ COMMANDS = {
     "vocabulary": ("train", "how well a model's vocabulary keeps the words of a text whole"),
     "overlap": ("train", "count the held-out sentences that are in the training data"),
     "measure": ("measure", "measure what every head looks at, over many sentences"),
+    "match": ("measure", "which head of another model does what each head does"),
     "gallery": ("measure", "find heads that do something telling, over many sentences"),
     "means": ("measure", "write every head's mean output beside the model"),
     "importance": ("measure", "switch every head off by itself, over many sentences"),
