@@ -24,6 +24,7 @@ COMMANDS = {
     "info": ("translate", "print the architecture and its parameters"),
     "import": ("translate", "make a model folder of a Hugging Face Marian model"),
     "export": ("translate", "write a model folder for another program"),
+    "align": ("align", "align the words of sentence pairs, as text"),
     "prepare": ("train", "make a vocabulary and split sentence pairs into its pieces"),
     "prepare-language-model": ("train", "the same for a language model"),
     "train": ("train", "train in a prepared folder, or continue there"),
@@ -35,6 +36,7 @@ COMMANDS = {
     "vocabulary": ("train", "how well a model's vocabulary keeps the words of a text whole"),
     "overlap": ("train", "count the held-out sentences that are in the training data"),
     "measure": ("measure", "measure what every head looks at, over many sentences"),
+    "match": ("measure", "which head of another model does what each head does"),
     "gallery": ("measure", "find heads that do something telling, over many sentences"),
     "means": ("measure", "write every head's mean output beside the model"),
     "importance": ("measure", "switch every head off by itself, over many sentences"),
@@ -134,5 +136,5 @@ def main() -> None:
     check_packages(LIBRARY, "train")
     module, _ = COMMANDS[command]
     # These modules have their own subcommands; the others share a parser with the rest of their module.
-    own = module in ("lessons", "tasks", "language_model", "serve")
+    own = module in ("align", "lessons", "tasks", "language_model", "serve")
     import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)

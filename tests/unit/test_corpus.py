@@ -17,6 +17,7 @@ import pytest
 from transformer.analysis.heads.statistics import statistics_of
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import APP
+from transformer.files.records import packed
 from transformer.running.translator import Translator
 from transformer.surveys import corpus
 from transformer.surveys.corpus import measure_corpus, measure_part
@@ -154,7 +155,7 @@ def test_resuming_a_longer_file_takes_no_more_memory(small_translator, tmp_path)
     lines = [f"{number} {'dog ' * 500}".strip() for number in range(5_000)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    corpus._save(state, corpus.State(small_translator.version, digest, len(lines), corpus.Part(1, 0, {})))
+    corpus._save(state, corpus.State(small_translator.version, digest, len(lines), packed(corpus.Part(1, 0, {}))))
     tracemalloc.start()
     try:
         assert measure_corpus(small_translator, path, state).sentences == 1
@@ -205,7 +206,7 @@ def test_state_of_another_computation_is_rejected(small_translator, file, tmp_pa
 
 def test_state_of_another_model_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
-    corpus._save(state, corpus.State("another", "", 0, corpus.NOTHING))
+    corpus._save(state, corpus.State("another", "", 0, packed(corpus.NOTHING)))
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 

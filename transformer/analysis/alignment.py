@@ -6,7 +6,7 @@ N = T - 1 is the number of target tokens that are both predicted and read, witho
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 
 import numpy as np
 
@@ -83,7 +83,9 @@ def links(alignment: np.ndarray) -> frozenset[Link]:
     return frozenset((target, int(source)) for target, source in enumerate(alignment))
 
 
-def alignment_error_rate(proposed: Collection[Link], sure: Collection[Link], possible: Collection[Link] = ()) -> float:
+def alignment_error_rate(
+    proposed: Collection[Hashable], sure: Collection[Hashable], possible: Collection[Hashable] = ()
+) -> float:
     """AER, 0 to 1, of an alignment against a human one (Och and Ney 2003, "A Systematic Comparison of
     Various Statistical Alignment Models").
 

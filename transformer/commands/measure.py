@@ -1,4 +1,4 @@
-"""python -m transformer.analysis measure | gallery | means | importance | removal | agreement"""
+"""python -m transformer.analysis measure | match | gallery | means | importance | removal | agreement"""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import argparse
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+
+import numpy as np
 
 from transformer.ablation.removal import least_important_first, random_order
 from transformer.analysis.heads.gallery import Gallery, gallery_of
@@ -18,10 +21,12 @@ from transformer.analysis.heads.tasks import TASK
 from transformer.files.paths import ASSETS
 from transformer.files.replacing import check_output, write_text
 from transformer.files.terminal import at_terminal
+from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
 from transformer.surveys.agreement import AgreementStatistics, agreement_statistics
-from transformer.surveys.corpus import PART, Part, check_corpus, measure_corpus, sentences_of
+from transformer.surveys.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
 from transformer.surveys.importance import ImportanceStatistics, importance_statistics
+from transformer.surveys.matching import HeadMatches, match_heads
 from transformer.surveys.removal import RemovalQuality, pairs_digest, quality_curves
 from transformer.text.languages import Languages
 from transformer.training.data import read_pairs
@@ -40,6 +45,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     measure = commands.add_parser("measure", help="measure what every head looks at")
     gallery = commands.add_parser("gallery", help="find heads that do something telling, and sentences that show it")
+    match = commands.add_parser("match", help="find the head of another model that does what each head does")
+    match.add_argument("--other", type=Path, required=True, metavar="DIR", help="folder of the other model")
     means = commands.add_parser("means", help=f"write every head's mean output into the model folder, as {FILE}")
     where = measure.add_mutually_exclusive_group()
     where.add_argument(
@@ -60,13 +67,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
     removal.add_argument("--pairs", type=int, default=500, metavar="N", help="take the first N (%(default)s)")
     removal.add_argument("--every", type=int, default=8, metavar="N", help="heads between two scores (%(default)s)")
     agreement = commands.add_parser("agreement", help="compare what methods say mattered for a translated word")
-    for command in (measure, gallery, means, importance, agreement):
+    for command in (measure, match, gallery, means, importance, agreement):
         command.add_argument(
             "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text, one sentence a line (%(default)s)"
         )
-    for command in (measure, gallery, importance, removal, agreement):
+    for command in (measure, match, gallery, importance, removal, agreement):
         command.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the figures there")
-    for command in (measure, gallery, means, importance, removal, agreement):
+    for command in (measure, match, gallery, means, importance, removal, agreement):
         command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
     return parser
@@ -103,7 +110,7 @@ class Clock:
         self._processes = processes
         self._total = 0
 
-    def report(self, read: int, part: Part) -> None:
+    def report(self, read: int, part: object) -> None:
         now = time.monotonic()
         if not self._firsts:
             self._said, self._total = now, sum(1 for _ in sentences_of(self._sentences))
@@ -164,23 +171,37 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
     ])
 
 
+def describe_matches(found: HeadMatches) -> str:
+    """The mean similarity of each kind with its nulls, and the best match, for a terminal."""
+    lines = [f"{found.sentences} sentences"]
+    for kind, each in found.kinds.items():
+        lines += [
+            f"{kind}: {name} {estimate.mean:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
+            for name, estimate in (
+                ("similarity of matched heads", each.mean), ("shuffled within layers", each.mean_shuffled),
+                ("with random weights", each.mean_random),
+            )
+        ]
+        best = int(np.nanargmax(each.matched.mean))
+        (layer, head), (other_layer, other_head) = divmod(best, each.heads[0]), divmod(each.match[best], each.heads[1])
+        lines.append(
+            f"{kind}: most alike are layer {layer + 1} head {head + 1} and layer {other_layer + 1} head "
+            f"{other_head + 1} of the other model: {each.matched.mean[best]:.3f}"
+        )
+    return "\n".join(lines)
+
+
 def measure(options: argparse.Namespace) -> None:
     if not 1 <= options.processes <= MOST_PROCESSES:
         raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
-    state = options.output.with_name(f"{options.output.name}.partial")
-    check_output(state)
-    check_corpus(options.sentences)
+    state = state_of(options)
     translator = model_of(options)
     clock = Clock(options.sentences, options.processes)
-    try:
+    with resumable(state, PART):
         found = measure_corpus(
             translator, options.sentences, state, processes=options.processes, cluster=options.cluster,
             report=clock.report,
         )
-    except KeyboardInterrupt:
-        if not state.exists():
-            sys.exit(f"stopped; nothing is kept of fewer than {PART} sentences, and the same command begins again")
-        sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")
     if found.skipped:
         print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
     statistics = Statistics(translator.version, found.sentences, found.heads)
@@ -188,6 +209,38 @@ def measure(options: argparse.Namespace) -> None:
     # Not before: a disk may be full after half a day.
     state.unlink(missing_ok=True)
     print(describe(statistics))
+
+
+def match(options: argparse.Namespace) -> None:
+    state = state_of(options)
+    use_one_thread()
+    first, second = model_of(options), Translator.load(options.other, options.device)
+    with resumable(state, TOGETHER):
+        found = match_heads(first, second, options.sentences, state, Clock(options.sentences, 1).report)
+    if found.skipped:
+        print(f"{found.skipped} sentences were left out, because a model cannot read them", file=sys.stderr)
+    write_text(options.output, found.to_json() + "\n")
+    state.unlink(missing_ok=True)
+    print(describe_matches(found))
+
+
+def state_of(options: argparse.Namespace) -> Path:
+    """The file of an interrupted measurement; checks it, and the sentences, before a model is loaded."""
+    state = options.output.with_name(f"{options.output.name}.partial")
+    check_output(state)
+    check_corpus(options.sentences)
+    return state
+
+
+@contextmanager
+def resumable(state: Path, part: int) -> Iterator[None]:
+    """Say at Ctrl-C what is kept; `part` is the number of sentences after which something is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not state.exists():
+            sys.exit(f"stopped; nothing is kept of fewer than {part} sentences, and the same command begins again")
+        sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")
 
 
 def gallery(options: argparse.Namespace) -> None:
@@ -263,8 +316,8 @@ def removal(options: argparse.Namespace) -> None:
 
 
 COMMANDS = {
-    "measure": measure, "gallery": gallery, "means": means, "importance": importance, "removal": removal,
-    "agreement": agreement,
+    "measure": measure, "match": match, "gallery": gallery, "means": means, "importance": importance,
+    "removal": removal, "agreement": agreement,
 }
 
 

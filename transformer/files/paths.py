@@ -13,3 +13,8 @@ ASSETS = APP / "assets"
 # The models that ship: the translator, and the English language model.
 MODEL = ASSETS / "models" / "en-de"
 LANGUAGE_MODEL = ASSETS / "models" / "en"
+
+
+def measured_file(folder: Path, name: str) -> Path:
+    """A file of measurements of the model in a folder: in assets/ for the shipped model, else beside the model."""
+    return (ASSETS if folder == MODEL else folder) / name

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from typing import Protocol, Self, TypeVar
 
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.errors import AtlasError
@@ -20,6 +21,14 @@ from transformer.surveys.corpus_workers import cluster_at, processes_here
 from transformer.training.data import read_lines
 from transformer.values.trace import KINDS, Kind, Trace
 
+
+class Summed(Protocol):
+    """Measurements of a part of the sentences, a dataclass that `packed` can write."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+Sum = TypeVar("Sum", bound=Summed)
 # Number of sentences that a process averages at once before the state is saved: some seconds of work.
 PART = 256
 # Number of sentences translated together; more would hardly be faster, and keep more traces in memory.
@@ -48,7 +57,7 @@ class Part:
         return Part(self.sentences + other.sentences, self.skipped + other.skipped, heads)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class State:
     """The measurement so far.
 
@@ -56,13 +65,13 @@ class State:
         model: `Translator.version` of the model.
         digest: digest of the sentences that were read.
         read: number of these sentences.
-        part: their metrics.
+        part: their measurements, packed.
     """
 
     model: str
     digest: str
     read: int
-    part: Part
+    part: bytes
 
 
 NOTHING = Part(0, 0, {})
@@ -113,25 +122,48 @@ def measure_corpus(
         AtlasError: a measuring process was killed, Ray is not installed, or there is no such cluster.
     """
     check_corpus(path)
-    digest = hashlib.sha256()
-    sentences = sentences_of(path)
-    read, so_far = _resume(state, translator.version, sentences, digest)
-    stretches: deque[list[str]] = deque()
-
-    def ahead() -> Iterator[list[str]]:
-        while stretch := list(islice(sentences, PART)):
-            stretches.append(stretch)
-            yield stretch
-
-    for part in _parts(translator, ahead(), processes, cluster):
-        stretch = stretches.popleft()
-        _note(digest, stretch)
-        read, so_far = read + len(stretch), so_far + part
-        _save(state, State(translator.version, digest.hexdigest(), read, so_far))
-        report(read, so_far)
+    so_far = in_parts(
+        path, state, translator.version, partial(_parts, translator, processes=processes, cluster=cluster), NOTHING,
+        PART, report,
+    )
     if not so_far.sentences:
         state.unlink(missing_ok=True)
         raise ValueError(f"{path} has no sentence that the model can read: write one per line")
+    return so_far
+
+
+def in_parts(
+    path: Path, state: Path, model: str, measure: Callable[[Iterator[list[str]]], Iterator[Sum]], nothing: Sum,
+    size: int, report: Callable[[int, Sum], object],
+) -> Sum:
+    """Measure the sentences of a file part by part, and add; resume an interrupted call.
+
+    Args:
+        path, state, report: as in `measure_corpus`.
+        model: the models that are measured; another value does not resume.
+        measure: measures each part of the sentences, in their order.
+        nothing: the sum of no parts.
+        size: number of sentences of a part.
+
+    Raises:
+        ValueError: the file cannot be read; `state` is damaged, or belongs to another model or file.
+    """
+    digest = hashlib.sha256()
+    sentences = sentences_of(path)
+    read, so_far = _resume(state, model, sentences, digest, nothing)
+    stretches: deque[list[str]] = deque()
+
+    def ahead() -> Iterator[list[str]]:
+        while stretch := list(islice(sentences, size)):
+            stretches.append(stretch)
+            yield stretch
+
+    for part in measure(ahead()):
+        stretch = stretches.popleft()
+        _note(digest, stretch)
+        read, so_far = read + len(stretch), so_far + part
+        _save(state, State(model, digest.hexdigest(), read, packed(so_far)))
+        report(read, so_far)
     return so_far
 
 
@@ -194,20 +226,21 @@ def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
 
 
 def _resume(
-    state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash
-) -> tuple[int, Part]:
-    """The number of sentences that an earlier call has read, and their metrics; the sentences are skipped."""
+    state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Sum
+) -> tuple[int, Sum]:
+    """The number of sentences that an earlier call has read, and their sum; the sentences are skipped."""
     advice = f"delete {state} to start again"
     try:
         content = state.read_bytes()
     except FileNotFoundError:
-        return 0, NOTHING
+        return 0, nothing
     except OSError as error:
         raise ValueError(f"cannot read {state} ({error.strerror}): {advice}") from error
     try:
         if hashlib.sha256(content[SEAL_BYTES:]).digest() != content[:SEAL_BYTES]:
             raise ValueError("its seal is broken")
         found = unpacked(content[SEAL_BYTES:], State)
+        so_far = unpacked(found.part, type(nothing))
     except ValueError:
         raise ValueError(f"{state} is damaged, or from an older version of Attention Atlas: {advice}") from None
     if found.model != model:
@@ -215,7 +248,7 @@ def _resume(
     _note(digest, islice(sentences, found.read))
     if digest.hexdigest() != found.digest:
         raise ValueError(f"{state} was measured on other sentences: {advice}")
-    return found.read, found.part
+    return found.read, so_far
 
 
 def _save(path: Path, state: State) -> None:

@@ -13,19 +13,23 @@ def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.maximum(divergence, 0.0)
 
 
-def head_distances(weights: np.ndarray) -> np.ndarray:
-    """How differently any two heads of a kind look, nats, 0 to ln 2.
+def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
+    """How differently any two heads of a kind look, of one model or of two, nats, 0 to ln 2.
 
     Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences of the rows. This is their mean, so
     that sentences of different lengths are comparable. It changes only the scale of a layout or a dendrogram.
 
     Args:
         weights: [L, H, Q, K], rows sum to 1.
+        others: the second model's [M, G, Q, K], with the same rows and columns; None compares the heads of `weights`.
 
     Returns:
-        float64 [L * H, L * H], symmetric; head h of layer l is number l * H + h.
+        float64 [L * H, M * G], symmetric for one model; head h of layer l is number l * H + h.
     """
     heads = weights.reshape(-1, *weights.shape[2:]).astype(np.float64)
+    if others is not None:
+        against = others.reshape(-1, *others.shape[2:]).astype(np.float64)
+        return np.stack([jensen_shannon(head, against).mean(axis=-1) for head in heads])
     distances = np.zeros((len(heads), len(heads)))
     for head in range(len(heads) - 1):
         # This compares one head with all later ones: all pairs at once would need gigabytes for a long sentence.

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer.analysis.aligned_pair import UNITS, align
+from transformer.analysis.aligner import Aligner
+
+AT_READ, AT_PREDICTED = (Aligner(0, (0,), step, 1.0, 0) for step in ("read", "predicted"))
+
+
+def test_shipped_model_aligns_a_sentence_whose_order_changes(shipped):
+    trace = shipped.trace("He said that he was tired.", "Er sagte, dass er müde war.")
+    pair = align(trace, Aligner(0, (7, 6), "read", 1.0, 0), "spaces")
+    assert pair.source == ("He", "said", "that", "he", "was", "tired.")
+    assert pair.target == ("Er", "sagte,", "dass", "er", "müde", "war.")
+    assert pair.links == ((0, 0), (1, 1), (2, 2), (3, 3), (5, 4), (4, 5))
+    words = align(trace, Aligner(0, (7, 6), "read", 1.0, 0), "words")
+    assert words.source[-2:] == ("tired", ".") and words.target[-2:] == ("war", ".")
+    tokens = align(trace, Aligner(0, (7, 6), "read", 1.0, 0), "tokens")
+    assert tokens.source == tuple(piece.text for piece in trace.source_pieces[:-1])
+
+
+def test_step_decides_which_row_aligns_a_token(small_translator):
+    trace = small_translator.trace("I have a dream.", "Ich habe")
+    source = [not piece.special for piece in trace.source_pieces]
+    for aligner, shift in ((AT_READ, 1), (AT_PREDICTED, 0)):
+        rows = trace.cross[0, 0, shift : shift + len(trace.predicted_pieces) - 1]
+        expected = [(int(np.where(source, row, -1).argmax()), at) for at, row in enumerate(rows)]
+        assert list(align(trace, aligner, "tokens").links) == expected
+
+
+def test_weight_of_a_word_is_the_sum_of_its_tokens_in_the_mean_row(small_translator):
+    trace = small_translator.trace("grandmother sleeps", "Großmutter schläft")
+    pair = align(trace, AT_PREDICTED, "spaces")
+    assert pair.source == ("grandmother", "sleeps") and pair.target == ("Großmutter", "schläft")
+    groups = [
+        [at for at, piece in enumerate(pieces) if piece.span and begin <= piece.span[0] < end]
+        for pieces, begin, end in (
+            (trace.source_pieces, 0, 11), (trace.source_pieces, 12, 18), (trace.predicted_pieces, 0, 10)
+        )
+    ]
+    first, second = (trace.cross[0, 0][np.ix_(groups[2], columns)].sum(axis=1).mean() for columns in groups[:2])
+    assert pair.links[0] == (int(second > first), 0)
+    assert pair.weights[0] == pytest.approx(max(first, second), abs=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.text(st.sampled_from("aZé .,'-日本ह🙂\u00a0\t0"), min_size=1, max_size=20).filter(str.strip),
+    st.sampled_from(UNITS),
+)
+def test_indices_are_within_the_words_of_any_text(small_translator, text, unit):
+    trace = small_translator.trace("I have a dream.", text)
+    pair = align(trace, AT_READ, unit)
+    assert all(0 <= source < len(pair.source) and 0 <= target < len(pair.target) for source, target in pair.links)
+    assert len({target for _, target in pair.links}) == len(pair.links)
+    if unit == "spaces":
+        assert list(pair.target) == text.split()

@@ -1,0 +1,103 @@
+"""The command `align`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from transformer.analysis.aligned_pair import AlignedPair
+from transformer.commands.align import main
+from transformer.surveys.alignments import Gold
+
+PAIRS = (
+    "I have a dream.\tIch habe einen Traum.\n\t\n"
+    "The children play with the dog.\tDie Kinder spielen mit dem Hund.\n"
+)
+NAMED = "--heads", "cross.2.1", "cross.2.3"
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text(PAIRS, encoding="utf-8")
+    return path
+
+
+def test_shipped_model_writes_the_recorded_output(pairs, run_main):
+    done = run_main(main, pairs, "--device", "cpu")
+    assert done.stdout == "0-0 1-1 2-2 3-3\n\n0-0 1-1 2-2 3-3 4-4 5-5\n"
+    assert done.stderr == (
+        "by cross layer 1 head 8 and 7, step: read\n"
+        "1 pairs were not aligned, the first in line 2: Type the translation that the model should read.\n"
+    )
+
+
+def test_dictionary_has_every_link_of_the_table_once(pairs, model_folder, run_main):
+    table, counted = (
+        run_main(main, pairs, "--format", name, "--model", model_folder, *NAMED) for name in ("tsv", "dictionary")
+    )
+    rows = [line.split("\t") for line in table.stdout.splitlines()[1:]]
+    assert {row[0] for row in rows} == {"1", "3"}
+    found = {tuple(line.split("\t")[:2]): int(line.split("\t")[2]) for line in counted.stdout.splitlines()}
+    assert found == Counter((row[3], row[4]) for row in rows)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_own_translations_need_no_target(tmp_path, model_folder, small_translator, run_main):
+    path = tmp_path / "sources.txt"
+    path.write_text("I have a dream.\nA dog\n", encoding="utf-8")
+    done = run_main(main, path, "--own", "--format", "tsv", "--unit", "tokens", "--model", model_folder, *NAMED)
+    written = [small_translator.translate(text).pieces for text in ("I have a dream.", "A dog")]
+    rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
+    assert [row[4] for row in rows] == [piece.text for each in written for piece in each if not piece.special]
+
+
+def test_error_rate_is_printed(pairs, tmp_path, run_main):
+    path = tmp_path / "gold.txt"
+    path.write_text("0-1 1-0 2-3 3-2\n\n0-0 1-1 2-2 3-3 4-4 5-5\n", encoding="utf-8")
+    done = run_main(main, pairs, "--device", "cpu", "--gold", path)
+    assert done.stderr.endswith("AER: 0.4000\n")
+
+
+def noted(path, gold, first=0):
+    path.write_text(gold, encoding="utf-8")
+    found = Gold(path, first)
+    for number in range(2):
+        found.note(number, AlignedPair(("a", "b"), ("A", "B"), ((0, 0), (1, 1)), (1.0, 1.0)))
+    return found
+
+
+@pytest.mark.parametrize(("gold", "first", "rate"), [
+    ("0-0 1-1\n0-0 1-1\n", 0, 0.0),
+    ("1-1 2p2\n1-1 2?2\n", 1, 0.0),
+    ("0-1 1-0\n0-0 1-1\n", 0, 0.5),
+])
+def test_error_rate_is_that_of_all_lines(tmp_path, gold, first, rate):
+    assert noted(tmp_path / "gold.txt", gold, first).error_rate() == rate
+
+
+@pytest.mark.parametrize(("gold", "said"), [
+    ("2-0\n\n", "line 1: there is a link 2-0, but the sides have 2 and 2 words"),
+    ("0-0\n", "line 2: there is no such line"),
+    ("I have\n", "line 1: 'I' is not a link such as 0-0"),
+])
+def test_alignments_of_another_file_are_reported(tmp_path, gold, said):
+    with pytest.raises(ValueError, match=said):
+        noted(tmp_path / "gold.txt", gold)
+
+
+@pytest.mark.parametrize(("options", "content", "said"), [
+    (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the tokens"),
+    (["--heads", "cross.2.1", "cross.1.1"], PAIRS, "--heads takes heads of one layer"),
+    (["--heads", "encoder.1.1"], PAIRS, "--heads takes heads of one layer"),
+    (["--step", "read"], PAIRS, "--step belongs to --heads"),
+    (["--own", "--gold", "PAIRS"], PAIRS, "leave out --own"),
+    ([], "I have a dream.\n", "line 1: expected source, tab, target"),
+    (["--language", "fra"], PAIRS, "The model does not write fra"),
+])
+def test_invalid_input_is_reported_in_one_line(pairs, model_folder, run_main, options, content, said):
+    pairs.write_text(content, encoding="utf-8")
+    named = {"FOLDER": model_folder, "PAIRS": pairs}
+    done = run_main(main, pairs, "--device", "cpu", *(named.get(option, option) for option in options))
+    assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") <= 2

@@ -1,0 +1,97 @@
+"""Matches the heads of two models that read the same sentence: which head of B does what a head of A does?
+
+Heads are numbered as in `head_distances`. The similarity of two heads is 1 minus the Jensen-Shannon divergence of their
+rows in units of ln 2: 1 if their rows are equal, 0 if no two rows have a column in common.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from transformer.analysis.heads.similarity import head_distances
+from transformer.analysis.view import scaled_rows, view_of
+from transformer.analysis.words import Group
+from transformer.values.pieces import Piece
+from transformer.values.trace import Kind, Trace
+
+# A token or word that both models have: its characters, counted from the end of the text, or the role of a symbol; and
+# how often this occurred before.
+Key = tuple[object, int]
+
+
+def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
+    """The similarity of each head of A with each of B, float64 [heads of A, heads of B].
+
+    If the models split the texts alike, tokens are compared. Otherwise words are: those that both have, and the symbols
+    that both have. Each row is then scaled to sum to 1.
+
+    Args:
+        a, b: of two models that read the same text; a language code before it may differ.
+    """
+    if a.query_pieces(kind) == b.query_pieces(kind) and a.key_pieces(kind) == b.key_pieces(kind):
+        return 1 - head_distances(a.attention(kind), b.attention(kind)) / np.log(2)
+    views = [view_of(trace, kind, words=True) for trace in (a, b)]
+    rows = [_keys(view.axes.row_positions, trace.query_pieces(kind), view.axes.row_text)
+            for view, trace in zip(views, (a, b), strict=True)]
+    columns = [_keys(view.axes.column_positions, trace.key_pieces(kind), view.axes.column_text)
+               for view, trace in zip(views, (a, b), strict=True)]
+    both_rows, both_columns = ([key for key in first if key in second] for first, second in (rows, columns))
+    weights = []
+    for view, own_rows, own_columns in zip(views, rows, columns, strict=True):
+        places = [own_rows.index(key) for key in both_rows], [own_columns.index(key) for key in both_columns]
+        weights.append(scaled_rows(view.weights[:, :, places[0]][..., places[1]])[0])
+    # A row that sees none of the columns that both have is left out.
+    seen = np.logical_and(*(each.sum(axis=-1).min(axis=(0, 1)) > 0 for each in weights))
+    return 1 - head_distances(*(each[:, :, seen] for each in weights)) / np.log(2)
+
+
+def best_match(similarity: np.ndarray) -> np.ndarray:
+    """The head of B for each head of A, int [heads of A]; -1 for a head that has none, because B has fewer.
+
+    The assignment is one to one, and its total similarity is the largest possible one (Kuhn 1955, "The Hungarian Method
+    for the Assignment Problem").
+    """
+    rows, columns = linear_sum_assignment(similarity, maximize=True)
+    match = np.full(len(similarity), -1)
+    match[rows] = columns
+    return match
+
+
+def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -> np.ndarray:
+    """The expected similarity if the heads of B are shuffled within each layer, [..., heads of A]; NaN without a match.
+
+    Args:
+        similarity: [..., heads of A, heads of B].
+        match: of `best_match`.
+        heads: of each layer of B.
+    """
+    layers = similarity.reshape(*similarity.shape[:-1], -1, heads).mean(axis=-1)
+    return _taken(layers, np.where(match < 0, -1, match // heads))
+
+
+def matched_similarity(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
+    """The similarity of each head of A with its match, [..., heads of A]; NaN without one."""
+    return _taken(similarity, match)
+
+
+def _taken(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    found = values[..., np.arange(len(columns)), columns].astype(np.float64)
+    found[..., columns < 0] = np.nan
+    return found
+
+
+def _keys(groups: Sequence[Group], pieces: Sequence[Piece], text: str) -> list[Key]:
+    seen: Counter[object] = Counter()
+    keys = []
+    for group in groups:
+        spans = [span for position in group if (span := pieces[position].span) is not None]
+        what = pieces[group[0]].role if not spans else (
+            min(start for start, _ in spans) - len(text), max(end for _, end in spans) - len(text)
+        )
+        keys.append((what, seen[what]))
+        seen[what] += 1
+    return keys

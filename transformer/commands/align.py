@@ -1,0 +1,141 @@
+"""attention-atlas align"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from transformer.analysis.aligned_pair import UNITS, AlignedPair
+from transformer.analysis.aligner import STEPS, Aligner
+from transformer.commands.translate import in_language
+from transformer.errors import AtlasError
+from transformer.files.terminal import at_terminal
+from transformer.model.devices import use_one_thread
+from transformer.running.translator import MODEL, Translator
+from transformer.surveys.alignments import Gold, align_all, aligner_of, dictionary
+from transformer.surveys.corpus import check_corpus
+from transformer.training.data import read_lines
+from transformer.values.interventions import parse_head
+
+COLUMNS = ("line", "source index", "target index", "source", "target", "weight")
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog, description="Align the words of sentence pairs by the heads of cross-attention that align best. One "
+        "source word is written for each target word.",
+    )
+    parser.add_argument("pairs", type=Path, help="file: source, tab, target (.gz or not); with --own, the source alone")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="pharaoh", help="pharaoh: 0-0 1-2, one line per pair; tsv: one line per "
+        "link; dictionary: source and target word with their number of links (%(default)s)",
+    )
+    parser.add_argument("--own", action="store_true", help="let the model write its own translations and align these")
+    parser.add_argument(
+        "--unit", choices=UNITS, help="what to align; spaces: words between white space, as in pharaoh files, where it "
+        "is the default; words: without their punctuation; tokens: of the model",
+    )
+    parser.add_argument("--gold", type=Path, metavar="FILE", help="print the AER against these links, as 0-0 1?2")
+    parser.add_argument(
+        "--gold-first", type=int, choices=(0, 1), default=0, help="the number of the first word there (%(default)s)"
+    )
+    parser.add_argument(
+        "--heads", nargs="+", metavar="cross.LAYER.HEAD", help="align by these heads of one layer, counted from 1"
+    )
+    parser.add_argument("--step", choices=STEPS, help="with --heads, the step that aligns a target token (read)")
+    parser.add_argument("--language", metavar="CODE", help="the target language, if the model writes several: fra")
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+    return parser
+
+
+def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
+    """The pairs of a file, in its order; of the model's own translations, the source and None.
+
+    Raises:
+        FileNotFoundError, ValueError: as in `read_lines`; the latter also for a line without a tab.
+    """
+    for number, line in read_lines(path):
+        source, tab, rest = line.partition("\t")
+        if not tab and not own:
+            raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
+        yield source, None if own else rest.partition("\t")[0]
+
+
+def chosen_aligner(heads: Sequence[str], step: str | None, translator: Translator) -> Aligner:
+    """The aligner of the heads that the user named.
+
+    Raises:
+        ValueError: they are not heads of one layer of the model's cross-attention.
+    """
+    kinds, layers, numbers = zip(*map(parse_head, heads), strict=True)
+    fits = layers[0] < translator.config.decoder_layers and max(numbers) < translator.config.heads
+    if set(kinds) != {"cross"} or len(set(layers)) > 1 or not fits:
+        raise ValueError(f"--heads takes heads of one layer of the model's cross-attention, not {' '.join(heads)}")
+    return Aligner(layers[0], numbers, "predicted" if step == "predicted" else "read", 1.0, 0)
+
+
+def write_pharaoh(pairs: Iterable[AlignedPair | None]) -> None:
+    for pair in pairs:
+        print(" ".join(f"{source}-{target}" for source, target in sorted(pair.links)) if pair else "")
+
+
+def write_tsv(pairs: Iterable[AlignedPair | None]) -> None:
+    print(*COLUMNS, sep="\t")
+    for line, pair in enumerate(pairs, start=1):
+        if pair:
+            for (source, target), weight in zip(pair.links, pair.weights, strict=True):
+                print(line, source, target, pair.source[source], pair.target[target], f"{weight:.4f}", sep="\t")
+
+
+def write_dictionary(pairs: Iterable[AlignedPair | None]) -> None:
+    for each in dictionary(pair for pair in pairs if pair):
+        print(*each, sep="\t")
+
+
+FORMATS: dict[str, Callable[[Iterable[AlignedPair | None]], None]] = {
+    "pharaoh": write_pharaoh, "tsv": write_tsv, "dictionary": write_dictionary,
+}
+
+
+@at_terminal(ValueError, OSError)
+def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas align") -> None:
+    options = parser(prog).parse_args(arguments)
+    if options.own and options.gold:
+        raise ValueError("--gold has the links of given translations: leave out --own")
+    if options.step and not options.heads:
+        raise ValueError("--step belongs to --heads: without them, heads and step are measured")
+    check_corpus(options.pairs)
+    gold = Gold(options.gold, options.gold_first) if options.gold else None
+    # The operations of one sentence are small: a second thread costs more than it saves.
+    use_one_thread()
+    translator = Translator.load(options.model, options.device)
+
+    def rows() -> Iterator[tuple[str, str | None]]:
+        for source, target in rows_of(options.pairs, own=options.own):
+            yield in_language(translator, source, options.language) if options.language else source, target
+
+    if options.heads:
+        aligner = chosen_aligner(options.heads, options.step, translator)
+    else:
+        aligner = aligner_of(translator, (source for source, _ in rows() if source.strip()))
+    heads = " and ".join(str(head + 1) for head in aligner.heads)
+    print(f"by cross layer {aligner.layer + 1} head {heads}, step: {aligner.step}", file=sys.stderr)
+    errors: dict[int, AtlasError] = {}
+
+    def aligned() -> Iterator[AlignedPair | None]:
+        unit = options.unit or ("spaces" if options.format == "pharaoh" else "words")
+        for number, pair in enumerate(align_all(translator, rows(), aligner, unit)):
+            if isinstance(pair, AtlasError):
+                errors[number + 1] = pair
+            elif gold:
+                gold.note(number, pair)
+            yield None if isinstance(pair, AtlasError) else pair
+
+    FORMATS[options.format](aligned())
+    for line, error in list(errors.items())[:1]:
+        print(f"{len(errors)} pairs were not aligned, the first in line {line}: {error}", file=sys.stderr)
+    if gold:
+        print(f"AER: {gold.error_rate():.4f}", file=sys.stderr)

@@ -1,0 +1,142 @@
+"""Aligns many sentence pairs, in batches, and scores the alignments against human ones."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from transformer.analysis.aligned_pair import AlignedPair, Unit, align
+from transformer.analysis.aligner import ALIGNS, Aligner
+from transformer.analysis.alignment import alignment_error_rate
+from transformer.analysis.heads.statistics import Statistics
+from transformer.errors import AtlasError
+from transformer.files.paths import measured_file
+from transformer.files.small_files import read_small_text
+from transformer.running.translator import Translator
+from transformer.surveys.corpus import TOGETHER, measure_part
+from transformer.training.data import read_lines
+from transformer.values.trace import Trace
+
+# The file that `attention-atlas measure` writes.
+STATISTICS = "head_statistics.json"
+# Number of sentences on which a model without recorded statistics is measured.
+MEASURED = 100
+# Number of pairs that are sorted by length together; their traces are in memory together.
+AHEAD = 128
+# A link of a human alignment: "1-2" is sure, "1?2" or "1p2" is possible.
+LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
+
+
+def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
+    """The aligner that was measured for a model, or is measured now on the first of some sentences.
+
+    Raises:
+        ValueError: no head of the model aligns.
+    """
+    statistics = _recorded(translator)
+    if statistics is None:
+        part = measure_part(translator, list(islice(sentences, MEASURED)))
+        statistics = Statistics(translator.version, part.sentences, part.heads) if part.sentences else None
+    if statistics is None or statistics.aligner is None:
+        raise ValueError(
+            f"no head of this model aligns more than {ALIGNS:.0%} of the tokens as all heads together do: "
+            "name the heads to use, as in --heads cross.6.1"
+        )
+    return statistics.aligner
+
+
+def align_all(
+    translator: Translator, pairs: Iterable[tuple[str, str | None]], aligner: Aligner, unit: Unit
+) -> Iterator[AlignedPair | AtlasError]:
+    """Align each pair; the target None stands for the model's own translation.
+
+    Yields:
+        The alignments in the order of the pairs; the error where the model cannot read a side.
+    """
+    pairs = iter(pairs)
+    while ahead := list(islice(pairs, AHEAD)):
+        found: dict[int, Trace | AtlasError] = {}
+        # Sentences of one length finish together.
+        order = sorted(range(len(ahead)), key=lambda number: len(ahead[number][0]))
+        for begin in range(0, len(order), TOGETHER):
+            batch = order[begin : begin + TOGETHER]
+            texts, targets = zip(*(ahead[number] for number in batch), strict=True)
+            translator.trace_together(texts, partial(_note, found, batch), targets)
+        for number in range(len(ahead)):
+            trace = found.pop(number)
+            yield trace if isinstance(trace, AtlasError) else align(trace, aligner, unit, translator.tokenizer.codes)
+
+
+def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
+    """How often each source word was linked with each target word, the most frequent first."""
+    counts = Counter((pair.source[source], pair.target[target]) for pair in pairs for source, target in pair.links)
+    return sorted(((*words, count) for words, count in counts.items()), key=lambda each: (-each[2], each))
+
+
+class Gold:
+    """A file of human alignments, one line per pair, as "0-0 1-1 2?1"; "?" or "p" marks a possible link.
+
+    Args:
+        path: of the file.
+        first: the number of the first word of a sentence, 0 or 1.
+
+    Raises:
+        FileNotFoundError, ValueError: the file cannot be read; the message names the line.
+    """
+
+    def __init__(self, path: Path, first: int = 0) -> None:
+        self._path, self._first = path, first
+        self._lines = [self._parsed(number, line) for number, line in read_lines(path)]
+        self._links: tuple[set, set, set] = set(), set(), set()
+
+    def note(self, number: int, pair: AlignedPair) -> None:
+        """Count the alignment of a line, from 0.
+
+        Raises:
+            ValueError: the file has no such line, or a link to a word that the pair does not have.
+        """
+        where = f"{self._path}, line {number + 1}"
+        if number >= len(self._lines):
+            raise ValueError(f"{where}: there is no such line, but there is such a pair")
+        sure, possible = self._lines[number]
+        for source, target in sure | possible:
+            if not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):
+                raise ValueError(
+                    f"{where}: there is a link {source + self._first}-{target + self._first}, but the sides have "
+                    f"{len(pair.source)} and {len(pair.target)} words: choose the --unit and --gold-first of the file"
+                )
+        for all_links, links in zip(self._links, (set(pair.links), sure, possible), strict=True):
+            all_links.update((number, *link) for link in links)
+
+    def error_rate(self) -> float:
+        """The AER of all lines together (see `alignment_error_rate`)."""
+        return alignment_error_rate(*self._links)
+
+    def _parsed(self, number: int, line: str) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+        sure, possible = set(), set()
+        for text in line.split():
+            found = LINK.fullmatch(text)
+            if found is None:
+                raise ValueError(f"{self._path}, line {number}: {text!r} is not a link such as 0-0, or 0?0 if possible")
+            link = int(found[1]) - self._first, int(found[3]) - self._first
+            (sure if found[2] == "-" else possible).add(link)
+        return sure, possible
+
+
+def _recorded(translator: Translator) -> Statistics | None:
+    """The statistics that `measure` wrote for a model; None if there are none, or those of another model."""
+    if translator.folder is None:
+        return None
+    try:
+        found = Statistics.from_json(read_small_text(measured_file(translator.folder, STATISTICS)))
+    except (OSError, ValueError):
+        return None
+    return found if found.model == translator.version else None
+
+
+def _note(found: dict[int, Trace | AtlasError], numbers: Sequence[int], place: int, trace: Trace | AtlasError) -> None:
+    found[numbers[place]] = trace

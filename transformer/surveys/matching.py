@@ -1,0 +1,223 @@
+"""Matches the heads of two translators over many sentences, with intervals, and beside two nulls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+
+from transformer.ablation.estimate import Estimate
+from transformer.analysis.heads.matching import best_match, matched_similarity, shuffled_similarity, similarities
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.errors import AtlasError, TextError
+from transformer.files.records import Record
+from transformer.model.transformer import build
+from transformer.running.runs.trace import TraceRun
+from transformer.running.translator import Translator
+from transformer.surveys.corpus import TOGETHER, check_corpus, in_parts
+from transformer.surveys.importance import BOOTSTRAP, bootstrap
+from transformer.text.vocabulary import split_code, with_code
+from transformer.values.kinds import KINDS, Kind
+from transformer.values.run import Runs
+from transformer.values.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class KindMatch:
+    """The matched heads of one kind of attention; heads are numbered as in `head_distances`.
+
+    Attributes:
+        heads: heads of each layer of A and of B.
+        similarity: mean over the sentences, [heads of A, heads of B].
+        match: the head of B for each head of A; -1 if B has fewer.
+        matched: similarity of each head of A with its match, [heads of A]; NaN without one.
+        shuffled: the same, expected if the heads of B are shuffled within each layer.
+        mean: mean of `matched` over the heads.
+        mean_shuffled: mean of `shuffled`.
+        mean_random: mean similarity with a model of B's shape with random weights, after the best assignment to it.
+    """
+
+    heads: tuple[int, int]
+    similarity: np.ndarray
+    match: tuple[int, ...]
+    matched: Estimate
+    shuffled: Estimate
+    mean: Estimate
+    mean_shuffled: Estimate
+    mean_random: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMatches(Record):
+    """The head of model B that does what each head of model A does, for every kind of attention.
+
+    Attributes:
+        model, other: `Translator.version` of A and of B.
+        sentences: number of measured sentences.
+        skipped: number of sentences that a model cannot read.
+        kinds: the matches; of the encoder alone if the models write different languages.
+    """
+
+    model: str
+    other: str
+    sentences: int
+    skipped: int
+    kinds: Mapping[Kind, KindMatch]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", MappingProxyType(dict(self.kinds)))
+
+    def _written(self) -> dict[str, Any]:
+        return {**vars(self), "kinds": dict(self.kinds), "interval": BOOTSTRAP}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The similarities of some sentences, float32 [sentences, heads of A, heads of B] by kind.
+
+    Attributes:
+        skipped: number of sentences that a model cannot read.
+        matched: of A and B.
+        random: of A and the model with random weights.
+    """
+
+    skipped: int
+    matched: dict[Kind, np.ndarray]
+    random: dict[Kind, np.ndarray]
+
+    def __add__(self, other: Measured) -> Measured:
+        return Measured(
+            self.skipped + other.skipped, _joined(self.matched, other.matched), _joined(self.random, other.random)
+        )
+
+
+def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
+    """The kinds of attention that two models have in common for a text of A.
+
+    Raises:
+        ValueError: they read different languages.
+    """
+    if a.languages.source.name != b.languages.source.name:
+        raise ValueError(
+            f"the models read {a.languages.source.name} and {b.languages.source.name}: choose two that read the same "
+            "language"
+        )
+    return KINDS if _same_target(a, b, text)[1] else ("encoder",)
+
+
+def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
+    """The trace of B that reads the text of A's trace, and its translation if B writes the same language.
+
+    Args:
+        runs: of B.
+
+    Raises:
+        AtlasError: B cannot read the text.
+    """
+    text, same = _same_target(a, b, trace.source_text)
+    # The same text may be split into other tokens than those that A wrote.
+    alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
+    target = tuple(piece.id for piece in trace.predicted_pieces) if alike else trace.target_text
+    return runs.get(TraceRun(text, target if same else None))
+
+
+def untrained(translator: Translator, seed: int = 0) -> Translator:
+    """A model of the same shape and vocabulary with random weights."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = build(translator.config, translator.tokenizer.symbols).eval()
+    return Translator(
+        Checkpoint(model, translator.tokenizer, translator.languages), device=translator.device,
+        version=f"untrained {seed} {translator.version}",
+    )
+
+
+def match_heads(
+    a: Translator, b: Translator, path: Path, state: Path,
+    report: Callable[[int, Measured], object] = lambda read, so_far: None,
+) -> HeadMatches:
+    """Match the heads of two models over the sentences of a file; resume an interrupted call.
+
+    Both models read the translation that A writes, if they write the same language.
+
+    Args:
+        path, state, report: as of `measure_corpus`.
+
+    Raises:
+        ValueError: as of `measure_corpus`, or the models read different languages.
+    """
+    check_corpus(path)
+    kinds_of_both(a, b, "")
+    random = untrained(b)
+
+    def measure(stretches: Iterator[list[str]]) -> Iterator[Measured]:
+        for stretch in stretches:
+            yield _measure(a, b, random, stretch)
+
+    nothing = Measured(0, {}, {})
+    found = in_parts(path, state, f"{a.version} {b.version}", measure, nothing, TOGETHER, report)
+    if not found.matched:
+        raise ValueError(f"{path} has no sentence that both models can read: write one per line")
+    counts = a.config.heads, b.config.heads
+    return HeadMatches(
+        a.version, b.version, len(found.matched["encoder"]), found.skipped,
+        {kind: kind_match(each, found.random[kind], counts) for kind, each in found.matched.items()},
+    )
+
+
+def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int]) -> KindMatch:
+    """Match the heads of one kind.
+
+    Args:
+        similarity: [sentences, heads of A, heads of B].
+        random: the same with the model with random weights.
+        heads: heads of each layer of A and of B.
+    """
+    mean = similarity.mean(axis=0, dtype=np.float64)
+    match, by_chance = best_match(mean), best_match(random.mean(axis=0))
+    matched, shuffled = matched_similarity(similarity, match), shuffled_similarity(similarity, match, heads[1])
+    null = matched_similarity(random, by_chance)
+    return KindMatch(
+        heads, mean, tuple(map(int, match)), bootstrap(matched), bootstrap(shuffled),
+        *(bootstrap(np.nanmean(each, axis=1)) for each in (matched, shuffled, null)),
+    )
+
+
+def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequence[str]) -> Measured:
+    found: list[Measured] = []
+
+    def note(number: int, trace: Trace | AtlasError) -> None:
+        try:
+            if isinstance(trace, AtlasError):
+                raise trace
+            kinds = kinds_of_both(a, b, trace.source_text)
+            others = [read_by_second(a, model, model, trace) for model in (b, random)]
+            both: list[dict[Kind, np.ndarray]] = [
+                {kind: similarities(trace, other, kind).astype(np.float32)[None] for kind in kinds} for other in others
+            ]
+            found.append(Measured(0, *both))
+        except TextError:
+            found.append(Measured(1, {}, {}))
+
+    a.trace_together(sentences, note)
+    return sum(found, start=Measured(0, {}, {}))
+
+
+def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
+    """A text of A as B reads it, and whether B then writes the language that A writes."""
+    code, rest = split_code(text, a.tokenizer.codes)
+    wanted, codes = a.languages.asked_for(code).target.name, b.tokenizer.codes
+    asked = next((each for each in codes if b.languages.asked_for(each).target.name == wanted), "")
+    return with_code(rest.lstrip() if code else text, asked, codes), b.languages.asked_for(asked).target.name == wanted
+
+
+def _joined(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
+    """The sentences of both; the kinds that both have, or those of one if the other has no sentence."""
+    if not (first and second):
+        return first or second
+    return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}
