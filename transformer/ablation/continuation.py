@@ -90,13 +90,13 @@ class ContinuationRun(Run[Continuation]):
 
 
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:
-    """A changed model reading the translation of a trace (teacher forcing).
+    """A changed model reading the translation of a trace (teacher forcing), with details if the trace has them.
 
     Raises: the errors of `Translator.trace`.
     """
     # The text would not do: the model may have written a word in other tokens than the tokenizer would.
     read = [piece.id for piece in before.predicted_pieces]
-    return translator.trace(before.source_text, read, interventions=interventions)
+    return translator.trace(before.source_text, read, details=bool(before.details), interventions=interventions)
 
 
 def continue_from(translator: Translator, before: Trace, after: Trace, step: int | None = None) -> Continuation:

@@ -176,16 +176,15 @@ class Edits:
             (number, row, cells) for number, each in enumerate(self.interventions) for row, cells in each.given_rows()
             if row[:2] == (kind, layer)
         )
-        put = [self._put(site, layer) for site in (f"{kind}.weights", f"{kind}.outputs")]
-        if not rows and not any(put) and not any(
-            kind in part for part in (self.gates, self.sharpness, self.offsets)
-        ):
+        weights, outputs = (self._put(f"{kind}.{name}", layer) for name in ("weights", "outputs"))
+        changed = any(kind in part for part in (self.gates, self.sharpness, self.offsets))
+        if not (rows or weights or outputs or changed):
             return None
         gate, sharpness = (
             part[kind][:, layer, :, None, None] if kind in part else None for part in (self.gates, self.sharpness)
         )
         offset = self.offsets[kind][:, layer] if kind in self.offsets else None
-        return AttentionEdit(gate, offset, sharpness, rows, *put, start)
+        return AttentionEdit(gate, offset, sharpness, rows, weights, outputs, start)
 
     def _put(self, site: str, layer: int) -> tuple[Put, ...]:
         return tuple(

@@ -20,7 +20,7 @@ class Recorder:
             local attention each block counts as a text of its own; `Blocks.whole_map` joins them.
             `details` adds "*.scores" [B, H, T, S], and "*.queries", "*.keys", "*.values", "*.outputs" [B, H, ., K].
             It also adds "encoder.residual", "decoder.residual" [B, ., D], before the first layer and after each
-            sub-layer, and "encoder.feed_forward", "decoder.feed_forward" [B, ., D], which the networks write to it.
+            sub-layer. "encoder.feed_forward", "decoder.feed_forward" [B, ., D] are the outputs of these networks.
     """
 
     def __init__(self, *, details: bool) -> None:

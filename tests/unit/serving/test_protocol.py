@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.properties import few, many
 from tests.unit.robustness.test_any_text import TEXTS
 from transformer.errors import InterventionError, ServerError, TextError
-from transformer.running.runs.scores import ComparisonRun, GateGradientsRun, ScoresRun
+from transformer.running.runs.scores import ComparisonRun, ContrastsRun, GateGradientsRun, ScoresRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.runs.translation import DecodingRun, TranslationRun, VariantsRun
 from transformer.running.scoring import Comparison, Scores
@@ -63,6 +63,7 @@ RUNS = st.one_of(
     st.builds(TranslationRun, *DECODED), st.builds(DecodingRun, *DECODED), st.builds(VariantsRun, TEXTS, VARIANTS),
     st.builds(TraceRun, TEXTS, TARGETS, st.booleans(), INTERVENTIONS), st.builds(ScoresRun, TEXTS, TARGETS, VARIANTS),
     st.builds(ComparisonRun, TEXTS, TARGETS, VARIANTS, st.booleans()), st.builds(GateGradientsRun, TEXTS, TARGETS),
+    st.builds(ContrastsRun, TEXTS, IDS, st.integers(0, 9), st.tuples(*2 * [st.integers(0, 10**6)]), VARIANTS),
 )
 
 
@@ -136,6 +137,9 @@ SENT_RUNS = (
     DecodingRun(UNTRUSTED, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
     ScoresRun(UNTRUSTED, None, (OFF, Interventions())), ComparisonRun(UNTRUSTED, None, (OFF, Interventions()), True),
     GateGradientsRun("A dog.", "Ein Hund."),
+    ContrastsRun("A dog.", (300, 301), 1, (5, 6), (OFF, Interventions(
+        patches={("encoder.residual", 1, 0, 0): 0}, other=((7, 3), (2, 8))
+    ))),
 )
 
 
@@ -209,6 +213,7 @@ FIELDS = {
     VariantsRun: "text variants",
     TraceRun: "text target details interventions",
     ScoresRun: "text target variants",
+    ContrastsRun: "text target step pieces variants",
     ComparisonRun: "text target variants details",
     GateGradientsRun: "text target",
     DecodingSettings: "method beam_size length_penalty temperature top_k top_p seed",
