@@ -76,18 +76,22 @@ class Contrasts:
         self.patched.setflags(write=False)
 
     @property
+    def close(self) -> bool:
+        """Whether the two runs hardly differ."""
+        return abs(self.other - self.run) < CLOSE
+
+    @property
     def effects(self) -> np.ndarray | None:
         """Share of the difference of the runs that each patch makes: 0 as unpatched, 1 as in the other run.
 
         Values below 0 and above 1 exist. None if the runs are too close for a share.
         """
-        difference = self.other - self.run
-        return None if abs(difference) < CLOSE else (self.patched - self.run) / difference
+        return None if self.close else (self.patched - self.run) / (self.other - self.run)
 
 
 @dataclass(frozen=True)
 class PatchRun(Run[Contrasts]):
-    """The contrasts of one set of patches [1]."""
+    """The contrasts of one set of patches [1]; of none, those of both runs."""
 
     question: Question
     patches: tuple[tuple[Place, int], ...]
