@@ -12,10 +12,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from attention_atlas.browser.wire import unframe
-from pages.ui.compare_heads.pairs import PAIRS
 from pages.ui.params.attention import LOOKS, PALETTES, SCALES
 from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.params.pages import sections
+from pages.ui.reading.pairs import PAIRS
 from pages.ui.runs.models import MODELS
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import rounded, typeset

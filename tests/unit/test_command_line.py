@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from transformer.ablation.effect import effect_of
+from transformer.ablation.patching import patch
 from transformer.commands.translate import main
 from transformer.running.translator import Translator
 from transformer.values.head_means import HeadMeans
@@ -51,6 +52,18 @@ def test_heads_are_switched_off(model_folder, small_translator, tmp_path, run_ma
     for trace in (Trace.from_json(done.stdout), Trace.from_npz(path)):
         assert trace.interventions == changes
         np.testing.assert_allclose(trace.log_probs, expected.log_probs, atol=1e-6)
+
+
+def test_places_are_patched(model_folder, small_translator, run_main):
+    arguments = ("translate", "A dog.", "--target", "Ein Hund.", "--model", model_folder, "--device", "cpu", "--json")
+    patches = ("--patch", "encoder.residual.1~2", "--patch", "cross.outputs.1.4~1")
+    done = run_main(main, *arguments, *patches, "--other", "A cat.")
+    other = small_translator.trace("A cat.", "Ein Hund.")
+    changed = patch({("encoder.residual", 1, 0, 1): 1, ("cross.outputs", 0, 3, 0): 0}, other)
+    trace, expected = Trace.from_json(done.stdout), small_translator.trace("A dog.", "Ein Hund.", interventions=changed)
+    assert trace.interventions == changed
+    np.testing.assert_allclose(trace.log_probs, expected.log_probs, atol=1e-6)
+    assert run_main(main, *arguments, *patches).stderr.startswith("error: --patch and --other belong together")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,13 +91,13 @@ class ContinuationRun(Run[Continuation]):
 
 
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:
-    """A changed model reading the translation of a trace (teacher forcing).
+    """A changed model reading the translation of a trace (teacher forcing), with details if the trace has them.
 
     Raises: the errors of `Translator.trace`.
     """
     # The text would not do: the model may have written a word in other tokens than the tokenizer would.
     read = [piece.id for piece in before.predicted_pieces]
-    return translator.trace(before.source_text, read, interventions=interventions)
+    return translator.trace(before.source_text, read, details=bool(before.details), interventions=interventions)
 
 
 def continue_from(translator: Translator, before: Trace, after: Trace, step: int | None = None) -> Continuation:
@@ -127,15 +128,15 @@ def telling_step(before: Trace, after: Trace) -> int:
     return min(steps) if steps else int(np.abs(after.log_probs - before.log_probs).argmax())
 
 
-def candidates(before: Trace, after: Trace, step: int, count: int) -> list[tuple[int, float, float]]:
-    """The most likely next tokens of both traces, best first: id, and log-probability before and after.
+def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int, tuple[float, ...]]]:
+    """The most likely next tokens of some traces, best first: id, and log-probability in each trace.
 
     A token that is not among a trace's stored candidates is NaN there: it is less likely than all of them.
     """
     known = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))
-        for trace in (before, after)
+        for trace in traces
     ]
     wanted = {piece for one in known for piece in list(one)[:count]}
-    rows = [(piece, known[0].get(piece, np.nan), known[1].get(piece, np.nan)) for piece in wanted]
-    return sorted(rows, key=lambda row: (-np.nanmax(row[1:]), row[0]))
+    rows = [(piece, tuple(one.get(piece, np.nan) for one in known)) for piece in wanted]
+    return sorted(rows, key=lambda row: (-np.nanmax(row[1]), row[0]))

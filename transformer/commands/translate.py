@@ -6,10 +6,12 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
+from transformer.ablation.patching import patch
 from transformer.decoding.texts import not_written
 from transformer.errors import InterventionError, TextError
 from transformer.files.replacing import check_output, writing
@@ -20,6 +22,7 @@ from transformer.model.parameter_counts import parameter_table
 from transformer.running.translator import MODEL, Translator
 from transformer.text.vocabulary import split_code, with_code
 from transformer.values.interventions import DEFAULT_DRAWS, MODES, Interventions, parse_head
+from transformer.values.patches import parse_patch
 from transformer.values.trace import Trace
 
 
@@ -43,6 +46,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--draws", type=int, metavar="N", help=f"other sentences to try with --mode resample ({DEFAULT_DRAWS})"
     )
     translate.add_argument("--seed", type=int, metavar="N", help="which ones; the same number draws the same (0)")
+    translate.add_argument(
+        "--patch", action="append", default=[], metavar="SITE.LAYER.HEAD~POSITION",
+        help="take the value of this place from another sentence's run, counted from 1, as in cross.outputs.4.8~10 or "
+        "encoder.residual.3~7; once for each place",
+    )
+    translate.add_argument("--other", metavar="TEXT", help="the other sentence; it reads the same translation")
     translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights there")
     translate.add_argument("--details", action="store_true", help="scores, queries, keys, values ... in the trace too")
     translate.add_argument("--json", action="store_true", help="print the whole trace as one JSON object")
@@ -104,6 +113,19 @@ def in_language(translator: Translator, text: str, language: str) -> str:
     return with_code(text, code, codes)
 
 
+def patched(translator: Translator, text: str, options: argparse.Namespace) -> Interventions:
+    """The patches of the options; the other sentence reads the given translation, or the model's own.
+
+    Raises:
+        InterventionError: there are patches without another sentence, or vice versa.
+    """
+    if not (options.patch and options.other):
+        raise InterventionError("--patch and --other belong together: give a place and another sentence.")
+    read = translator.trace(text, options.target).predicted_pieces
+    other = translator.trace(options.other, [piece.id for piece in read])
+    return patch(dict(map(parse_patch, options.patch)), other)
+
+
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
     """Print the translations of the draws, and their log-probabilities of the translation with every head on.
 
@@ -162,6 +184,9 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     if options.mode != "resample" and (options.draws is not None or options.seed is not None):
         raise InterventionError("Nothing is drawn in this mode: --draws and --seed belong to --mode resample.")
     interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
+    if options.patch or options.other:
+        taken = patched(translator, text, options)
+        interventions = replace(interventions, patches=taken.patches, other=taken.other)
     if options.mode == "resample":
         trace = resample(translator, text, interventions, options)
     else:

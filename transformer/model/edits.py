@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -13,12 +14,26 @@ from transformer.errors import InterventionError
 from transformer.model.masks import causal_mask
 from transformer.values.interventions import AS_TRAINED, TOLERANCE, Cells, Interventions, Row, head_name
 from transformer.values.kinds import KINDS, Kind
+from transformer.values.patches import Place
 
 # A tensor [B, L, H, ...] for each kind of attention.
 ByKind = Mapping[Kind, Tensor]
-# Returns the outputs that replace every head in a run, [L, H, 1 or P, K] by kind.
-# P is the largest number of positions that the run can have.
-Replacement = Callable[[Interventions], ByKind]
+# Places of one run, and the vectors that they get there.
+Patches = tuple[tuple[Place, Tensor], ...]
+# Row of the batch, head, position, and the vector that is put there.
+Put = tuple[int, int, int, Tensor]
+
+
+class Replacement(Protocol):
+    """Values of other runs for one with interventions."""
+
+    def __call__(self, interventions: Interventions) -> ByKind:
+        """The outputs that replace every head, [L, H, 1 or P, K] by kind; P is the largest number of positions."""
+        ...
+
+    def patches(self, interventions: Interventions) -> Patches:
+        """The places that are patched, with their vectors [K], [D] or, for a row of weights, [S]."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,6 +45,7 @@ class AttentionEdit:
         offset: added to the output after the gate, [B, H, 1 or P, K], for the first P positions; None for 0.
         sharpness: share of a head's own weights, [B, H, 1, 1]; the rest is spread evenly. None for 1.
         rows: row of the batch, head, query position, and its given cells.
+        weight_patches, output_patches: rows of weights and outputs of other runs.
         start: position of the first query.
     """
 
@@ -37,12 +53,14 @@ class AttentionEdit:
     offset: Tensor | None = None
     sharpness: Tensor | None = None
     rows: tuple[tuple[int, Row, Cells], ...] = ()
+    weight_patches: tuple[Put, ...] = ()
+    output_patches: tuple[Put, ...] = ()
     start: int = 0
 
     @property
     def changes_weights(self) -> bool:
         """Whether attention weights change; a fused kernel cannot change them."""
-        return self.sharpness is not None or bool(self.rows)
+        return self.sharpness is not None or bool(self.rows or self.weight_patches)
 
     def weights(self, weights: Tensor, allowed: Tensor | None) -> Tensor:
         """The weights [B, H, T, S] to use in place of the model's; rows add up to 1, masked cells stay 0.
@@ -62,17 +80,33 @@ class AttentionEdit:
             if 0 <= query < weights.shape[2]:
                 place = row_of_batch, row[2], query
                 weights[place] = _given(weights[place], row, cells)
-        return weights
+        return _patched(weights, self.weight_patches, self.start)
 
     def output(self, output: Tensor) -> Tensor:
         """The heads' outputs [B, H, T, K] to use in place of the model's."""
         if self.gate is not None:
             output = self.gate * output
-        if self.offset is None:
-            return output
-        if self.offset.shape[2] == 1:
-            return output + self.offset
-        return output + self.offset[:, :, self.start : self.start + output.shape[2]]
+        if self.offset is not None:
+            rows = slice(self.start, self.start + output.shape[2])
+            output = output + (self.offset if self.offset.shape[2] == 1 else self.offset[:, :, rows])
+        return _patched(output, self.output_patches, self.start)
+
+
+@dataclass(frozen=True)
+class StreamEdit:
+    """Changes to the residual stream after one layer, and to what its feed-forward network writes; see `Put`."""
+
+    residual_patches: tuple[Put, ...] = ()
+    feed_forward_patches: tuple[Put, ...] = ()
+    start: int = 0
+
+    def stream(self, x: Tensor) -> Tensor:
+        """The stream [B, T, D] to use in place of the model's."""
+        return _patched(x, self.residual_patches, self.start)
+
+    def feed_forward(self, y: Tensor) -> Tensor:
+        """The network's output [B, T, D] to use in place of the model's."""
+        return _patched(y, self.feed_forward_patches, self.start)
 
 
 @dataclass(frozen=True)
@@ -84,6 +118,7 @@ class Edits:
         gates, sharpness: by kind, [B, L, H]; absent if all are 1.
         offsets: by kind, [B, L, H, 1 or P, K]; absent if all are 0.
         positions: add the positional encoding; the same for every row.
+        patches: of each of the B rows; empty if no row has any.
     """
 
     interventions: tuple[Interventions, ...] = ()
@@ -91,13 +126,16 @@ class Edits:
     sharpness: ByKind = field(default_factory=dict)
     offsets: ByKind = field(default_factory=dict)
     positions: bool = True
+    patches: tuple[Patches, ...] = ()
 
     def select(self, rows: Tensor) -> Edits:
         """The edits of the rows `rows` [B'] of this batch, in that order; repeats are allowed."""
         if not self.interventions:
             return self
+        chosen = rows.tolist()
         return replace(
-            self, interventions=tuple(self.interventions[row] for row in rows.tolist()),
+            self, interventions=tuple(self.interventions[row] for row in chosen),
+            patches=tuple(self.patches[row] for row in chosen) if self.patches else (),
             **{name: {kind: part[rows] for kind, part in getattr(self, name).items()}
                for name in ("gates", "sharpness", "offsets")},
         )
@@ -107,6 +145,17 @@ class Edits:
         if not self.interventions:
             return [None] * count
         return [self._of_layer(kind, layer, start) for layer in range(count)]
+
+    def of_stream(self, stack: str, count: int, *, start: int = 0) -> list[StreamEdit | None]:
+        """The changes to the residual stream before the first and after each of `count` layers [1 + count]."""
+        if not self.patches:
+            return [None] * (1 + count)
+        return [
+            StreamEdit(
+                self._put(f"{stack}.residual", depth), self._put(f"{stack}.feed_forward", depth - 1), start
+            )
+            for depth in range(1 + count)
+        ]
 
     def allowed(self, kind: Kind, rows: int, columns: int, device: torch.device, *, start: int = 0) -> Tensor | None:
         """The mask without padding, bool, broadcastable to [B, H, rows, columns]; None allows everything.
@@ -127,13 +176,21 @@ class Edits:
             (number, row, cells) for number, each in enumerate(self.interventions) for row, cells in each.given_rows()
             if row[:2] == (kind, layer)
         )
-        if not rows and not any(kind in part for part in (self.gates, self.sharpness, self.offsets)):
+        weights, outputs = (self._put(f"{kind}.{name}", layer) for name in ("weights", "outputs"))
+        changed = any(kind in part for part in (self.gates, self.sharpness, self.offsets))
+        if not (rows or weights or outputs or changed):
             return None
         gate, sharpness = (
             part[kind][:, layer, :, None, None] if kind in part else None for part in (self.gates, self.sharpness)
         )
         offset = self.offsets[kind][:, layer] if kind in self.offsets else None
-        return AttentionEdit(gate, offset, sharpness, rows, start)
+        return AttentionEdit(gate, offset, sharpness, rows, weights, outputs, start)
+
+    def _put(self, site: str, layer: int) -> tuple[Put, ...]:
+        return tuple(
+            (row, place[2], place[3], value) for row, patches in enumerate(self.patches) for place, value in patches
+            if place[:2] == (site, layer)
+        )
 
 
 UNEDITED = Edits()
@@ -148,7 +205,7 @@ def edits_of(
     Args:
         interventions: one per row.
         config: of the model.
-        replacement: replaces a head in the modes "mean" and "resample".
+        replacement: replaces a head in the modes "mean" and "resample", and patches places.
         device: of the model.
 
     Raises:
@@ -187,7 +244,22 @@ def edits_of(
     moved: dict[str, ByKind] = {
         name: {kind: tensor.to(device) for kind, tensor in by.items()} for name, by in parts.items()
     }
-    return Edits(tuple(interventions), **moved, positions=positions.pop())
+    patches = () if replacement is None else tuple(map(replacement.patches, interventions))
+    return Edits(
+        tuple(interventions), **moved, positions=positions.pop(), patches=patches if any(patches) else ()
+    )
+
+
+def _patched(x: Tensor, patches: Sequence[Put], start: int) -> Tensor:
+    """A tensor [B, H, T, W] or [B, T, W] with the vectors of patches; rows of weights beyond the vector are 0."""
+    there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
+    if there:
+        x = x.clone()
+    for row, head, position, value in there:
+        cell = x[row, position - start] if x.ndim == 3 else x[row, head, position - start]
+        cell[len(value) :] = 0
+        cell[: len(value)] = value[: len(cell)]
+    return x
 
 
 def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:

@@ -13,7 +13,7 @@ from transformer.config import TransformerConfig
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
-from transformer.model.edits import AttentionEdit
+from transformer.model.edits import AttentionEdit, StreamEdit
 from transformer.model.fast.dropout import dropout
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.positions import RelativePositions
@@ -61,14 +61,27 @@ class Residual(nn.Module):
         """The input of the sub-layer, from the stream x [B, T, D]."""
         return self.norm(x) if self.pre else x
 
-    def write(self, x: Tensor, y: Tensor, record: Recorder | None = None) -> Tensor:
-        """The stream x [B, T, D] after the sub-layer wrote y [B, T, D] to it."""
+    def write(self, x: Tensor, y: Tensor, record: Recorder | None = None, edit: StreamEdit | None = None) -> Tensor:
+        """The stream x [B, T, D] after the sub-layer wrote y [B, T, D] to it, and after an edit."""
         x = x + dropout(y, self.dropout, self.training)
         if not self.pre:
             x = self.norm(x)
+        if edit is not None:
+            x = edit.stream(x)
         if record is not None:
-            record.residual(self.stack, x)
+            record.stream(f"{self.stack}.residual", x)
         return x
+
+    def feed(
+        self, x: Tensor, network: FeedForward, record: Recorder | None = None, edit: StreamEdit | None = None
+    ) -> Tensor:
+        """The stream x [B, T, D] after the layer's feed-forward network."""
+        y = network(self.read(x))
+        if edit is not None:
+            y = edit.feed_forward(y)
+        if record is not None:
+            record.stream(f"{self.stack}.feed_forward", y)
+        return self.write(x, y, record, edit)
 
 
 class EncoderLayer(nn.Module):
@@ -85,7 +98,7 @@ class EncoderLayer(nn.Module):
 
     def forward(
         self, x: Tensor, allowed: Tensor | None, record: Recorder | None = None, edit: AttentionEdit | None = None,
-        relative: RelativePositions | None = None,
+        relative: RelativePositions | None = None, stream_edit: StreamEdit | None = None,
     ) -> Tensor:
         """[B, S, D] to [B, S, D]; `allowed` is broadcastable to [B, H, S, S]."""
         # 1. self-attention
@@ -94,8 +107,7 @@ class EncoderLayer(nn.Module):
         x = self.self_attention_residual.write(x, y, record)
 
         # 2. feed-forward
-        y = self.feed_forward(self.feed_forward_residual.read(x))
-        return self.feed_forward_residual.write(x, y, record)
+        return self.feed_forward_residual.feed(x, self.feed_forward, record, stream_edit)
 
 
 class DecoderLayer(nn.Module):
@@ -135,6 +147,7 @@ class DecoderLayer(nn.Module):
         edit: AttentionEdit | None = None,
         source_edit: AttentionEdit | None = None,
         relative: RelativePositions | None = None,
+        stream_edit: StreamEdit | None = None,
     ) -> tuple[Tensor, KeysAndValues]:
         """Run the layer on new positions that follow those in `past`.
 
@@ -148,6 +161,7 @@ class DecoderLayer(nn.Module):
             record: receives this layer's tensors.
             edit, source_edit: changes to self-attention and to cross-attention.
             relative: the effect of positions in self-attention.
+            stream_edit: changes to the feed-forward network's output and to the layer's.
 
         Returns:
             The output [B, T, D], and the self-attention keys and values of all positions so far.
@@ -172,5 +186,4 @@ class DecoderLayer(nn.Module):
             x = self.cross_attention_residual.write(x, y, record)
 
         # 3. feed-forward
-        y = self.feed_forward(self.feed_forward_residual.read(x))
-        return self.feed_forward_residual.write(x, y, record), target
+        return self.feed_forward_residual.feed(x, self.feed_forward, record, stream_edit), target

@@ -20,7 +20,7 @@ class Recorder:
             local attention each block counts as a text of its own; `Blocks.whole_map` joins them.
             `details` adds "*.scores" [B, H, T, S], and "*.queries", "*.keys", "*.values", "*.outputs" [B, H, ., K].
             It also adds "encoder.residual", "decoder.residual" [B, ., D], before the first layer and after each
-            sub-layer.
+            sub-layer. "encoder.feed_forward", "decoder.feed_forward" [B, ., D] are the outputs of these networks.
     """
 
     def __init__(self, *, details: bool) -> None:
@@ -34,10 +34,10 @@ class Recorder:
             for name, tensor in parts.items():
                 self.tensors[f"{kind}.{name}"].append(tensor)
 
-    def residual(self, stack: str, x: Tensor) -> None:
-        """Store the residual stream [B, T, D] at this point."""
+    def stream(self, name: str, x: Tensor) -> None:
+        """Store the residual stream [B, T, D] at this point, or what is written to it."""
         if self.details:
-            self.tensors[f"{stack}.residual"].append(x)
+            self.tensors[name].append(x)
 
     def stacked(self, name: str) -> np.ndarray:
         """All layers' tensors of one name, for the only text of the batch: L x [1, ...] -> [L, ...], float32."""

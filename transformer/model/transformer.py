@@ -103,11 +103,15 @@ class Transformer(nn.Module):
         x = self._embed(source, self.source_embedding, positions)
         length = source.shape[1]
         relative = None if positions is None else positions.relative(length)
+        first, *stream_edits = edits.of_stream("encoder", len(self.encoder_layers))
+        if first is not None:
+            x = first.stream(x)
         if record is not None:
-            record.residual("encoder", x)
+            record.stream("encoder.residual", x)
         allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
-        for layer, edit in zip(self.encoder_layers, edits.of_layers("encoder", len(self.encoder_layers)), strict=True):
-            x = layer(x, allowed, record, edit, relative)
+        layer_edits = edits.of_layers("encoder", len(self.encoder_layers))
+        for layer, edit, stream_edit in zip(self.encoder_layers, layer_edits, stream_edits, strict=True):
+            x = layer(x, allowed, record, edit, relative, stream_edit)
         return self.encoder_norm(x)
 
     def decode(
@@ -167,8 +171,12 @@ class Transformer(nn.Module):
         positions = self.target_positions if edits.positions else None
         x = self._embed(target, self.target_embedding, positions, start=start)
         relative = None if positions is None else positions.relative(rows, start=start)
+        count = len(self.decoder_layers)
+        first, *stream_edits = edits.of_stream("decoder", count, start=start)
+        if first is not None:
+            x = first.stream(x)
         if record is not None:
-            record.residual("decoder", x)
+            record.stream("decoder.residual", x)
         blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None
         allowed = self._allowed(edits, start, rows, target.device, blocks)
         source_allowed = None
@@ -177,15 +185,15 @@ class Transformer(nn.Module):
                 padding_mask(cache.source_mask),
                 edits.allowed("cross", rows, cache.source[0].length, target.device, start=start),
             )
-        count = len(self.decoder_layers)
         read = []
-        for layer, source, past, edit, source_edit in zip(
+        for layer, source, past, edit, source_edit, stream_edit in zip(
             self.decoder_layers, cache.source or [None] * count, cache.past or [None] * count,
-            edits.of_layers("decoder", count, start=start), edits.of_layers("cross", count, start=start), strict=True,
+            edits.of_layers("decoder", count, start=start), edits.of_layers("cross", count, start=start), stream_edits,
+            strict=True,
         ):
             x, keys_and_values = layer(
                 x, source, allowed, source_allowed, blocks=blocks, past=past, record=record, edit=edit,
-                source_edit=source_edit, relative=relative,
+                source_edit=source_edit, relative=relative, stream_edit=stream_edit,
             )
             read.append(keys_and_values)
         cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)

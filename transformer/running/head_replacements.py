@@ -1,4 +1,4 @@
-"""The replacement of a head that is switched off: its mean output, or its output at another sentence.
+"""The values of other runs that replace those of a run: mean outputs, outputs at another sentence, and patches.
 
 Mean ablation asks what the variation of a head carries, but the head may never have its mean as an output. Resample
 ablation replaces the output by one that the head has for another input (Chan et al. 2022, "Causal Scrubbing"; the
@@ -18,12 +18,13 @@ from torch import Tensor
 
 from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import InterventionError
-from transformer.model.edits import ByKind
+from transformer.model.edits import ByKind, Patches
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
-from transformer.values.head_means import HeadMeans, Pair
+from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS, Kind
+from transformer.values.patches import Pair, Place, has_heads, is_residual
 
 # The longest run, including the start or the end symbol.
 POSITIONS = MAX_PIECES + 1
@@ -47,6 +48,7 @@ class HeadReplacements:
         self._model, self._means = model, means
         self._source, self._positions = tuple(source), positions
         self._drawn: dict[tuple[int, int], ByKind] = {}
+        self._records: dict[Pair, Recorder] = {}
 
     def __call__(self, interventions: Interventions) -> ByKind:
         """The replacement of every head, [L, H, 1 or P, K] by kind, on the CPU; P is `positions`.
@@ -68,6 +70,15 @@ class HeadReplacements:
             # Edits are combined on the CPU, head by head, so one transfer from the device is enough.
             self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
         return self._drawn[draw]
+
+    def patches(self, interventions: Interventions) -> Patches:
+        """The patched places and their vectors in the run of the other sentence, which is as trained."""
+        if interventions.other is None:
+            return ()
+        if interventions.other not in self._records:
+            self._records[interventions.other] = recorded(self._model, interventions.other)
+        record = self._records[interventions.other]
+        return tuple((place, value_at(record, place, position)) for place, position in interventions.patched())
 
 
 def drawn(
@@ -100,9 +111,23 @@ def drawn(
 
 def head_outputs(model: Transformer, pair: Pair) -> dict[Kind, Tensor]:
     """The outputs of all heads while a model reads a sentence and its translation, [L, H, N, K] by kind."""
-    device = next(model.parameters()).device
-    source, target = (torch.tensor([ids], device=device) for ids in pair)
+    record = recorded(model, pair)
+    return {kind: torch.cat(record.tensors[f"{kind}.outputs"]) for kind in KINDS}
+
+
+def recorded(model: Transformer, pair: Pair) -> Recorder:
+    """Everything that a model computes while it reads a sentence and its translation."""
+    source, target = (torch.tensor([ids], device=model.device) for ids in pair)
     record = Recorder(details=True)
     memory = model.encode(source, None, record=record)
     model.decode(target, memory, None, record=record)
-    return {kind: torch.cat(record.tensors[f"{kind}.outputs"]) for kind in KINDS}
+    return record
+
+
+def value_at(record: Recorder, place: Place, position: int) -> Tensor:
+    """The vector [K], [D] or [S] of a place, at a position of a recorded sentence."""
+    site, layer, head, _ = place
+    # The stream is stored after every sub-layer: two in a layer of the encoder, three in the decoder's.
+    step = (2 if site == "encoder.residual" else 3) if is_residual(site) else 1
+    tensor = record.tensors[site][layer * step][0]
+    return tensor[head, position] if has_heads(site) else tensor[position]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 
 import numpy as np
 import torch
@@ -102,33 +103,56 @@ def score(
     # Zero times minus infinity counts as 0: a token that is impossible as trained adds nothing.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
-    rows = max(1, BATCH_POSITIONS // longest)
-
-    def batches() -> Iterator[Tensor]:
-        for log_probs in known[1:]:
-            yield log_probs[None]
-        others = variants[len(known[1:]) :]
-        for start in range(0, len(others), rows):
-            if start:
-                return_holes()
-            edits = _shared_encoder(others[start : start + rows], model.config, replacements, source.device)
-            yield log_probs_of(model, source, target, *edits)
-
-    for found in batches():
+    read = (log_probs[None] for log_probs in known[1:])
+    for found in chain(read, _in_batches(model, source, target, variants[len(known[1:]) :], replacements)):
         taken = found.gather(-1, predicted[None, :, None].expand(len(found), -1, 1)).squeeze(-1)
         cross = torch.einsum("tv,ntv->nt", probs, found.clamp_min(torch.finfo(found.dtype).min))
         ranks = token_rank(found, taken)
         # In place, because these are the largest tensors of the run.
         tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
         chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
-        check_cancelled()
     columns = zip(*chunks, strict=True) if chunks else ([probs.new_empty(0, len(predicted))] for _ in range(4))
     parts = [torch.cat(list(column)).cpu().numpy() for column in columns]
     return Scores(baseline.gather(-1, predicted[:, None]).squeeze(-1).cpu().numpy(), *parts)
 
 
+def contrasts(
+    model: Transformer, source: Tensor, target: Tensor, pieces: tuple[int, int], variants: Sequence[Interventions]
+) -> np.ndarray:
+    """The logit of one next token minus that of another, after every variant reads a prefix, nats [N].
+
+    It equals the difference of their log-probabilities.
+
+    Args:
+        model, source, variants: as in `score`.
+        target: ids of the start symbol and the prefix, [1, T].
+        pieces: ids of the two tokens.
+    """
+    replacements = HeadReplacements(model, None, source[0].tolist())
+    found = [
+        log_probs[:, 0, pieces[0]] - log_probs[:, 0, pieces[1]]
+        for log_probs in _in_batches(model, source, target, variants, replacements, last=True)
+    ]
+    return torch.cat(found).cpu().numpy()
+
+
+def _in_batches(
+    model: Transformer, source: Tensor, target: Tensor, variants: Sequence[Interventions],
+    replacements: HeadReplacements, *, last: bool = False,
+) -> Iterator[Tensor]:
+    """`log_probs_of` of some variants after the other."""
+    rows = max(1, BATCH_POSITIONS // max(source.shape[1], target.shape[1]))
+    for start in range(0, len(variants), rows):
+        if start:
+            return_holes()
+        edits = _shared_encoder(variants[start : start + rows], model.config, replacements, source.device)
+        yield log_probs_of(model, source, target, *edits, last=last)
+        check_cancelled()
+
+
 def log_probs_of(
-    model: Transformer, source: Tensor, target: Tensor, encoder_edits: Edits, encoder_rows: Tensor, edits: Edits
+    model: Transformer, source: Tensor, target: Tensor, encoder_edits: Edits, encoder_rows: Tensor, edits: Edits, *,
+    last: bool = False,
 ) -> Tensor:
     """Log-probabilities [N, T, V] of one translation under N edits.
 
@@ -138,6 +162,7 @@ def log_probs_of(
             decoder only.
         encoder_rows: index of the encoder's run that each row continues, [N].
         edits: edits of the rows.
+        last: only those after the last token, [N, 1, V].
     """
     runs = max(1, len(encoder_edits.interventions))
     memory = model.encode(source.expand(runs, -1), None, edits=encoder_edits)
@@ -145,7 +170,7 @@ def log_probs_of(
     if len(encoder_rows) != runs or edits.interventions:
         cache = replace(cache.select(encoder_rows.to(source.device)), edits=edits)
     hidden, _ = model.decode_step(target.expand(len(encoder_rows), -1), cache)
-    return model.generator(hidden).float().log_softmax(dim=-1)
+    return model.generator(hidden[:, -1:] if last else hidden).float().log_softmax(dim=-1)
 
 
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:

@@ -18,7 +18,7 @@ from transformer.errors import AtlasError
 from transformer.running.translator_run import TranslatorRun
 
 # Increase this whenever the wire format or its meaning changes.
-PROTOCOL = 3
+PROTOCOL = 4
 IDENTITY, RUN = "/identity", "/run"
 # Limit of a request in bytes: enough for thousands of variants.
 MOST_BYTES = 16 * 2**20

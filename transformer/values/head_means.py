@@ -14,11 +14,10 @@ from safetensors.numpy import save_file
 from transformer.errors import CheckpointError
 from transformer.files.replacing import replaced
 from transformer.values.kinds import KINDS, Kind
+from transformer.values.patches import Pair
 from transformer.values.trace import Trace
 
 FILE = "head_means.safetensors"
-# Ids of the tokens of a source, and of the tokens that the decoder reads for it, the start symbol first.
-Pair = tuple[tuple[int, ...], tuple[int, ...]]
 SIDES = ("source", "target")
 
 

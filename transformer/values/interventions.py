@@ -15,6 +15,7 @@ import numpy as np
 
 from transformer.errors import InterventionError
 from transformer.values.kinds import KINDS, Kind
+from transformer.values.patches import Pair, Place, checked_patch, is_residual, kind_of, patch_name, stack_of
 
 if TYPE_CHECKING:
     from transformer.config import TransformerConfig
@@ -61,9 +62,13 @@ class Interventions:
             no later tokens, so this only changes the pass over the whole translation that makes a trace.
         positions: add the positional encoding to the embeddings, on both sides.
         seed, draw: choose the other sentence of the mode "resample", and its positions; see `draws_of`.
+        patches: places that get their value from the other sentence's run as trained, and the position there
+            (`values.patches`). A patch acts after all other changes of its place.
+        other: ids of the other sentence, and of the tokens that the decoder reads for it; None if nothing is patched.
 
     Raises:
-        InterventionError: a value is out of range, a row does not add up to 1, or a masked cell gets weight.
+        InterventionError: a value is out of range, a row does not add up to 1, a masked cell gets weight, or patches
+            lack the other sentence.
     """
 
     gates: Mapping[Head, float] | tuple[tuple[Head, float], ...] = ()
@@ -75,12 +80,18 @@ class Interventions:
     positions: bool = True
     seed: int = 0
     draw: int = 0
+    patches: Mapping[Place, int] | tuple[tuple[Place, int], ...] = ()
+    other: Pair | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise InterventionError(f"There is no mode {self.mode!r}: choose one of {', '.join(MODES)}.")
         gates = sorted((_place(head, 3), float(gate)) for head, gate in _pairs(self.gates))
         attention = sorted((_place(row, 4), _cells(cells)) for row, cells in _pairs(self.attention))
+        patches = sorted(checked_patch(*patch) for patch in _pairs(self.patches))
+        if patches and self.other is None:
+            raise InterventionError("There are patches, but no other sentence: give the ids of its tokens in other.")
+        other = tuple(map(tuple, self.other)) if patches and self.other is not None else None
         hidden = {name: tuple(sorted(set(getattr(self, name)))) for name in ("hidden_source", "hidden_target")}
         if any(position < 0 for positions in hidden.values() for position in positions):
             raise InterventionError("A position of a hidden token is negative: positions count from 0.")
@@ -97,7 +108,7 @@ class Interventions:
         gates = [(head, gate) for head, gate in gates if gate != 1]
         if not (gates and self.mode == "resample"):
             self._set(seed=0, draw=0)
-        self._set(gates=tuple(gates), attention=tuple(attention), **hidden)
+        self._set(gates=tuple(gates), attention=tuple(attention), patches=tuple(patches), other=other, **hidden)
         for row, cells in self.given_rows():
             self._check_row(row, cells)
 
@@ -112,6 +123,10 @@ class Interventions:
     def given_rows(self) -> Iterator[tuple[Row, Cells]]:
         """The rows with given weights: (kind, layer, head, row), and the columns with their shares."""
         yield from _pairs(self.attention)
+
+    def patched(self) -> Iterator[tuple[Place, int]]:
+        """The places that get another sentence's value, and the position in that sentence."""
+        yield from _pairs(self.patches)
 
     def visible(self, kind: Kind, rows: int, columns: int, *, start: int = 0) -> np.ndarray:
         """The attention mask, bool [rows, columns]; True = may look.
@@ -136,7 +151,7 @@ class Interventions:
             source: number of source tokens S, the end symbol included.
 
         Raises:
-            InterventionError: there is no such layer, head or source token.
+            InterventionError: there is no such layer, head or source token, or a patch does not fit.
         """
         for head in [*(head for head, _ in self.head_gates()), *(row[:3] for row, _ in self.given_rows())]:
             layers = config.layers_of(head[0])
@@ -154,6 +169,9 @@ class Interventions:
                 f"There is no source token {max(positions) + 1}: the source has {source}, including the end symbol."
             )
 
+        for place, other in self.patched():
+            self._check_patch(config, source, place, other)
+
     def encoder_part(self) -> Interventions:
         """The part that changes the encoder's output; runs with equal parts share that output."""
         return Interventions(
@@ -161,7 +179,26 @@ class Interventions:
             seed=self.seed, draw=self.draw,
             attention=tuple((row, cells) for row, cells in self.given_rows() if row[0] == "encoder"),
             hidden_source=self.hidden_source, positions=self.positions,
+            patches=tuple(patch for patch in self.patched() if stack_of(patch[0][0]) == "encoder"), other=self.other,
         )
+
+    def _check_patch(self, config: TransformerConfig, source: int, place: Place, other: int) -> None:
+        """Raise an InterventionError if a place does not exist, or its value in the other sentence does not fit."""
+        (site, layer, head, position), sides = place, self.other
+        assert sides is not None, "patches have another sentence"
+        where = f"The patch {patch_name(place, other)}"
+        if layer >= config.layers_of(kind_of(site)) + is_residual(site) or head >= config.heads:
+            raise InterventionError(f"{where} does not fit: the model has no such layer or head.")
+        for ids, size in zip(sides, (config.source_vocabulary, config.target_vocabulary), strict=True):
+            if not (0 < len(ids) <= config.max_positions and all(0 <= number < size for number in ids)):
+                raise InterventionError(f"{where}: the ids of the other sentence are not those of this model.")
+        side = stack_of(site)
+        if (side == "encoder" and position >= source) or other >= len(sides[side == "decoder"]):
+            raise InterventionError(f"{where} does not fit: one of the sentences has no such token.")
+        if site.endswith("weights") and (position != other if site == "decoder.weights" else source != len(sides[0])):
+            raise InterventionError(
+                f"{where} does not fit: a row of attention can be patched only if both rows see equally many tokens."
+            )
 
     def _check_row(self, row: Row, cells: Cells) -> None:
         where = f"Row {row[3] + 1} of {head_name(row[:3])}"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
 from pages.ui.change_attention.changing import change
-from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
-from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.change_attention import EditParams
 from pages.ui.reading.sentence import Reading
@@ -21,8 +19,7 @@ from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import Continuation, candidates
 from transformer.text.vocabulary import Vocabulary
 
-SHOWN = 5
-BEFORE, AFTER = "as trained", "changed"
+COLUMNS = {"before": "as trained", "after": "changed"}
 
 
 def chosen_step(reading: Reading) -> int | None:
@@ -49,8 +46,8 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     st.markdown(says_next(found, tokenizer))
     table = next_table(found, tokenizer)
     show_altair(
-        next_chart(table), "edit_next", "Probability of the likeliest next pieces as trained and changed; the sentence "
-        "above and the saved table have the numbers.",
+        next_chart(table, COLUMNS), "edit_next", "Probability of the likeliest next pieces as trained and changed; the "
+        "sentence above and the saved table have the numbers.",
     )
     st.caption(
         "Both models have read the same words before it. Only the ten most likely tokens are stored; a missing bar is "
@@ -61,7 +58,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
 def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
     """Return Markdown: the most likely next token before and after, from the numbers."""
     old, new = found.next_pieces
-    known = {piece: (before, after) for piece, before, after in candidates(found.before, found.after, found.step, 1)}
+    known = dict(candidates((found.before, found.after), found.step, 1))
     names = {piece: f"**{markdown(bare(entry_label(tokenizer, piece)))}**" for piece in known}
     was, now = (
         {piece: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
@@ -83,31 +80,8 @@ def _percent(log_prob: float, least: float) -> str:
 
 
 def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
-    """Return a row per candidate: id, token, and its probability before and after; empty where it is not known."""
-    rows = candidates(found.before, found.after, found.step, SHOWN)
-    return pd.DataFrame({
-        "id": [piece for piece, _, _ in rows], "piece": [entry_label(tokenizer, piece) for piece, _, _ in rows],
-        "before": np.exp([before for _, before, _ in rows]), "after": np.exp([after for _, _, after in rows]),
-    })
-
-
-def next_chart(table: pd.DataFrame) -> alt.Chart:
-    """Return a chart with two bars per candidate of a `next_table`."""
-    rows = [
-        {"place": place, "piece": piece, "model": model, "probability": float(probability)}
-        for place, (piece, *both) in enumerate(zip(table.piece, table.before, table.after, strict=True), start=1)
-        for model, probability in zip((BEFORE, AFTER), both, strict=True) if np.isfinite(probability)
-    ]
-    order = [BEFORE, AFTER]
-    axis, names = labelled_axis("pieces", table.piece.tolist())
-    return alt.Chart(pd.DataFrame(rows)).mark_bar().encode(
-        y=alt.Y("place:O", title=None, axis=axis),
-        x=alt.X("probability:Q", axis=alt.Axis(**{**AXIS, "grid": True}, format="%"), title="probability"),
-        yOffset=alt.YOffset("model:N", sort=order),
-        color=alt.Color("model:N", sort=order, scale=alt.Scale(domain=order, range=[FIRST, SECOND]),
-                        legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"})),
-        tooltip=["piece:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
-    ).add_params(names).properties(height=34 * len(table) + 60, usermeta={"embedOptions": {"renderer": "svg"}})
+    """Return the table of the chart."""
+    return next_words(dict(zip(COLUMNS, (found.before, found.after), strict=True)), found.step, tokenizer)
 
 
 def step_table(found: Continuation) -> pd.DataFrame:

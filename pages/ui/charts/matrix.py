@@ -88,7 +88,7 @@ def matrix(
     values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale,
     titles: tuple[str | None, str | None] = (None, None), mask: np.ndarray | None = None, legend: bool = True,
     marks: tuple[str, np.ndarray] | None = None, picked: tuple[int, int] | None = None, clickable: bool = False,
-    square: bool = False,
+    square: bool = False, masked: str = "masked",
 ) -> alt.Chart | alt.LayerChart:
     """Return a matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
@@ -104,13 +104,14 @@ def matrix(
         picked: row and column of a cell that is framed; a click selects another.
         clickable: a click on a cell selects `PICK` with fields row and column, from 1.
         square: a cell is as high as it is wide, so the chart has a width of its own.
+        masked: text that replaces the number of a masked cell.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
     table = pd.DataFrame({
         "row": at_rows + 1, "column": at_columns + 1, "value": values.ravel().astype(float),
         "shown": [
-            typeset(value, DECIMALS) if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)
+            typeset(value, DECIMALS) if there else masked for value, there in zip(values.ravel(), seen, strict=True)
         ],
         "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
     })
@@ -134,7 +135,7 @@ def matrix(
     )
     clickable = clickable or picked is not None
     layers = [base.mark_rect(cursor="pointer" if clickable else "default").encode(
-        color=colour if mask is None else alt.condition("datum.shown == 'masked'", alt.value(MASKED), colour),
+        color=colour if mask is None else alt.condition(f"datum.shown == '{masked}'", alt.value(MASKED), colour),
         tooltip=tooltip,
     )]
     if clickable:

@@ -12,10 +12,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attention_atlas.browser.labels import SHORT_TITLES, TITLES, column_labels, place_of, row_labels
-from pages.ui.compare_heads.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams, Pin
+from pages.ui.reading.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from attention_atlas.browser.payload import AlsoNamed
-from pages.ui.compare_heads.pairs import Pair
 from pages.ui.compare_heads.two_heads import Compared, compared_translator
 from pages.ui.heads.head_reading import HeadReading, MapReading
 from pages.ui.language_model.continuing import show_text
@@ -16,6 +15,7 @@ from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.language_model import FIRST, SECOND, LanguageModelParams
 from pages.ui.params.subject import LANGUAGE_MODEL, OWN, TRANSLATOR, SubjectParams
 from pages.ui.reading.model_picker import translator
+from pages.ui.reading.pairs import Pair
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.runs.inference import CachedRuns

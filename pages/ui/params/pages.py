@@ -149,6 +149,12 @@ _PAGES = (
         "the translation continue",
     ),
     Page(
+        "patch", "Patch", "Ask",
+        "Put a value of one sentence's run into another's. Is this place enough, or needed?",
+        "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
+        "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
+    ),
+    Page(
         "what_mattered", "What mattered", "Ask",
         "Which words a translated word depends on, by several methods that can disagree.",
         "which source words a translated word depends on, by several methods, and whether they agree; which part "

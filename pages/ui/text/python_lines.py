@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pages.ui.text.server_paths import path_label
 from transformer.files.paths import MODEL
 from transformer.values.interventions import Interventions, Mode
 from transformer.values.kinds import Kind
 from transformer.values.trace import Trace
+
+if TYPE_CHECKING:
+    from transformer.ablation.patching import Question
 
 # The note below such lines.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
@@ -93,6 +97,24 @@ def importance_lines(
         f"found = head_importance({loading(folder)}, {_read(trace, given)}, mode={mode!r}"
         f"{_drawn(seed=seed, draws=draws)})",
         "print(found.measured, found.estimated, found.agreement)",
+    ))
+
+
+def patch_lines(question: Question, interventions: Interventions, *, folder: Path | None) -> str:
+    """Lines that compute the choice of the patched run, and what it writes.
+
+    Args:
+        folder: of the model.
+    """
+    prefix = list(question.target[: question.step])
+    return "\n".join((
+        "from transformer import Interventions, Translator",
+        "from transformer.running.runs.scores import ContrastsRun",
+        f"changed = Interventions(patches={dict(interventions.patched())}, other={interventions.other})",
+        f"translator = {loading(folder)}",
+        f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.pieces}, (changed,))",
+        f"written = translator.translate({question.text!r}, prefix={prefix}, interventions=changed)",
+        "print(translator.get(run), written.text)",
     ))
 
 

@@ -67,12 +67,12 @@ def test_most_telling_step_is_the_first_that_changes(shaped_translator, before):
 @ONE_SHAPE
 def test_candidates_of_both_models_have_the_numbers_of_the_traces(shaped_translator, before):
     after = reread(shaped_translator, before, Interventions(hidden_source=[0, 2, 4]))
-    rows = candidates(before, after, 2, 5)
-    ids = [piece for piece, _, _ in rows]
+    rows = candidates((before, after), 2, 5)
+    ids = [piece for piece, _ in rows]
     assert len(set(ids)) == len(ids) and {*before.candidate_ids[2, :5], *after.candidate_ids[2, :5]} == set(ids)
-    for piece, *log_probs in rows:
+    for piece, log_probs in rows:
         for trace, log_prob in zip((before, after), log_probs, strict=True):
             at = np.flatnonzero(trace.candidate_ids[2] == piece)
             assert np.isnan(log_prob) if not len(at) else log_prob == trace.candidate_log_probs[2, at[0]]
-    most = [np.nanmax(log_probs) for _, *log_probs in rows]
+    most = [np.nanmax(log_probs) for _, log_probs in rows]
     assert most == sorted(most, reverse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.compare_heads.pairs import (
+from pages.ui.reading.pairs import (
     PAIRS,
     Pair,
     largest_differences,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.properties import few, many
 from tests.unit.robustness.test_any_text import TEXTS
 from transformer.errors import InterventionError, ServerError, TextError
-from transformer.running.runs.scores import ComparisonRun, GateGradientsRun, ScoresRun
+from transformer.running.runs.scores import ComparisonRun, ContrastsRun, GateGradientsRun, ScoresRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.runs.translation import DecodingRun, TranslationRun, VariantsRun
 from transformer.running.scoring import Comparison, Scores
@@ -24,6 +24,7 @@ from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_o
 from transformer.serving.protocol import PROTOCOL, RequestError, read_run, request
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
+from transformer.values.patches import SITES
 from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 from transformer.values.translation import LogitLens, Node, SearchTree, TracedTranslation, Translation
@@ -49,6 +50,11 @@ INTERVENTIONS = st.builds(
     hidden_source=st.sets(st.integers(200, 300), max_size=3).map(tuple),
     hidden_target=st.sets(st.integers(0, 99), max_size=3).map(tuple),
     decoder_mask=st.booleans(), positions=st.booleans(), seed=st.integers(0, 2**40), draw=st.integers(0, 99),
+    patches=st.dictionaries(
+        st.tuples(st.sampled_from(SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)), st.integers(0, 99),
+        max_size=3,
+    ),
+    other=st.tuples(IDS, IDS),
 )
 VARIANTS = st.lists(INTERVENTIONS, max_size=3).map(tuple)
 TARGETS = st.none() | TEXTS | IDS
@@ -57,6 +63,7 @@ RUNS = st.one_of(
     st.builds(TranslationRun, *DECODED), st.builds(DecodingRun, *DECODED), st.builds(VariantsRun, TEXTS, VARIANTS),
     st.builds(TraceRun, TEXTS, TARGETS, st.booleans(), INTERVENTIONS), st.builds(ScoresRun, TEXTS, TARGETS, VARIANTS),
     st.builds(ComparisonRun, TEXTS, TARGETS, VARIANTS, st.booleans()), st.builds(GateGradientsRun, TEXTS, TARGETS),
+    st.builds(ContrastsRun, TEXTS, IDS, st.integers(0, 9), st.tuples(*2 * [st.integers(0, 10**6)]), VARIANTS),
 )
 
 
@@ -130,6 +137,9 @@ SENT_RUNS = (
     DecodingRun(UNTRUSTED, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
     ScoresRun(UNTRUSTED, None, (OFF, Interventions())), ComparisonRun(UNTRUSTED, None, (OFF, Interventions()), True),
     GateGradientsRun("A dog.", "Ein Hund."),
+    ContrastsRun("A dog.", (300, 301), 1, (5, 6), (OFF, Interventions(
+        patches={("encoder.residual", 1, 0, 0): 0}, other=((7, 3), (2, 8))
+    ))),
 )
 
 
@@ -196,17 +206,19 @@ def test_other_protocol_and_other_model_are_reported_in_one_line():
         result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# The messages of version 3: bump PROTOCOL whenever one of these fields or its meaning changes.
+# The messages of version 4: bump PROTOCOL whenever one of these fields or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",
     VariantsRun: "text variants",
     TraceRun: "text target details interventions",
     ScoresRun: "text target variants",
+    ContrastsRun: "text target step pieces variants",
     ComparisonRun: "text target variants details",
     GateGradientsRun: "text target",
     DecodingSettings: "method beam_size length_penalty temperature top_k top_p seed",
-    Interventions: "gates mode attention hidden_source hidden_target decoder_mask positions seed draw",
+    Interventions: "gates mode attention hidden_source hidden_target decoder_mask positions seed draw "
+    "patches other",
     Piece: "id text span role",
     Trace: "source_text target_text source_pieces target_pieces predicted_pieces complete encoder decoder cross "
     "encoder_mask decoder_mask cross_mask log_probs entropy candidate_ids candidate_log_probs details interventions "
@@ -223,4 +235,4 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_wire_format_matches_the_protocol_version(kind):
-    assert PROTOCOL == 3 and [each.name for each in fields(kind)] == FIELDS[kind].split()
+    assert PROTOCOL == 4 and [each.name for each in fields(kind)] == FIELDS[kind].split()

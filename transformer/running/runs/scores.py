@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transformer.decoding.texts import given_target
+from transformer.errors import TextError
 from transformer.model.recorder import Recorder
-from transformer.running.scoring import Comparison, Scores, gate_gradients, score
+from transformer.running.scoring import Comparison, Scores, contrasts, gate_gradients, score
 from transformer.running.translator_run import Target, TranslatorRun
 from transformer.values.decoding_settings import GREEDY
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -78,6 +79,37 @@ class ComparisonRun(TranslatorRun[Comparison]):
         return Comparison(before, after, score(
             runs._model, source, read, predicted, self.variants, runs.means, known=(trained, changed)
         ))
+
+
+@dataclass(frozen=True)
+class ContrastsRun(TranslatorRun[np.ndarray]):
+    """`transformer.running.scoring.contrasts`: how the model, changed in many ways, chooses between two next tokens,
+    float32 nats [N]; computed as one batch.
+
+    Attributes:
+        text, variants: as in `ScoresRun`, without the modes "mean" and "resample".
+        target: ids of a translation.
+        step: position of its token that the two could replace.
+        pieces: ids of the two tokens.
+
+    Raises: the errors of `TraceRun`.
+    """
+
+    text: str
+    target: tuple[int, ...]
+    step: int
+    pieces: tuple[int, int]
+    variants: tuple[Interventions, ...]
+
+    message = "Patching …"
+    long = True
+
+    def compute(self, runs: Translator) -> np.ndarray:
+        source, read, _ = runs.given(self.text, self.target)
+        if not (0 <= self.step < len(self.target) and all(0 <= each < runs.tokenizer.size for each in self.pieces)):
+            raise TextError("There is no such step or token: choose another.")
+        runs.check_variants(self.variants, source)
+        return contrasts(runs._model, source, read[:, : self.step + 1], self.pieces, self.variants)
 
 
 @dataclass(frozen=True)

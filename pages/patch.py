@@ -1,0 +1,21 @@
+"""Page Patch: put a value of one sentence's run into another sentence's run, and see what the model writes then."""
+
+from __future__ import annotations
+
+from pages.ui.shell.router import ensure_router
+
+ensure_router()
+
+import streamlit as st
+
+from pages.ui.patch.grid import show_grid
+from pages.ui.patch.outcome import show_outcome
+from pages.ui.patch.question import pick_question
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
+
+with st.container(gap="xsmall"):
+    reading = read_sentence()
+    show_translation(reading)
+    asked = pick_question(reading)
+show_outcome(asked, show_grid(asked))

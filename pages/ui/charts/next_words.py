@@ -1,0 +1,58 @@
+"""Probabilities of the next word in several runs: the table and its chart. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from attention_atlas.browser.piece_labels import entry_label
+from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
+from pages.ui.charts.palette import FIRST, SECOND, SERIES
+from transformer.ablation.continuation import candidates
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.trace import Trace
+
+SHOWN = 5
+
+
+def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) -> pd.DataFrame:
+    """Return a row per candidate: id, token, and its probability in each trace; empty where it is not known.
+
+    Args:
+        traces: by the names of their columns.
+        step: of the translation that all read, from 0.
+    """
+    rows = candidates(tuple(traces.values()), step, SHOWN)
+    return pd.DataFrame({
+        "id": [piece for piece, _ in rows], "piece": [entry_label(tokenizer, piece) for piece, _ in rows],
+        **{name: np.exp([found[number] for _, found in rows]) for number, name in enumerate(traces)},
+    })
+
+
+def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
+    """Return a chart with a bar per candidate of `next_words` and run.
+
+    Args:
+        names: of the runs in the legend, by column.
+    """
+    rows = [
+        {"place": place, "piece": row["piece"], "model": name, "probability": row[column]}
+        for place, row in enumerate(table.to_dict("records"), start=1)
+        for column, name in names.items() if np.isfinite(row[column])
+    ]
+    order = list(names.values())
+    colours = [FIRST, SECOND] if len(order) == 2 else SERIES[: len(order)]
+    axis, labels = labelled_axis("pieces", table.piece.tolist())
+    return alt.Chart(pd.DataFrame(rows)).mark_bar().encode(
+        y=alt.Y("place:O", title=None, axis=axis),
+        x=alt.X("probability:Q", axis=alt.Axis(**{**AXIS, "grid": True}, format="%"), title="probability"),
+        yOffset=alt.YOffset("model:N", sort=order),
+        color=alt.Color("model:N", sort=order, scale=alt.Scale(domain=order, range=colours),
+                        legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"})),
+        tooltip=["piece:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
+    ).add_params(labels).properties(height=17 * len(order) * len(table) + 60, usermeta={
+        "embedOptions": {"renderer": "svg"}
+    })

@@ -1,0 +1,49 @@
+"""URL parameters of the page Patch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
+from pages.ui.params.decoding import MAX_ID
+from pages.ui.params.fields import Params, index, integer, one_of, typed_text
+from transformer.values.patches import SITES, Site
+
+Direction = Literal["needed", "enough"]
+DIRECTIONS: tuple[Direction, ...] = ("needed", "enough")
+
+
+@dataclass(frozen=True)
+class PatchParams(Params, prefix="patch_"):
+    """Settings of the page; positions are those of the first sentence.
+
+    Attributes:
+        other: the second sentence; if empty, the partner of the first one in the list of pairs.
+        step: the predicted token, from 1; 0 lets the page choose.
+        first, second: ids of the two tokens whose logits are compared; UNCHOSEN lets the page choose.
+        direction: whether the first sentence's run is patched with the second one's values, or vice versa.
+        site: where.
+        layer, head: the patched layer and head; the page chooses a cell if the layer is UNCHOSEN.
+        at: the patched token; UNCHOSEN for all of a head.
+        partner: the token of the second sentence; UNCHOSEN for the one that is matched.
+    """
+
+    other: str = typed_text("")
+    step: int = integer(0, 0, MAX_INDEX)
+    first: int = integer(UNCHOSEN, UNCHOSEN, MAX_ID)
+    second: int = integer(UNCHOSEN, UNCHOSEN, MAX_ID)
+    direction: Direction = one_of(DIRECTIONS)
+    site: Site = one_of(SITES, "encoder.residual")
+    layer: int = index(MAX_INDEX, UNCHOSEN)
+    head: int = index(MAX_INDEX, 0)
+    at: int = index(MAX_INDEX, UNCHOSEN)
+    partner: int = index(MAX_INDEX, UNCHOSEN)
+
+    def for_another_sentence(self) -> Self:
+        return replace(self.for_another_translation(), other="")
+
+    def for_another_translation(self) -> Self:
+        return replace(
+            self, step=0, first=UNCHOSEN, second=UNCHOSEN, layer=UNCHOSEN, head=0, at=UNCHOSEN, partner=UNCHOSEN
+        )

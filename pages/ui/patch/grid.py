@@ -1,0 +1,223 @@
+"""The grid of all single patches of a site, and the choice of one patch, by a click or by the keyboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attention_atlas.browser.piece_labels import bare, piece_label
+from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.palette import diverging
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.layout.roles import main_figure
+from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
+from pages.ui.patch.question import Asked, closeness
+from pages.ui.state import session
+from pages.ui.state.bind import bind, key_for, preset
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from transformer.ablation.patching import Contrasts, GridRun, partners
+from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
+from transformer.values.trace import Trace
+
+KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+NAMES = {
+    "outputs": "heads' outputs", "weights": "rows of attention", "residual": "residual stream",
+    "feed_forward": "feed-forward outputs",
+}
+ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
+NO_PARTNER = "no partner"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The patch that the page shows.
+
+    Attributes:
+        patches: places of A, and positions of B.
+        label: the place in words.
+    """
+
+    patches: tuple[tuple[Place, int], ...]
+    label: str
+
+
+def show_grid(asked: Asked) -> Chosen:
+    """Draw the grid and the controls of the patch, and return the patch."""
+    params = session.params(PatchParams)
+    site, direction = params.site, params.direction
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control(
+            "Ask", DIRECTIONS, format_func=ASKS.__getitem__, required=True, **bind(PatchParams, "direction"),
+            help="Noising: A runs, with one value of B's run. If A's choice turns into B's, A needs what was there. "
+            "Denoising: B runs, with one value of A's run. If A's choice comes back, this place is enough. The two "
+            "need not agree: where two places do the same, neither is needed and each is enough.",
+        )
+        st.selectbox(
+            "Patch", SITES, format_func=site_name, width=330, key=preset("patch_site", site), on_change=_new_site
+        )
+        pickers = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+    columns = partners(site, asked.a, asked.b, asked.question.step)
+    found, values = grid_values(asked, site, direction, columns)
+    unit = closeness(found)
+    cell = _cell(values, params)
+    with pickers:
+        chosen = _pick(asked, site, columns, cell)
+    rows, labels = _labels(asked, site, values.shape)
+    most = max(float(np.nanmax(np.abs(values), initial=0)), 1.0 if unit == "effect" else 1e-6)
+    with main_figure(
+        f"**{ASKS[direction]}** {markdown(asked.question.text)} / {markdown(asked.question.other)}",
+        f"Effect of each single patch of {site_name(site).lower()} on {asked.named(0)} or {asked.named(1)}",
+    ):
+        show_altair(
+            matrix(
+                np.nan_to_num(values), rows, labels, name=unit, scale=diverging(most), mask=np.isfinite(values),
+                masked=NO_PARTNER, marks=("effect", marks(values)) if unit == "effect" else None, picked=cell,
+                titles=("depth" if is_residual(site) else "layer", "head" if has_heads(site) else "token"),
+            ),
+            key="patch_grid", on_select=_clicked, selection_mode=PICK,
+            alt=f"The {unit} of every single patch of {site_name(site).lower()}; the table below has the numbers.",
+        )
+    st.caption(
+        ("0: the patch changes nothing. 1: this value alone does what the whole changed word does. Values below 0 and "
+         "above 1 exist. " if unit == "effect" else "")
+        + ("A head is patched at all its tokens that have a partner; choose one token above. " if has_heads(site) else
+           "Depth 0 is the embedding; the last depth of the encoder is its output. " if is_residual(site) else "")
+        + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
+        help=explain("residual stream", "head", "nats"),
+    )
+    show_numbers(pd.DataFrame(values, columns=[f"{at + 1}: {label}" for at, label in enumerate(labels)]).assign(
+        row=rows).set_index("row").reset_index(), "patch_grid_numbers", digits=4)
+    return chosen
+
+
+def site_name(site: Site) -> str:
+    """The name of a site on the screen."""
+    where = KINDS[kind_of(site)].capitalize()
+    return f"{where}: {NAMES[site.partition('.')[2]]}"
+
+
+def grid_values(
+    asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
+) -> tuple[Contrasts, np.ndarray]:
+    """The grid in a direction, and its effects by positions of A; changes in nats where there are no effects.
+
+    Args:
+        columns: positions of A, and their partners in B.
+    """
+    question = asked.question if direction == "needed" else asked.question.reversed
+    found = asked.reading.runs.get(GridRun(question, site))
+    values = found.patched - found.run if found.effects is None else found.effects
+    if has_heads(site):
+        return found, values
+    trace = asked.a
+    width = len(trace.source_pieces) if stack_of(site) == "encoder" else asked.question.step + 1
+    by_position = np.full((len(values), width), np.nan)
+    for at, other in columns.items():
+        by_position[:, at] = values[:, at if direction == "needed" else other]
+    return found, by_position
+
+
+def marks(values: np.ndarray) -> np.ndarray:
+    """The text of each cell: the effect where it is noticeable."""
+    return np.array([[f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
+                     for row in np.nan_to_num(values)], dtype=object)
+
+
+def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
+    """The framed cell: the chosen one, or the largest; of equal ones the deepest, which is the least obvious."""
+    if params.layer >= 0:
+        column = params.head if has_heads(params.site) else max(params.at, 0)
+        return min(params.layer, len(values) - 1), min(column, values.shape[1] - 1)
+    sizes = np.nan_to_num(np.abs(values)).round(2)
+    row, column = np.argwhere(sizes == sizes.max())[-1].tolist()
+    return row, column
+
+
+def _labels(asked: Asked, site: Site, shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+    rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
+    if has_heads(site):
+        return rows, [str(head + 1) for head in range(shape[1])]
+    return rows, token_labels(asked, site)[: shape[1]]
+
+
+def token_labels(asked: Asked, site: Site) -> list[str]:
+    """The labels of A's tokens; a token that B has another one for is followed by it."""
+    if stack_of(site) == "decoder":
+        return [piece_label(piece, asked.a.target_text) for piece in asked.a.target_pieces]
+    matched = partners(site, asked.a, asked.b, asked.question.step)
+    own = _named(asked.a)
+    other = _named(asked.b)
+    return [
+        name if at not in matched or other[matched[at]] == name else f"{name} / {bare(other[matched[at]])}"
+        for at, name in enumerate(own)
+    ]
+
+
+def _named(trace: Trace) -> list[str]:
+    return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
+
+
+def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
+    """Draw the layer, the head and the tokens of the patch, for the keyboard."""
+    params, config = session.params(PatchParams), asked.reading.config
+    heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
+    layer, head = cell[0], cell[1] if heads else 0
+    own = token_labels(asked, site)
+    at = min(params.at, len(own) - 1) if heads else cell[1]
+    _box("Depth" if is_residual(site) else "Layer", "layer", {
+        each: str(each + (not is_residual(site))) for each in layers
+    }, layer, cell, width=90)
+    if heads:
+        _box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=90)
+    everywhere = {-1: "all tokens"} if heads else {}
+    _box("Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=190)
+    partner = params.partner
+    if not heads and stack_of(site) == "encoder":
+        others = _named(asked.b)
+        partner = partner if 0 <= partner < len(others) else columns.get(at, -1)
+        choices = ({} if at in columns else {-1: "no partner"}) | {
+            each: f"{each + 1}: {name}" for each, name in enumerate(others)
+        }
+        _box("Its value in B", "partner", choices, partner, cell, width=190)
+    else:
+        partner = columns.get(at, -1)
+    number = layer + (not is_residual(site))
+    where = f"{site_name(site).lower()}, {'depth' if is_residual(site) else 'layer'} {number}"
+    where += f", head {head + 1}" if heads else ""
+    if heads and at < 0:
+        return Chosen(tuple(((site, layer, head, one), other) for one, other in columns.items()), where)
+    place: Place = (site, layer, head, at)
+    return Chosen(((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(bare(own[at]))}”")
+
+
+def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int) -> None:
+    """Draw a box of numbers with names; a choice keeps the rest of the shown patch."""
+    key = key_for(f"patch_{field}", choices.values())
+
+    def store() -> None:
+        heads = has_heads(session.params(PatchParams).site)
+        kept = {"layer": cell[0], **({"head": cell[1]} if heads else {"at": cell[1]})}
+        moved = {} if field in ("partner", "layer") else {"partner": -1}
+        session.update(PatchParams, **{**kept, **moved, field: st.session_state[key]})
+
+    st.selectbox(
+        label, list(choices), format_func=choices.__getitem__, width=width, on_change=store,
+        key=preset(key, value if value in choices else next(iter(choices))),
+    )
+
+
+def _new_site() -> None:
+    session.update(PatchParams, site=st.session_state.patch_site, layer=-1, head=0, at=-1, partner=-1)
+
+
+def _clicked() -> None:
+    points = st.session_state.patch_grid.selection[PICK]
+    if points:
+        row, column = int(points[0]["row"]) - 1, int(points[0]["column"]) - 1
+        place = {"head": column, "at": -1} if has_heads(session.params(PatchParams).site) else {"at": column}
+        session.update(PatchParams, layer=row, partner=-1, **place)

@@ -1,0 +1,145 @@
+"""What the patched run writes, how far each direction moves the choice, and the cells that the patch can reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from attention_atlas.browser.piece_labels import piece_label
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.next_words import next_chart, next_words
+from pages.ui.charts.palette import sequential
+from pages.ui.charts.saving import save_tables, show_lines
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
+from pages.ui.patch.grid import ASKS, Chosen
+from pages.ui.patch.question import Asked
+from pages.ui.reading.translation import NOTHING
+from pages.ui.state import session
+from pages.ui.text.differences import marked_words
+from pages.ui.text.glossary import explain
+from pages.ui.text.number_format import typeset
+from pages.ui.text.python_lines import patch_lines
+from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
+from transformer.ablation.patching import PatchRun, Question, changes, cone, patch
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.patches import patch_name
+from transformer.values.trace import Trace
+
+OUTSIDE = "outside the cone: exactly 0"
+
+
+def show_outcome(asked: Asked, chosen: Chosen) -> None:
+    """Draw both runs and the patched one, both effects, and the cone."""
+    if not chosen.patches:
+        st.warning(
+            "This token has no partner in the other sentence, so nothing can be patched. Choose its value in B, or "
+            "another token; a row of attention needs sentences with equally many tokens.", icon=":material/link_off:",
+        )
+        return
+    direction = session.params(PatchParams).direction
+    question, patches, other = _directed(asked, chosen, direction)
+    interventions = patch(dict(patches), other)
+    plain = [_continued(asked, each, AS_TRAINED) for each in (question, question.reversed)]
+    patched = _continued(asked, question, interventions)
+    names = {"run": "B" if direction == "enough" else "A", "other": "A" if direction == "enough" else "B"}
+    columns = {"run": f"{names['run']}, as trained", "patched": f"{names['run']}, patched",
+               "other": f"{names['other']}, as trained"}
+    st.markdown(f"#### {names['run']} runs, with {chosen.label} taken from {names['other']}")
+    written = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
+    base = plain[0].written.text
+    for place, (name, found) in zip(st.columns(3, gap="medium"), written.items(), strict=True):
+        place.markdown(f"{columns[name]}\n\n**{marked_words(base, found.written.text)[1] or NOTHING}**")
+    words, effects = st.columns([5, 4], gap="large")
+    table = next_words({name: found.after for name, found in written.items()}, question.step, asked.reading.tokenizer)
+    with words:
+        show_altair(
+            next_chart(table, columns), "patch_next",
+            alt="Probability of the likeliest next tokens in both runs and the patched one; the table has the numbers.",
+        )
+    with effects:
+        for each in DIRECTIONS:
+            st.markdown(says_effect(asked, chosen, each))
+        st.caption(
+            "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
+            "others. Of places that do the same, each can be enough while none is needed.", help=explain("logit"),
+        )
+    _show_cone(asked, plain[0].after, patched.after)
+    show_numbers(table, "patch_next_numbers", digits=4)
+    facts = facts_of(asked, patches, question, patched)
+    lines = patch_lines(question, interventions, folder=asked.reading.translator.folder)
+    show_lines(lines, "patch")
+    save_tables("patch", "patch", {**facts, "python": lines}, {"next": table})
+
+
+def _directed(
+    asked: Asked, chosen: Chosen, direction: Direction
+) -> tuple[Question, tuple[tuple[Any, int], ...], Trace]:
+    """The question in a direction, its patches, and the trace that gives the values."""
+    if direction == "needed":
+        return asked.question, chosen.patches, asked.b
+    return asked.question.reversed, tuple(((*place[:3], other), place[3]) for place, other in chosen.patches), asked.a
+
+
+def _continued(asked: Asked, question: Question, interventions: Interventions) -> Continuation:
+    read = RereadRun(question.runs[0], interventions)
+    return asked.reading.runs.get(ContinuationRun(read, question.step))
+
+
+def says_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
+    """Return Markdown: how far the patch moves the choice in a direction, from the numbers."""
+    question, patches, _ = _directed(asked, chosen, direction)
+    found = asked.reading.runs.get(PatchRun(question, patches))
+    run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
+    says = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
+    if found.effects is None:
+        return says + "No effect is shown: the two runs hardly differ."
+    effect = float(found.effects[0])
+    answer = (
+        "alone, it does all of it" if effect > 0.95 else "alone, it does part of it" if effect > 0.05
+        else "alone, it does hardly anything" if effect > -0.05 else "it moves the choice the other way"
+    )
+    return f"{says}Effect **{typeset(effect)}**: {answer}."
+
+
+def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
+    """Draw how far each cell of the residual stream moves; cells outside the cone are marked."""
+    reached = cone(after.interventions, asked.reading.config, len(before.source_pieces), len(before.target_pieces))
+    moved = changes(before, after)
+    st.markdown("**What the patch reaches:** change of each cell of the residual stream, as a share of its length")
+    for place, stack, pieces, text in zip(
+        st.columns(2, gap="medium"), ("encoder", "decoder"), (before.source_pieces, before.target_pieces),
+        (before.source_text, before.target_text), strict=True,
+    ):
+        with place:
+            show_altair(
+                matrix(
+                    moved[stack], [str(depth) for depth in range(len(moved[stack]))],
+                    [piece_label(piece, text) for piece in pieces], name="change", mask=reached[stack],
+                    masked=OUTSIDE, scale=sequential(max(float(each.max()) for each in moved.values()) or 1.0),
+                    titles=("depth", stack),
+                ),
+                key=f"patch_cone_{stack}",
+                alt=f"Change of each cell of the {stack}'s residual stream; grey cells cannot be reached.",
+            )
+    st.caption(
+        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there, and both runs have the same "
+        "bits there. A patch of the encoder reaches every token from the next depth on, and the whole decoder; a patch "
+        "of the decoder reaches only later steps.", help=explain("residual stream"),
+    )
+
+
+def facts_of(
+    asked: Asked, patches: tuple[tuple[Any, int], ...], question: Question, patched: Continuation
+) -> dict[str, Any]:
+    """All that is needed to compute the numbers again; positions count from 1."""
+    found = asked.reading.runs.get(PatchRun(question, patches))
+    return {
+        "model": asked.reading.translator.version, "sentence": question.text, "other": question.other,
+        "step": question.step + 1, "tokens": [asked.reading.tokenizer.texts[piece] for piece in question.pieces],
+        "patches": [patch_name(place, other) for place, other in patches], "written": patched.written.text,
+        "logit_difference": found.run, "logit_difference_other": found.other,
+        "logit_difference_patched": float(found.patched[0]),
+    }

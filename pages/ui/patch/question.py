@@ -1,0 +1,156 @@
+"""The second sentence, and the choice between two next tokens that both sentences are compared on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
+from pages.ui.params.patch import PatchParams
+from pages.ui.reading.pairs import PAIRS, resolved
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.state import session
+from pages.ui.state.bind import bind, key_for, preset
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from transformer.ablation.continuation import candidates, telling_step
+from transformer.ablation.patching import CLOSE, Contrasts, PatchRun, Question
+from transformer.errors import AtlasError
+from transformer.running.runs.trace import TraceRun
+from transformer.values.trace import Trace
+
+OFFERED = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the page is about.
+
+    Attributes:
+        reading: of the first sentence, A.
+        a, b: traces of both sentences, which read the translation of A.
+        question: A is patched with values of B.
+    """
+
+    reading: Reading
+    a: Trace
+    b: Trace
+    question: Question
+
+    def named(self, number: int) -> str:
+        """Markdown of one of the two compared tokens."""
+        return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.pieces[number])))}**"
+
+
+def pick_question(reading: Reading) -> Asked:
+    """Draw the second sentence, the step and the two tokens, and say how far the sentences differ there."""
+    text, target = reading.trace.source_text, tuple(piece.id for piece in reading.trace.predicted_pieces)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        other = _pick_other(text)
+        places = [st.container(width=210) for _ in range(3)]
+    try:
+        a, b = (reading.runs.get(TraceRun(each, target, details=True)) for each in (text, other))
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        raise PageEnd from None
+    with places[0]:
+        step = _pick_step(a, b)
+    pieces = _pick_tokens(reading, a, b, step, places[1:])
+    asked = Asked(reading, a, b, Question(text, other, target, step, pieces))
+    st.markdown(_says(asked), help=explain("logit", "nats", "teacher forcing"))
+    return asked
+
+
+def _pick_other(text: str) -> str:
+    """Draw the box of the second sentence; a sentence without a partner is its own until the user changes a word."""
+    partner = next((pair.b if text == pair.a else pair.a for pair in PAIRS if text in (pair.a, pair.b)), text)
+    other = session.params(PatchParams).other or partner
+    with st.popover("Try a pair"):
+        for number, pair in enumerate(PAIRS):
+            st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
+    st.text_input(
+        "Sentence B: change one word of the sentence above", **bind(PatchParams, "other", value=other),
+        help="A is the sentence above. Words that both sentences share are matched; a changed word is matched with the "
+        "word in its place if both have equally many tokens.",
+    )
+    return other
+
+
+def _take(first: str, second: str) -> None:
+    session.try_sentence(first)
+    session.update(PatchParams, other=second)
+
+
+def _pick_step(a: Trace, b: Trace) -> int:
+    """Draw the choice of the predicted token, and return its position."""
+    last, chosen = len(a.predicted_pieces), session.params(PatchParams).step
+    step = min(chosen, last) - 1 if chosen else telling_step(a, b)
+    labels = {
+        number: f"{number}: {piece_label(piece, a.target_text)}"
+        for number, piece in enumerate(a.predicted_pieces, start=1)
+    }
+    key = key_for("patch_step", labels.values())
+
+    def store() -> None:
+        number = st.session_state[key]
+        session.update(PatchParams, step=number, first=-1, second=-1, layer=-1, at=-1, partner=-1)
+
+    st.selectbox(
+        "At the step that writes", list(labels), format_func=labels.__getitem__, key=preset(key, step + 1),
+        on_change=store, help="Both sentences have read the same words of A's translation before it. Unless you "
+        "choose, the page takes the first step at which the two sentences prefer different tokens.",
+    )
+    return step
+
+
+def _pick_tokens(reading: Reading, a: Trace, b: Trace, step: int, places: list) -> tuple[int, int]:
+    """Draw the choice of the two tokens, and return their ids."""
+    params = session.params(PatchParams)
+    offered = [piece for piece, _ in candidates((a, b), step, OFFERED)]
+    tops = [int(trace.candidate_ids[step, 0]) for trace in (a, b)]
+    first = params.first if params.first in offered else tops[0]
+    others = [piece for piece in (params.second, tops[1], int(a.candidate_ids[step, 1])) if piece in offered]
+    pieces = first, next((piece for piece in others if piece != first), offered[offered[0] == first])
+    for place, field, label, piece in zip(
+        places, ("first", "second"), ("Does it prefer", "to"), pieces, strict=True
+    ):
+        labels = {one: entry_label(reading.tokenizer, one) for one in offered if one == piece or one not in pieces}
+        key = key_for(f"patch_{field}", labels.values())
+
+        def store(key: str = key, field: str = field) -> None:
+            session.update(PatchParams, **{field: st.session_state[key], "step": step + 1})
+
+        place.selectbox(
+            label, list(labels), format_func=labels.__getitem__, key=preset(key, piece), on_change=store
+        )
+    return pieces
+
+
+def _says(asked: Asked) -> str:
+    """Return Markdown: how the two sentences choose, from the numbers."""
+    found = asked.reading.runs.get(PatchRun(asked.question, ()))
+    first, second = asked.named(0), asked.named(1)
+    says = (
+        f"A prefers {first} to {second} by {typeset(found.run, '+.2f')} nats, and B by {typeset(found.other, '+.2f')} "
+        "(difference of the logits; below 0 it prefers the other). "
+    )
+    if asked.a.source_text == asked.b.source_text:
+        return says + "**A and B are the same sentence:** change one word of B and press Enter."
+    if found.close:
+        says += (
+            f"**The two sentences differ by only {abs(found.other - found.run):.2f} nats here,** less than {CLOSE:g}: "
+            "the changed word hardly moves this choice, so there is no effect to divide. Choose another step."
+        )
+    pair = next((each for each in PAIRS if {each.a, each.b} == {asked.a.source_text, asked.b.source_text}), None)
+    if found.close and pair is not None and pair.word:
+        runs, texts = asked.reading.runs, (asked.a.source_text, asked.b.source_text)
+        says += " " + resolved(pair, *(runs.get(TraceRun(text)) for text in texts))
+    return says
+
+
+def closeness(found: Contrasts) -> str:
+    """Return the unit of a grid: shares, or nats where the sentences are too close for shares."""
+    return "change, nats" if found.close else "effect"

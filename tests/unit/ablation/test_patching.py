@@ -1,0 +1,243 @@
+"""Activation patching between two sentences: exact where nothing may change, and right where the cause is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.conftest import ONE_SHAPE
+from transformer.ablation.patching import (
+    Contrasts,
+    GridRun,
+    PatchRun,
+    Question,
+    changes,
+    cone,
+    grid_cells,
+    partners,
+    patch,
+)
+from transformer.analysis.word_matching import matched_positions
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.config import TransformerConfig
+from transformer.errors import InterventionError
+from transformer.model.transformer import build
+from transformer.running.translator import Translator
+from transformer.values.interventions import Interventions
+from transformer.values.patches import SITES, has_heads, parse_patch, patch_name, stack_of
+
+# The same tokens in another order, so that all positions have partners.
+TEXT, OTHER = "The old man reads a book.", "The old book reads a man."
+TARGET = "Der alte Mann liest ein Buch."
+# A place of each site, and places of two sites together.
+PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in SITES}
+PLACES["together"] = {("encoder.outputs", 0, 1, 2): 2, ("decoder.residual", 1, 0, 4): 4}
+
+
+def read(translator, text, interventions=None):
+    changed = {} if interventions is None else {"interventions": interventions}
+    return translator.trace(text, TARGET, details=True, **changed)
+
+
+def identical(one, other):
+    """Return whether two traces have the same numbers, bit by bit."""
+    return replace(one, interventions=other.interventions).equals(other)
+
+
+@ONE_SHAPE
+def test_patching_a_sentence_into_itself_changes_no_bit(shaped_translator):
+    before = read(shaped_translator, TEXT)
+    sites = {place: other for places in PLACES.values() for place, other in places.items()}
+    assert identical(read(shaped_translator, TEXT, patch(sites, before)), before)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_only_the_cone_of_a_patch_changes(shaped_translator, name):
+    before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
+    interventions = patch(PLACES[name], other)
+    moved = changes(before, read(shaped_translator, TEXT, interventions))
+    reached = cone(interventions, shaped_translator.config, len(before.source_pieces), len(before.target_pieces))
+    for stack, change in moved.items():
+        np.testing.assert_array_equal(change[~reached[stack]], 0.0)
+    # The first reached cells do change.
+    stack = stack_of(next(iter(PLACES[name]))[0])
+    first = np.flatnonzero(reached[stack].any(axis=1))[0]
+    assert moved[stack][first][reached[stack][first]].all()
+
+
+@ONE_SHAPE
+def test_all_cells_of_a_layer_give_the_later_layers_of_the_other_sentence(shaped_translator):
+    other = read(shaped_translator, OTHER)
+    encoder = {("encoder.residual", 1, 0, at): at for at in range(len(other.source_pieces))}
+    patched = read(shaped_translator, TEXT, patch(encoder, other))
+    np.testing.assert_array_equal(patched.encoder[1:], other.encoder[1:])
+    np.testing.assert_array_equal(patched.details["encoder_residual"][2:], other.details["encoder_residual"][2:])
+    np.testing.assert_array_equal(patched.log_probs, other.log_probs)
+
+
+def test_a_patch_of_the_stream_after_the_encoder_is_one_of_its_output(shaped_translator):
+    before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
+    depth = shaped_translator.config.encoder_layers
+    patched = read(shaped_translator, TEXT, patch({("encoder.residual", depth, 0, 3): 3}, other))
+    np.testing.assert_array_equal(patched.encoder, before.encoder)
+    keys = [trace.details["cross_keys"] for trace in (patched, before, other)]
+    np.testing.assert_allclose(keys[0][:, :, 3], keys[2][:, :, 3], atol=1e-6)
+    np.testing.assert_array_equal(np.delete(keys[0], 3, axis=2), np.delete(keys[1], 3, axis=2))
+
+
+@ONE_SHAPE
+def test_writing_applies_patches_of_every_step(shaped_translator):
+    """The translation is written token by token with a cache, and read as a whole: both patch the same."""
+    other = read(shaped_translator, OTHER)
+    interventions = patch({place: at for places in PLACES.values() for place, at in places.items()}, other)
+    free = shaped_translator.trace("A dog.", interventions=patch({("cross.outputs", 0, 1, 2): 3}, other))
+    written = shaped_translator.translate_variants(TEXT, [interventions, Interventions()])
+    alone = shaped_translator.translate(TEXT, interventions=interventions)
+    assert written[0] == alone.pieces
+    assert [piece.id for piece in free.predicted_pieces[:-1]] == free.candidate_ids[:-1, 0].tolist()
+
+
+@pytest.fixture
+def two_headed(tokenizer):
+    """A model with two cross-attention heads, and a question that only the second one decides.
+
+    The stream has a dimension for each of two words, and one per position. The first head looks at one position alone,
+    but nothing reads its output. The second looks at all positions evenly, and writes the two words to the output.
+    """
+    texts = "I see a dog.", "I see a dig."
+    (one, other), = {tuple(pair) for pair in zip(*map(tokenizer.encode_ids, texts), strict=True) if len(set(pair)) > 1}
+    places = 32
+    width, positions = 2 + places, slice(2, 2 + places)
+    config = TransformerConfig(
+        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=2 * width, heads=2,
+        encoder_layers=1, decoder_layers=1, d_ff=4, positions="learned", max_positions=places, tied_embeddings="all",
+        scale_embedding=False,
+    )
+    model = build(config)
+    weights = {
+        name: torch.full_like(each, name.endswith("norm.weight")) for name, each in model.named_parameters()
+    }
+    weights["source_embedding.weight"][[one, other], [0, 1]] = 1
+    for side in ("source", "target"):
+        weights[f"{side}_positions.table"][:, positions] = torch.eye(places)
+    query, key, value = weights["decoder_layers.0.cross_attention.in_projection.weight"].chunk(3)
+    query[positions, positions] = key[positions, positions] = 3 * torch.eye(places)
+    for head in (0, width):
+        value[head : head + 2, :2] = torch.eye(2)
+    weights["decoder_layers.0.cross_attention.out_projection.weight"][:2, width : width + 2] = torch.eye(2)
+    model.load_state_dict(weights, strict=False)
+    translator = Translator(Checkpoint(model.eval().requires_grad_(False), tokenizer), device="cpu", version="known")
+    step = tokenizer.encode_ids(texts[0]).index(one)
+    return translator, Question(*texts, tuple(tokenizer.encode_ids(texts[0])), step, (one, other))
+
+
+def test_the_head_that_decides_is_found_where_attention_misses_it(two_headed):
+    translator, question = two_headed
+    effects = {
+        kind: translator.get(GridRun(question, f"{kind}.outputs")).effects for kind in ("encoder", "decoder", "cross")
+    }
+    np.testing.assert_allclose(effects["cross"], [[0, 1]], atol=1e-5)
+    np.testing.assert_allclose([effects["encoder"], effects["decoder"]], 0, atol=1e-5)
+    # Attention to the deciding word: nearly all in the head that nothing reads, an even share in the one that decides.
+    trace = translator.get(question.runs[0])
+    to_word = trace.cross[0, :, question.step, question.step]
+    assert to_word[0] > 0.9 and to_word[1] == pytest.approx(1 / len(trace.source_pieces))
+
+
+@ONE_SHAPE
+def test_the_grid_is_made_of_single_patches(shaped_translator):
+    other = read(shaped_translator, OTHER)
+    ids = tuple(piece.id for piece in other.predicted_pieces)
+    question = Question(TEXT, OTHER, ids, 3, (int(other.candidate_ids[3, 0]), int(other.candidate_ids[3, 1])))
+    before = read(shaped_translator, TEXT)
+    for site, cell in (("encoder.residual", (1, 2)), ("decoder.feed_forward", (0, 3)), ("cross.outputs", (1, 2))):
+        found = shaped_translator.get(GridRun(question, site))
+        cells = grid_cells(site, shaped_translator.config, partners(site, before, other, 3))
+        single = shaped_translator.get(PatchRun(question, tuple(cells[cell].items())))
+        assert single.patched == pytest.approx(found.patched[cell], abs=1e-5)
+        trace = read(shaped_translator, TEXT, patch(cells[cell], other))
+        known = dict(zip(trace.candidate_ids[3].tolist(), trace.candidate_log_probs[3].tolist(), strict=True))
+        if set(question.pieces) <= set(known):
+            expected = known[question.pieces[0]] - known[question.pieces[1]]
+            assert found.patched[cell] == pytest.approx(expected, abs=1e-4)
+
+
+@ONE_SHAPE
+def test_patching_the_whole_output_of_the_encoder_has_an_effect_of_one(shaped_translator):
+    other = read(shaped_translator, OTHER)
+    ids = tuple(piece.id for piece in other.predicted_pieces)
+    question = Question(TEXT, OTHER, ids, 2, (ids[2], ids[3]))
+    everything = tuple(
+        (("encoder.residual", shaped_translator.config.encoder_layers, 0, at), at)
+        for at in range(len(other.source_pieces))
+    )
+    found = shaped_translator.get(PatchRun(question, everything))
+    assert found.patched == pytest.approx(found.other, abs=1e-5)
+    back = shaped_translator.get(PatchRun(question.reversed, everything))
+    assert (back.run, back.other) == pytest.approx((found.other, found.run), abs=1e-5)
+
+
+def test_effect_is_a_share_of_the_difference_and_absent_where_there_is_hardly_any():
+    np.testing.assert_allclose(Contrasts(3.0, -1.0, np.array([3.0, -1.0, 1.0, 5.0])).effects, [0, 1, 0.5, -0.5])
+    assert Contrasts(3.0, 2.6, np.array([3.0])).effects is None
+
+
+@pytest.mark.parametrize(("texts", "expected"), [
+    (("I see a dog.", "I see a dig."), "all"),
+    (("I see a dog.", "I see a very old man."), "I s e e a . </s>"),
+    (("A dog.", "A dog."), "all"),
+])
+def test_words_are_matched(tokenizer, texts, expected):
+    sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
+    found = matched_positions(*sides, texts)
+    if expected == "all":
+        assert found == {at: at for at in range(len(sides[0]))}
+    else:
+        assert " ".join(sides[0][at].text.strip("▁") for at in found) == expected
+        assert all(sides[0][at].id == sides[1][other].id for at, other in found.items())
+
+
+def test_names_of_patches_are_read_back():
+    for place, other in ((("encoder.residual", 0, 0, 6), 6), (("cross.outputs", 3, 7, 9), 9),
+                         (("decoder.feed_forward", 5, 0, 2), 11), (("encoder.weights", 0, 0, 0), 0)):
+        assert parse_patch(patch_name(place, other)) == (place, other)
+    assert patch_name(("cross.outputs", 3, 7, 9), 9) == "cross.outputs.4.8~10"
+    assert patch_name(("encoder.residual", 3, 0, 6), 8) == "encoder.residual.3~7~9"
+
+
+@pytest.mark.parametrize("name", [
+    "", "cross.residual.1~2", "encoder.outputs.1~2", "encoder.residual.1.2~3", "cross.outputs.0.1~2",
+    "cross.outputs.1.0~2", "decoder.feed_forward.0~1", "encoder.residual.3~0", "encoder.residual.3",
+])
+def test_other_names_are_reported(name):
+    with pytest.raises(InterventionError, match="is not a patch"):
+        parse_patch(name)
+
+
+@ONE_SHAPE
+@pytest.mark.parametrize(("patches", "message"), [
+    ({("encoder.residual", 3, 0, 0): 0}, "no such layer or head"),
+    ({("cross.outputs", 0, 3, 0): 0}, "no such layer or head"),
+    ({("encoder.outputs", 0, 0, 99): 0}, "no such token"),
+    ({("decoder.outputs", 0, 0, 0): 99}, "no such token"),
+    ({("decoder.weights", 0, 0, 1): 2}, "equally many tokens"),
+])
+def test_patches_that_do_not_fit_are_reported(shaped_translator, patches, message):
+    with pytest.raises(InterventionError, match=message):
+        read(shaped_translator, TEXT, patch(patches, read(shaped_translator, OTHER)))
+
+
+def test_patches_that_contradict_themselves_are_reported(small_translator):
+    place = ("encoder.residual", 0, 0, 0)
+    with pytest.raises(InterventionError, match="no other sentence"):
+        Interventions(patches={place: 0})
+    with pytest.raises(InterventionError, match="sites are"):
+        Interventions(patches={("encoder.residual", 0, 1, 0): 0}, other=((1,), (1,)))
+    unknown = Interventions(patches={place: 0}, other=((10**6,), (1,)))
+    with pytest.raises(InterventionError, match="are not those of this model"):
+        small_translator.trace("A dog.", interventions=unknown)
+    # Without patches the other sentence changes nothing.
+    assert Interventions(other=((1,), (1,))) == Interventions()

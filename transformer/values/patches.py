@@ -1,0 +1,97 @@
+"""Places of a run whose value can be replaced by that of another sentence's run: activation patching.
+
+Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Zhang and Nanda 2024,
+"Towards Best Practices of Activation Patching".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from transformer.errors import InterventionError
+
+# The names are those of `model.recorder`.
+Site = Literal[
+    "encoder.outputs", "decoder.outputs", "cross.outputs", "encoder.weights", "decoder.weights", "cross.weights",
+    "encoder.residual", "decoder.residual", "encoder.feed_forward", "decoder.feed_forward",
+]
+SITES: tuple[Site, ...] = get_args(Site)
+# A site, a layer, a head (0 for sites without heads) and a position. The layers of the residual stream are its depths:
+# 0 is the embedding, and l is the stream after l layers. The encoder's output is its last depth.
+Place = tuple[Site, int, int, int]
+# Ids of the tokens of a source, and of the tokens that the decoder reads for it, the start symbol first.
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+NAME = re.compile(
+    r"(encoder|decoder|cross)\.(outputs|weights|residual|feed_forward)\.([0-9]{1,2})(?:\.([0-9]{1,2}))?"
+    r"~([1-9][0-9]{0,2})(?:~([1-9][0-9]{0,2}))?"
+)
+
+
+def kind_of(site: Site) -> Any:
+    """The kind of attention of a head's site; the stack of the others."""
+    return site.partition(".")[0]
+
+
+def stack_of(site: Site) -> Literal["encoder", "decoder"]:
+    """The stack whose positions a site has."""
+    return "encoder" if site.startswith("encoder") else "decoder"
+
+
+def has_heads(site: Site) -> bool:
+    """Whether each head has a value of its own there."""
+    return site.endswith(("outputs", "weights"))
+
+
+def is_residual(site: Site) -> bool:
+    """Whether a site is a cell of the residual stream."""
+    return site.endswith("residual")
+
+
+def patch_name(place: Place, other: int | None = None) -> str:
+    """The name of a patch, counted from 1: cross.outputs.4.8~10, or encoder.residual.3~7~9 for position 9 of the other
+    sentence. The depths of the residual stream count from 0, which is the embedding.
+    """
+    site, layer, head, position = place
+    layer, numbers = layer + (not is_residual(site)), f".{head + 1}" if has_heads(site) else ""
+    elsewhere = "" if other in (None, position) else f"~{other + 1}"
+    return f"{site}.{layer}{numbers}~{position + 1}{elsewhere}"
+
+
+def parse_patch(text: str) -> tuple[Place, int]:
+    """The place with a name of `patch_name`, and the position in the other sentence.
+
+    Raises:
+        InterventionError: the text is not the name of a patch.
+    """
+    found = NAME.fullmatch(text)
+    site: Any = f"{found[1]}.{found[2]}" if found else ""
+    if (
+        found is None or site not in SITES or (found[4] is not None) != has_heads(site) or found[4] in ("0", "00")
+        or int(found[3]) < (not is_residual(site))
+    ):
+        raise InterventionError(
+            f"{text!r} is not a patch: write site, layer, head if the site has heads, and position, counted from 1, as "
+            f"in cross.outputs.4.8~10 or encoder.residual.3~7; the sites are {', '.join(SITES)}."
+        )
+    layer, position = int(found[3]) - (not is_residual(site)), int(found[5]) - 1
+    return (site, layer, int(found[4] or 1) - 1, position), int(found[6] or found[5]) - 1
+
+
+def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
+    """A place and a position, validated.
+
+    Raises:
+        InterventionError: the place has another form.
+    """
+    place = tuple(place)
+    if (
+        len(place) != 4 or place[0] not in SITES or (place[2] != 0 and not has_heads(place[0]))
+        or not all(isinstance(number, int) and number >= 0 for number in (*place[1:], other))
+    ):
+        raise InterventionError(
+            f"{place!r} from {other!r} is not (site, layer, head, position) from a position, counted from 0; the sites "
+            f"are {', '.join(SITES)}, and a site without heads has head 0."
+        )
+    return place, other  # type: ignore[return-value]
