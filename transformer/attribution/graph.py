@@ -2,8 +2,8 @@
 
 With everything frozen that is not linear, the logit is a sum over paths (Elhage et al. 2021, "A Mathematical Framework
 for Transformer Circuits"). The value of a node is the part of the logit that passes through what it wrote. An edge is
-the part of its receiver's value that its sender wrote. The edges into a node and its bias add up to its value. So do the
-edges out of it. No dictionary is trained, unlike in Ameisen et al. 2025, "Circuit Tracing".
+the part of its receiver's value that its sender wrote. The edges into a node and its bias add up to its value. So do
+the edges out of it. No dictionary is trained, unlike in Ameisen et al. 2025, "Circuit Tracing".
 """
 
 from __future__ import annotations
