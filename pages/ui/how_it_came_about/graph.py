@@ -132,8 +132,8 @@ def _show_path(
     if session.params(GraphParams).cut:
         found = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
-            f"Predicted: the path gives **{typeset(predicted, '+.3f')}** logits. Measured: without it, "
-            f"{'the logit' if not question.other else 'the difference'} falls by **{typeset(found, '+.3f')}**."
+            f"**Predicted:** without this path, {'the difference' if question.other else 'the logit'} changes by "
+            f"**{typeset(-predicted, '+.3f')}**. **Measured:** {typeset(-found, '+.3f')}."
         )
     node = receiver if receiver.kind == "head" else sender
     if node.place is None or node.place.kind is None or node.head is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attention_atlas.browser.labels import TITLES, told_apart
+from attention_atlas.browser.labels import told_apart
 from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.params.how_it_came_about import NOTHING, GraphParams
@@ -53,7 +53,10 @@ class Question:
         if node.kind == "target":
             return self.explained
         token = f"“{self.label(node.stack, node.position)}”"
-        return token if node.place is None else f"{part_name((node.place, node.head or 0))}, at {token}"
+        if node.place is None:
+            return token
+        before = f"{node.stack} " if node.kind == "feed-forward" else ""
+        return f"{before}{part_name((node.place, node.head or 0))}, at {token}"
 
 
 def part_name(part: Writer | None) -> str:
@@ -64,8 +67,8 @@ def part_name(part: Writer | None) -> str:
     if place is None:
         return "biases" if part == BIASES else ("embedding", "position")[number]
     if place.kind is None:
-        return f"{place.stack} feed-forward {place.layer + 1}"
-    return f"{TITLES[place.kind].lower()} {place.layer + 1}.{number + 1}"
+        return f"feed-forward {place.layer + 1}"
+    return f"{'masked' if place.kind == 'decoder' else place.kind} {place.layer + 1}.{number + 1}"
 
 
 def labels_of(pieces: Sequence[Piece], text: str) -> tuple[str, ...]:
@@ -82,7 +85,7 @@ def pick_question(reading: TracedReading) -> Question:
         "How did this token come about?", range(len(predicted)), required=True,
         format_func=lambda at: markdown(predicted[at]), key=preset("graph_token", position),
         on_change=when_chosen("graph_token", lambda at: session.store(session.params(GraphParams).at(at))),
-        help="Each button stands for a step of the model. The page opens with the step at which it was least certain.",
+        help="Each button stands for a step of the model.",
     )
     candidates = [
         int(each) for each in trace.candidate_ids[position]
@@ -105,5 +108,6 @@ def pick_question(reading: TracedReading) -> Question:
 
 
 def _least_certain(trace: Trace) -> int:
+    """The position at which a translator was least certain; the last one of a text that a model continues."""
     words = [at for at, piece in enumerate(trace.predicted_pieces) if not piece.special] or [0]
-    return words[int(np.argmax(trace.entropy[words]))]
+    return words[int(np.argmax(trace.entropy[words]))] if trace.source_pieces else words[-1]

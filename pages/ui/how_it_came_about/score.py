@@ -58,13 +58,14 @@ def show_score(reading: TracedReading) -> None:
         return
     query_parts, key_parts, scores = pairs.largest(LARGEST)
     rows, columns = ([part_name(part) for part in parts] for parts in (query_parts, key_parts))
-    top = np.unravel_index(abs(scores).argmax(), scores.shape)
+    named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
+    top = np.unravel_index((abs(scores) * named).argmax(), scores.shape)
     st.markdown(
         f"In {linked_head(kind, layer, head, reading.maps)}, “{markdown(looking[query])}” gives "
         f"“{markdown(seen[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. The "
         f"score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
-        + f". The largest cell is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side with "
+        + f". The largest pair is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side with "
         f"{columns[top[1]]} on the key's side.", help=explain("query", "key", "head"),
     )
     with main_figure(
