@@ -42,6 +42,7 @@ COMMANDS = {
     "importance": ("measure", "switch every head off by itself, over many sentences"),
     "removal": ("measure", "BLEU and chrF while heads are removed"),
     "agreement": ("measure", "whether methods of attribution agree, over many sentences"),
+    "paths": ("measure", "whether the graph of a prediction predicts what cutting its paths does"),
     "lessons": ("lessons", "check a lesson, or list what a lesson can claim"),
     "serve": ("serve", "serve the model to many apps, on one machine or on several"),
     "language-model": ("language_model", "write on in English, score texts, find heads that copy"),

@@ -27,6 +27,7 @@ from transformer.surveys.agreement import AgreementStatistics, agreement_statist
 from transformer.surveys.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
 from transformer.surveys.importance import ImportanceStatistics, importance_statistics
 from transformer.surveys.matching import HeadMatches, match_heads
+from transformer.surveys.paths import path_statistics
 from transformer.surveys.removal import RemovalQuality, pairs_digest, quality_curves
 from transformer.text.languages import Languages
 from transformer.training.data import read_pairs
@@ -67,13 +68,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
     removal.add_argument("--pairs", type=int, default=500, metavar="N", help="take the first N (%(default)s)")
     removal.add_argument("--every", type=int, default=8, metavar="N", help="heads between two scores (%(default)s)")
     agreement = commands.add_parser("agreement", help="compare what methods say mattered for a translated word")
-    for command in (measure, match, gallery, means, importance, agreement):
+    paths = commands.add_parser("paths", help="compare what a graph predicts with what cutting its paths does")
+    for command in (measure, match, gallery, means, importance, agreement, paths):
         command.add_argument(
             "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text, one sentence a line (%(default)s)"
         )
-    for command in (measure, match, gallery, importance, removal, agreement):
+    for command in (measure, match, gallery, importance, removal, agreement, paths):
         command.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the figures there")
-    for command in (measure, match, gallery, means, importance, removal, agreement):
+    for command in (measure, match, gallery, means, importance, removal, agreement, paths):
         command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
     return parser
@@ -286,6 +288,16 @@ def agreement(options: argparse.Namespace) -> None:
     print(describe_agreement(statistics))
 
 
+def paths(options: argparse.Namespace) -> None:
+    sentences = read_sentences(options.sentences)
+    found = path_statistics(model_of(options), sentences)
+    write_text(options.output, found.to_json() + "\n")
+    print(f"{found.sentences} sentences, {found.paths:.0f} paths in each; predicted against measured effect:")
+    for name in ("difference", "logit", "sign"):
+        each = getattr(found, name)
+        print(f"{name}: {each.mean:.3f} ({each.low:.3f} to {each.high:.3f})")
+
+
 def removal(options: argparse.Namespace) -> None:
     if options.pairs < 1 or options.every < 1:
         raise ValueError("--pairs and --every are at least 1")
@@ -317,7 +329,7 @@ def removal(options: argparse.Namespace) -> None:
 
 COMMANDS = {
     "measure": measure, "match": match, "gallery": gallery, "means": means, "importance": importance,
-    "removal": removal, "agreement": agreement,
+    "removal": removal, "agreement": agreement, "paths": paths,
 }
 
 

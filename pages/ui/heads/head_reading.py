@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from pages.ui.heads.kinds import HeadMaps
 from pages.ui.params.attention import AttentionParams
+from pages.ui.runs.inference import CachedRuns
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.config import TransformerConfig
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.run import Run
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
@@ -63,4 +65,16 @@ class HeadReading(MapReading, Protocol):
 
     def weights(self) -> Weights:
         """Parameters of the model."""
+        ...
+
+
+class TracedReading(HeadReading, Protocol):
+    """Text whose trace other runs refer to."""
+
+    @property
+    def runs(self) -> CachedRuns: ...
+
+    @property
+    def details_run(self) -> Run[Any]:
+        """The run that produces the trace with details."""
         ...

@@ -77,6 +77,11 @@ class LanguageReading:
         )
 
     @property
+    def details_run(self) -> TextContinuationRun:
+        """The same run, which keeps everything."""
+        return self.run
+
+    @property
     def loaded(self) -> LanguageModel:
         return self.runs.model
 

@@ -19,6 +19,7 @@ from transformer.files.small_files import read_small_text
 from transformer.running.translator import Translator
 from transformer.surveys.agreement import AgreementStatistics
 from transformer.surveys.importance import ImportanceStatistics
+from transformer.surveys.paths import PathStatistics
 from transformer.surveys.removal import RemovalQuality
 
 OfModel = TypeVar("OfModel", bound=Record)
@@ -103,4 +104,8 @@ REMOVAL = Recording(
 AGREEMENT = Recording(
     ASSETS / "method_agreement.json", AgreementStatistics.from_json,
     "attention-atlas agreement --output assets/method_agreement.json",
+)
+PATHS = Recording(
+    ASSETS / "path_effects.json", PathStatistics.from_json,
+    "attention-atlas paths --output assets/path_effects.json",
 )

@@ -168,6 +168,16 @@ _PAGES = (
         },
     ),
     Page(
+        "how_it_came_about", "How it came about", "Ask",
+        "Follow a predicted token back through heads and networks, and cut a path to test it.",
+        "the exact graph of a predicted token: which word, head and network passed it on; paths cut and measured; "
+        "why a head looks at a word; for the translator or a language model",
+        parts={
+            "graph": Part("The graph", "graph.show_graph"),
+            "score": Part("Why does a head look there?", "score.show_score"),
+        },
+    ),
+    Page(
         "positional_encoding", "Positional encoding", "Understand",
         "How the model knows the order of the words, and what happens without it.",
         "curves, matrix, distances and rotations; what happens to this model without word order",

@@ -99,6 +99,11 @@ class Reading:
         """The run that produces the trace; other runs refer to it."""
         return TraceRun(self.trace.source_text, self.trace.target_text if self.given else None)
 
+    @property
+    def details_run(self) -> TraceRun:
+        """The run that produces the trace with everything that was computed."""
+        return replace(self.run, details=True)
+
     def metrics(self, kind: Kind) -> HeadMetrics:
         """The metrics of every head of a kind on the sentence."""
         return self.runs.get(MetricsRun(self.run, kind))

@@ -1,0 +1,24 @@
+"""Page How it came about: the exact graph of a predicted token, its paths cut, and the score of one cell."""
+
+from __future__ import annotations
+
+from pages.ui.shell.router import ensure_router
+
+ensure_router()
+
+import streamlit as st
+
+from pages.ui.language_model.subject import read_subject, subject_choice
+from pages.ui.params.how_it_came_about import GraphParams
+from pages.ui.params.pages import PAGES
+from pages.ui.shell.parts import pick_part
+
+PAGE = PAGES["how_it_came_about"]
+
+# Lines are close together: on a projector, every line above a figure pushes it off the screen.
+with st.container(gap="xsmall"):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        subject_choice(GraphParams.PREFIX)
+        part = pick_part(PAGE.name, GraphParams)
+    reading = read_subject()
+PAGE.function(part)(reading)

@@ -1,0 +1,141 @@
+"""The graph as a drawing: layers from bottom to top, source on the left, prefix on the right. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, INK, LEGEND, PICK
+from pages.ui.charts.palette import PALETTE
+from pages.ui.how_it_came_about.question import Question
+from pages.ui.text.number_format import typeset
+from transformer.attribution.graph import AttributionGraph, Node, PrunedGraph
+from transformer.values.kinds import KINDS
+
+# Height of each kind of node within its layer.
+RISE = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
+# Kinds of nodes, with their colours and shapes.
+GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "prediction")
+SHAPES = ("square", "circle", "circle", "circle", "diamond", "square")
+# Points of a curve.
+STEPS = 25
+FOR, AGAINST = "for it", "against it"
+
+
+def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
+    """One row per drawn node: name, group, value, sum of its edges, its biases, short label, and place x, y."""
+    nodes = [graph.nodes[index] for index in drawn.nodes]
+    columns = {each: at for at, each in enumerate(dict.fromkeys(
+        (node.stack == "decoder", node.position) for node in sorted(nodes, key=_column) if node.kind != "target"
+    ))}
+    beside = bool(columns) and len({stack for stack, _ in columns}) == 2
+    places: dict[tuple[float, float], list[int]] = defaultdict(list)
+    top = max((node.place.layer for node in nodes if node.place), default=0) + 2.0
+    for row, node in enumerate(nodes):
+        x = float(columns.get((node.stack == "decoder", node.position), len(columns) - 1))
+        x += 1.0 if beside and node.stack == "decoder" else 0.0
+        y = top if node.kind == "target" else 0.0
+        places[x, node.place.layer + 0.6 + RISE[node.attention] if node.place else y].append(row)
+    xs, ys = np.zeros(len(nodes)), np.zeros(len(nodes))
+    for (x, y), rows in places.items():
+        # Heads of one layer at one token stand side by side.
+        xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * min(0.34, 0.9 / len(rows)), y
+    indices = list(drawn.nodes)
+    return pd.DataFrame({
+        "node": [question.name(node) for node in nodes], "group": [_group(node) for node in nodes],
+        "value": graph.values[indices], "from edges": graph.inflow[indices], "from biases": graph.biases[indices],
+        "short": [_short(node, question) for node in nodes], "x": xs, "y": ys,
+    }, index=indices)
+
+
+def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
+    """One row per drawn edge, the largest first: from, to, and the predicted effect in logits."""
+    return pd.DataFrame({
+        "from": [question.name(graph.nodes[graph.senders[edge]]) for edge in drawn.edges],
+        "to": [question.name(graph.nodes[graph.receivers[edge]]) for edge in drawn.edges],
+        "predicted": graph.edges[list(drawn.edges)],
+    })
+
+
+def graph_chart(
+    graph: AttributionGraph, drawn: PrunedGraph, nodes: pd.DataFrame, paths: pd.DataFrame, picked: int
+) -> alt.LayerChart:
+    """Draw nodes and edges; a click on an edge selects `PICK` with its number `path`, from 1.
+
+    Args:
+        nodes, paths: the tables of this graph; `paths` may have a column of measured effects.
+        picked: number of the edge that is emphasised, from 0.
+    """
+    curves, width = [], float(nodes.x.max() - nodes.x.min()) + 1
+    for path, edge in enumerate(drawn.edges):
+        start, end = nodes.loc[graph.senders[edge]], nodes.loc[graph.receivers[edge]]
+        at = np.linspace(0, 1, STEPS)
+        # Edges that pass other nodes of their token bend, so that they can be told apart.
+        bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
+        curves.append(pd.DataFrame({
+            "path": path + 1, "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
+            "y": start.y + (end.y - start.y) * at, "step": range(STEPS),
+        }))
+    shown = pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
+    told = paths.assign(
+        path=range(1, len(paths) + 1), size=paths.predicted.abs(),
+        sign=np.where(paths.predicted >= 0, FOR, AGAINST), effect=[typeset(each, "+.3f") for each in paths.predicted],
+    )
+    if "measured" in told:
+        told["cut"] = [typeset(each, "+.3f") for each in paths.measured]
+    shown = shown.merge(told.drop(columns=["predicted"]), on="path")
+    blue, orange = PALETTE["pair"]
+    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
+    layers = range(1, int(nodes.y.max()))
+    up = alt.Y("y:Q", title="layer", scale=alt.Scale(domain=[-0.45, nodes.y.max() + 0.5]), axis=alt.Axis(**{
+        **AXIS, "values": [layer + 0.05 for layer in layers], "labelExpr": "round(datum.value)", "grid": False,
+    }))
+    tooltip = ["from:N", "to:N", alt.Tooltip("effect:N", title="predicted, logits")]
+    tooltip += [alt.Tooltip("cut:N", title="measured, logits")] if "cut" in told else []
+    lines = alt.Chart(shown).mark_line(cursor="pointer", strokeCap="round").encode(
+        x=across, y=up, order="step:Q", detail="path:N", tooltip=tooltip,
+        strokeWidth=alt.StrokeWidth("size:Q", scale=alt.Scale(range=[1.5, 9]), legend=None),
+        color=alt.Color(
+            "sign:N", scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
+            legend=alt.Legend(title=None, **LEGEND),
+        ),
+        opacity=alt.OpacityValue(0.45, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
+    ).add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
+    heads = PALETTE["heads"]
+    marks = alt.Chart(nodes.assign(told=[typeset(value, "+.3f") for value in nodes.value])).encode(x=across, y=up)
+    points = marks.mark_point(filled=True, size=150, opacity=1).encode(
+        color=alt.Color("group:N", scale=alt.Scale(
+            domain=list(GROUPS), range=[heads[6], heads[0], heads[2], heads[3], heads[5], heads[1]],
+        ), legend=alt.Legend(title=None, symbolLimit=0, columns=6, **LEGEND)),
+        shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
+        tooltip=["node:N", alt.Tooltip("told:N", title="value, logits")],
+    )
+    below = marks.transform_filter("datum.group == 'token'").mark_text(dy=17, fontSize=13)
+    above = marks.transform_filter("datum.group == 'prediction'").mark_text(dy=-15, fontSize=14, fontWeight="bold")
+    beside = marks.transform_filter("datum.y % 1 > 0").mark_text(dx=9, align="left", fontSize=11)
+    names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
+    return layered(lines, points, *names).resolve_scale(color="independent").properties(
+        height=520, usermeta={"embedOptions": {"renderer": "svg"}},
+    ).configure_axis(**INK)
+
+
+def _column(node: Node) -> tuple[bool, int]:
+    return node.stack == "decoder", node.position
+
+
+def _group(node: Node) -> str:
+    if node.attention is not None:
+        return GROUPS[1 + KINDS.index(node.attention)]
+    return {"token": "token", "target": "prediction", "feed-forward": "feed-forward"}[node.kind]
+
+
+def _short(node: Node, question: Question) -> str:
+    if node.kind == "token":
+        return question.label(node.stack, node.position)
+    if node.place is None:
+        return question.token
+    return str(node.place.layer + 1) if node.head is None else f"{node.place.layer + 1}.{node.head + 1}"

@@ -1,0 +1,193 @@
+"""The graph of a predicted token, and one path of it: predicted, cut and measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attention_atlas.browser.labels import TITLES
+from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.palette import sequential
+from pages.ui.charts.saving import save_tables
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.head_reading import TracedReading
+from pages.ui.heads.kinds import linked_head
+from pages.ui.how_it_came_about.drawing import graph_chart, node_table, path_table
+from pages.ui.how_it_came_about.question import Question, pick_question
+from pages.ui.layout.roles import main_figure
+from pages.ui.measured.measuring import measured, offer_measuring
+from pages.ui.measured.recorded import PATHS
+from pages.ui.params.how_it_came_about import GraphParams
+from pages.ui.runs.inference import LONG_RUNS
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.state import session
+from pages.ui.state.bind import bind, bind_number, key_for, preset
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from transformer.attribution.graph import AttributionGraph, PrunedGraph, pruned
+from transformer.attribution.paths import Path, rank_correlation
+from transformer.running.runs.graph import GraphRun, PathEffectsRun
+from transformer.surveys.paths import PathStatistics, path_statistics
+
+
+def show_graph(reading: TracedReading) -> None:
+    """Draw the graph, the chosen path, and what may be concluded."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        question = pick_question(reading)
+        st.number_input("Nodes at most", step=5, width=140, **bind_number(GraphParams, "most"))
+    try:
+        graph = reading.runs.get(GraphRun(reading.details_run, question.target))
+    except ValueError as error:
+        st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
+        raise PageEnd from None
+    params = session.params(GraphParams)
+    drawn = pruned(graph, params.most)
+    nodes, paths = node_table(graph, drawn, question), path_table(graph, drawn, question)
+    ends = [(graph.nodes[graph.senders[edge]], graph.nodes[graph.receivers[edge]]) for edge in drawn.edges]
+    if params.every:
+        paths["measured"] = reading.runs.get(PathEffectsRun(reading.details_run, question.target, tuple(ends)))
+    picked = params.path if 0 <= params.path < len(ends) else _telling_path(ends)
+    st.markdown(says_graph(question, graph, drawn), help=explain("logit", "head", "feed-forward"))
+    with main_figure(
+        f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
+        f"Drawn: {drawn.kept:.0%} of the flow; thick lines carry most",
+    ):
+        # A chart remembers the last click. A path chosen elsewhere gets a new chart.
+        key = f"graph_drawing_{picked}"
+        show_altair(
+            graph_chart(graph, drawn, nodes, paths, picked), key=key, selection_mode=PICK,
+            on_select=lambda: _pick(key),
+            alt="Graph of the parts of the model that a predicted token came from; the tables below have the numbers.",
+        )
+    if ends:
+        _show_path(reading, question, paths, ends, picked)
+    st.toggle(
+        f"Cut each of the {len(ends)} paths in turn and measure", **bind(GraphParams, "every"),
+        help="Each path is cut in a run of its own; all others stay.",
+    )
+    if params.every and len(ends) > 2:
+        st.markdown(
+            f"Here the rank correlation of predicted and measured effects is "
+            f"**{typeset(rank_correlation(paths.predicted.to_numpy(), paths.measured.to_numpy()))}** over {len(ends)} "
+            "paths."
+        )
+    _show_conclusion(reading)
+    numbers = nodes.drop(columns=["x", "y", "short"])
+    show_numbers(paths, "graph_paths", label="The paths", digits=4)
+    show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
+    save_tables("how-it-came-about", "graph", {
+        "sentence": reading.trace.source_text, "text": reading.trace.target_text, "model": reading.trace.model,
+        "position": question.target.positions[0], "against": question.target.against and question.target.against[0],
+        "threshold": drawn.threshold, "kept": drawn.kept,
+    }, {"paths": paths, "nodes": numbers})
+
+
+def says_graph(question: Question, graph: AttributionGraph, drawn: PrunedGraph) -> str:
+    """Markdown: the sum, how exact it is, and how much of it is drawn."""
+    what = "The logit of" if not question.other else "The logit difference"
+    return (
+        f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. Every node is the sum of "
+        f"its edges and its biases, here to within {typeset(graph.error().max(), '.0e')}. Drawn are the "
+        f"{len(drawn.edges)} edges of at least {typeset(drawn.threshold, '.2f')} logits that lead to it; they carry "
+        f"**{drawn.kept:.0%}** of the absolute flow. Biases that the token reads directly add "
+        f"{typeset(graph.biases[-1], '+.2f')}."
+    )
+
+
+def _telling_path(ends: list[Path]) -> int:
+    """The largest path into a head, whose map has a row for it."""
+    return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
+
+
+def _pick(key: str) -> None:
+    """Callback of a click on an edge."""
+    points = st.session_state[key].selection[PICK]
+    if points:
+        session.update(GraphParams, path=int(points[0]["path"]) - 1, cut=False)
+
+
+def _show_path(
+    reading: TracedReading, question: Question, paths: pd.DataFrame, ends: list[Path], picked: int
+) -> None:
+    """Draw the box of paths, the effect of cutting the chosen one, and the row of the map that carries it."""
+    names = [
+        f"{number}. {row['from']} → {row.to} ({typeset(row.predicted, '+.2f')})"
+        for number, (_, row) in enumerate(paths.iterrows(), start=1)
+    ]
+    key = key_for("graph_path", names)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Path", range(len(names)), key=preset(key, picked), format_func=names.__getitem__,
+            on_change=lambda: session.update(GraphParams, path=st.session_state[key], cut=False),
+        )
+        st.toggle(
+            "Switch this path off", **bind(GraphParams, "cut"),
+            help="The receiver reads without what the sender wrote. All other parts still read it.",
+        )
+    sender, receiver = ends[picked]
+    predicted = float(paths.predicted.iloc[picked])
+    if session.params(GraphParams).cut:
+        found = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
+        st.markdown(
+            f"**Predicted:** without this path, {'the difference' if question.other else 'the logit'} changes by "
+            f"**{typeset(-predicted, '+.3f')}**. **Measured:** {typeset(-found, '+.3f')}."
+        )
+    node = receiver if receiver.kind == "head" else sender
+    if node.place is None or node.place.kind is None or node.head is None:
+        st.caption("No attention map carries this path: both ends are at the same token.")
+        return
+    kind, layer, head, query = node.place.kind, node.place.layer, node.head, node.position
+    weights = reading.trace.attention(kind)[layer, head, query]
+    labels = question.source if kind != "decoder" else question.prefix
+    st.markdown(
+        f"The row of “{markdown(question.label(node.stack, query))}” in {linked_head(kind, layer, head, reading.maps)}"
+        + (" carries this path:" if node is receiver else " is where its sender looked:")
+    )
+    show_altair(
+        matrix(weights[None], [question.label(node.stack, query)], labels, name="weight", scale=sequential(),
+               legend=False, marks=("weight", np.array([[f"{each:.2f}" for each in weights]]))).properties(height=130),
+        key="graph_row", alt=f"Row of {TITLES[kind].lower()} {layer + 1}.{head + 1} that carries the path.",
+    )
+    if node is receiver:
+        st.button(
+            "Why does it look there?", icon=":material/help_center:", on_click=session.update, args=(GraphParams,),
+            kwargs={"part": "score", "kind": kind, "layer": layer, "head": head, "query": query,
+                    "key": sender.position},
+        )
+
+
+def _show_conclusion(reading: TracedReading) -> None:
+    """Say how far a path can be believed, from the recorded measurement."""
+    if reading.translator is None:
+        st.caption(
+            "A path is a hypothesis until it is cut. Over many sentences, this was measured for translators only."
+        )
+        return
+    recorded = measured(PATHS, reading.translator)
+    if recorded is None:
+        offer_measuring(
+            PATHS, reading.translator, path_statistics, label="Measure over 50 sentences", turns=LONG_RUNS,
+            missing="Whether the graph predicts what cuts do was not measured for this model.",
+        )
+        return
+    st.markdown(says_conclusion(recorded))
+    st.caption(
+        f"Measured on one random token of each of {recorded.sentences} sentences, {recorded.paths:.0f} paths each; 95% "
+        f"intervals by bootstrap. Computed by `{PATHS.beside(reading.translator).command}`."
+    )
+
+
+def says_conclusion(recorded: PathStatistics) -> str:
+    """Markdown: one sentence of what may be concluded, and the numbers behind it."""
+    difference, logit, sign = (
+        f"{typeset(float(each.mean), '.2f')} ({typeset(float(each.low), '.2f')} to {typeset(float(each.high), '.2f')})"
+        for each in (recorded.difference, recorded.logit, recorded.sign)
+    )
+    return (
+        "**You may conclude** that a thick path for one token *against another* is worth cutting, not that the model "
+        "needs it: the cut decides. Predicted and measured effects have a rank correlation of "
+        f"**{difference}**, and a share of **{sign}** has the same sign. For a logit alone it is only **{logit}**."
+    )

@@ -1,0 +1,113 @@
+"""The predicted token that the page follows back, and the names of the parts of the model that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
+from pages.ui.heads.head_reading import TracedReading
+from pages.ui.params.how_it_came_about import NOTHING, GraphParams
+from pages.ui.state import session
+from pages.ui.state.bind import key_for, preset, when_chosen
+from pages.ui.text.markup import markdown
+from transformer.attribution.attribution import Target
+from transformer.attribution.graph import Node
+from transformer.attribution.score_pairs import BIASES, Writer
+from transformer.values.pieces import Piece
+from transformer.values.trace import Stack, Trace
+
+
+@dataclass(frozen=True)
+class Question:
+    """A predicted token, alone or against another one.
+
+    Attributes:
+        target: of the graph.
+        token: its label.
+        other: label of the other token; empty for none.
+        source, prefix: labels of the tokens that are read; equal ones are distinguished.
+    """
+
+    target: Target
+    token: str
+    other: str
+    source: tuple[str, ...]
+    prefix: tuple[str, ...]
+
+    @property
+    def explained(self) -> str:
+        """The token, and the other one, as text."""
+        return f"“{self.token}”" + (f" and not “{self.other}”" if self.other else "")
+
+    def label(self, stack: Stack, position: int) -> str:
+        """Label of the token that a stack reads at a position."""
+        return (self.source if stack == "encoder" else self.prefix)[position]
+
+    def name(self, node: Node) -> str:
+        """Name of a node of the graph; layers and heads count from 1."""
+        if node.kind == "target":
+            return self.explained
+        token = f"“{self.label(node.stack, node.position)}”"
+        if node.place is None:
+            return token
+        before = f"{node.stack} " if node.kind == "feed-forward" else ""
+        return f"{before}{part_name((node.place, node.head or 0))}, at {token}"
+
+
+def part_name(part: Writer | None) -> str:
+    """Name of a part of the model; None for all others together."""
+    if part is None:
+        return "all others"
+    place, number = part
+    if place is None:
+        return "biases" if part == BIASES else ("embedding", "position")[number]
+    if place.kind is None:
+        return f"feed-forward {place.layer + 1}"
+    return f"{'masked' if place.kind == 'decoder' else place.kind} {place.layer + 1}.{number + 1}"
+
+
+def labels_of(pieces: Sequence[Piece], text: str) -> tuple[str, ...]:
+    """Labels of tokens without the sign of a space; equal ones are distinguished."""
+    return tuple(told_apart(bare(piece_label(piece, text)) for piece in pieces))
+
+
+def pick_question(reading: TracedReading) -> Question:
+    """Draw the predicted tokens as buttons and the other candidates as a box; returns the question."""
+    trace, params = reading.trace, session.params(GraphParams)
+    predicted = labels_of(trace.predicted_pieces, trace.target_text)
+    position = params.position if 0 <= params.position < len(predicted) else _least_certain(trace)
+    st.pills(
+        "How did this token come about?", range(len(predicted)), required=True,
+        format_func=lambda at: markdown(predicted[at]), key=preset("graph_token", position),
+        on_change=when_chosen("graph_token", lambda at: session.store(session.params(GraphParams).at(at))),
+        help="Each button stands for a step of the model.",
+    )
+    candidates = [
+        int(each) for each in trace.candidate_ids[position]
+        if each != trace.predicted_pieces[position].id and each not in reading.tokenizer.symbols.never_predicted
+    ]
+    against = params.against if params.against in (*candidates, NOTHING) else next(iter(candidates), NOTHING)
+    labels = {each: entry_label(reading.tokenizer, each) for each in candidates} | {NOTHING: "no other token"}
+    key = key_for("graph_against", labels.values())
+    st.selectbox(
+        "And not …", list(labels), width=260, format_func=labels.__getitem__, key=preset(key, against),
+        on_change=lambda: session.update(GraphParams, against=st.session_state[key], path=-1),
+        help="The graph splits the difference of two logits. The logit alone is predicted far worse, because a change "
+        "of the last norm moves all logits together.",
+    )
+    return Question(
+        Target((position,), None if against == NOTHING else (against,)), predicted[position],
+        "" if against == NOTHING else bare(labels[against]), labels_of(trace.source_pieces, trace.source_text),
+        labels_of(trace.target_pieces, trace.target_text),
+    )
+
+
+def _least_certain(trace: Trace) -> int:
+    """The position at which a translator was least certain; the last one of a text that a model continues."""
+    words = [at for at, piece in enumerate(trace.predicted_pieces) if not piece.special] or [0]
+    return words[int(np.argmax(trace.entropy[words]))] if trace.source_pieces else words[-1]

@@ -1,0 +1,104 @@
+"""Why a head looks at a token: its score as a small map of pairs of parts, which adds up to the score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attention_atlas.browser.labels import TITLES
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.palette import diverging
+from pages.ui.charts.saving import save_tables
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.head_reading import TracedReading
+from pages.ui.heads.kinds import linked_head
+from pages.ui.how_it_came_about.question import labels_of, part_name
+from pages.ui.layout.roles import main_figure
+from pages.ui.params.how_it_came_about import GraphParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind, key_for, preset
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from transformer.running.runs.graph import ScorePairsRun
+
+# Parts of the map on either side, without all others together.
+LARGEST = 7
+
+
+def show_score(reading: TracedReading) -> None:
+    """Draw the boxes of the cell, and the pairs of its score."""
+    trace, params = reading.trace, session.params(GraphParams)
+    kind = params.kind if params.kind in trace.kinds else trace.kinds[0]
+    layers, heads, queries, keys = trace.attention(kind).shape
+    looking = labels_of(trace.query_pieces(kind), trace.source_text if kind == "encoder" else trace.target_text)
+    seen = labels_of(trace.key_pieces(kind), trace.target_text if kind == "decoder" else trace.source_text)
+    told = reading.choice(kind)
+    layer = params.layer if 0 <= params.layer < layers else told.layer
+    head = params.head if 0 <= params.head < heads else told.head
+    query = params.query if 0 <= params.query < queries else queries // 2
+    row = trace.attention(kind)[layer, head, query]
+    allowed = np.flatnonzero(trace.mask(kind)[query])
+    key = params.key if params.key in allowed else int(row.argmax())
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Attention", trace.kinds, format_func=TITLES.__getitem__, width=220, **bind(GraphParams, "kind", value=kind)
+        )
+        for name, title, options, at, labels in (
+            ("layer", "Layer", range(layers), layer, None), ("head", "Head", range(heads), head, None),
+            ("query", "This token …", range(queries), query, looking), ("key", "… looks at", allowed, key, seen),
+        ):
+            _box(name, title, [int(each) for each in options], at, labels)
+    try:
+        pairs = reading.runs.get(ScorePairsRun(reading.details_run, kind, layer, head, query, key))
+    except ValueError as error:
+        st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
+        return
+    query_parts, key_parts, scores = pairs.largest(LARGEST)
+    rows, columns = ([part_name(part) for part in parts] for parts in (query_parts, key_parts))
+    named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
+    top = np.unravel_index((abs(scores) * named).argmax(), scores.shape)
+    st.markdown(
+        f"In {linked_head(kind, layer, head, reading.maps)}, “{markdown(looking[query])}” gives "
+        f"“{markdown(seen[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. The "
+        f"score is the sum of all cells below"
+        + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
+        + f". The largest pair is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side with "
+        f"{columns[top[1]]} on the key's side.", help=explain("query", "key", "head"),
+    )
+    with main_figure(
+        f"Why {TITLES[kind].lower()} {layer + 1}.{head + 1} looks from “{markdown(looking[query])}” to "
+        f"“{markdown(seen[key])}”", "Rows wrote the query, columns wrote the key; all cells add up to the score",
+    ):
+        show_altair(
+            matrix(
+                scores, rows, columns, name="part of the score", scale=diverging(float(abs(scores).max()) or 1.0),
+                titles=("wrote the query", "wrote the key"),
+            ), key="graph_score",
+            alt="Map of the pairs of parts of the model whose products add up to a score; the table has the numbers.",
+        )
+    st.caption(
+        "The scales of the norms are taken as they are. Softmax compares the scores of a row, so a part that all keys "
+        "share does not change where the head looks. A pair is a description of this score; it was not cut."
+    )
+    table = pd.DataFrame(
+        [(row, column, float(scores[at, to])) for at, row in enumerate(rows) for to, column in enumerate(columns)],
+        columns=["query", "key", "part of the score"],
+    )
+    show_numbers(table, "graph_score_numbers", digits=4)
+    save_tables("score", "graph", {
+        "sentence": trace.source_text, "text": trace.target_text, "model": trace.model, "kind": kind, "layer": layer,
+        "head": head, "row": query, "column": key, "score": pairs.total,
+    }, {"pairs": table})
+
+
+def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
+    """Draw a box that chooses a number of the cell; numbers are shown from 1."""
+    names = {each: str(each + 1) if labels is None else labels[each] for each in options}
+    key = key_for(f"graph_{name}", names.values())
+    st.selectbox(
+        title, options, format_func=names.__getitem__, key=preset(key, at), width=90 if labels is None else 180,
+        on_change=lambda: session.update(GraphParams, **{name: st.session_state[key]}),
+    )

@@ -1,0 +1,141 @@
+"""Every node of an attribution graph is the sum of what it reads, and a cut path does what a run without it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.conftest import ONE_SHAPE
+from transformer.attribution.attribution import Target
+from transformer.attribution.frozen_layers import FrozenRun, Place
+from transformer.attribution.graph import Node, attribution_graph, pruned
+from transformer.attribution.objective import pieces_of
+from transformer.attribution.paths import path_effects
+from transformer.attribution.score_pairs import score_pairs
+from transformer.checkpoints.checkpoint import load_language_model
+from transformer.language_modelling.tracing import trace_text
+from transformer.model.edits import UNEDITED, Edits
+from transformer.model.recorder import Recorder
+from transformer.values.interventions import AS_TRAINED, Interventions
+
+TARGET = Target((4,), against=(17,))
+
+
+@pytest.fixture(scope="module")
+def run(shaped_translator, shaped_trace):
+    return FrozenRun(shaped_trace, shaped_translator.weights())
+
+
+@pytest.fixture(scope="module")
+def graph(run):
+    return attribution_graph(run, TARGET, smallest=0.0)
+
+
+def test_every_node_is_the_sum_of_its_edges_and_its_bias(graph):
+    into = np.bincount(graph.receivers, graph.edges, minlength=len(graph.nodes))
+    np.testing.assert_allclose(into + graph.biases, graph.values, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(into, graph.inflow, atol=1e-9)
+    assert graph.flow == pytest.approx(abs(graph.edges).sum())
+
+
+def test_every_node_passes_on_its_whole_value(graph):
+    out = np.bincount(graph.senders, graph.edges, minlength=len(graph.nodes))
+    np.testing.assert_allclose(out[:-1], graph.values[:-1], atol=1e-9)
+
+
+def test_target_is_the_difference_of_the_models_logits(graph, shaped_translator, shaped_trace):
+    source, prefix = pieces_of(shaped_trace, torch.device("cpu"))
+    with torch.inference_mode():
+        logits = shaped_translator._model(source[None], prefix[None])[0, 4]
+    expected = float(logits[shaped_trace.predicted_pieces[4].id] - logits[17])
+    assert graph.values[-1] == pytest.approx(expected, rel=1e-4)
+
+
+def test_tokens_have_the_terms_of_the_frozen_gradient(graph, shaped_translator, shaped_trace):
+    terms = shaped_translator.attribute(shaped_trace, "frozen_gradient", [TARGET])
+    tokens = {
+        stack: sum(value for node, value in zip(graph.nodes, graph.values, strict=True)
+                   if node.kind == "token" and node.stack == stack)
+        for stack in ("encoder", "decoder")
+    }
+    for stack, side, scores in (("encoder", "source", terms.source), ("decoder", "target", terms.prefix)):
+        assert tokens[stack] == pytest.approx(float(scores.sum() + terms.remainders[f"{side} positions"][0]), abs=1e-4)
+
+
+def test_graph_of_a_language_model_is_complete(tiny_language_model):
+    loaded = load_language_model(tiny_language_model, "cpu")
+    _, trace = trace_text(loaded, "The cat sits.")
+    found = attribution_graph(FrozenRun(trace, loaded.weights()), Target((2,)), smallest=0.0)
+    assert found.error().max() < 1e-9 and {node.stack for node in found.nodes} == {"decoder"}
+    ids = torch.tensor([[piece.id for piece in trace.target_pieces]])
+    with torch.inference_mode():
+        logits = loaded.model(None, ids)[0, 2]
+    assert found.values[-1] == pytest.approx(float(logits[trace.predicted_pieces[2].id]), rel=1e-4)
+
+
+def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
+    found = pruned(graph, 12)
+    sizes = abs(graph.edges[list(found.edges)])
+    assert len(found.nodes) == 12 and found.nodes[-1] == len(graph.nodes) - 1
+    assert found.kept == pytest.approx(sizes.sum() / graph.flow) and sizes.min() >= found.threshold
+    assert {*graph.senders[list(found.edges)].tolist()} == {*found.nodes[:-1]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"), [("encoder", (1, 2, 3, 5)), ("decoder", (1, 0, 4, 2)), ("cross", (1, 1, 3, 4))]
+)
+def test_pairs_add_up_to_the_score(run, shaped_trace, kind, cell):
+    found = score_pairs(run, kind, *cell)
+    assert found.total == pytest.approx(float(shaped_trace.detail(kind, "scores")[cell]), rel=1e-4, abs=1e-5)
+    assert found.scores.shape == (len(found.query_parts), len(found.key_parts))
+    assert found.largest(4)[2].sum() + found.distance == pytest.approx(found.total)
+
+
+def test_cut_path_has_the_effect_that_the_model_itself_shows(run, shaped_translator, shaped_trace):
+    """Head 1 of the first layer reads token 2 as a vector of zeros at query 3, and all others read the token."""
+    model, (source, prefix) = shaped_translator._model, pieces_of(shaped_trace, torch.device("cpu"))
+    taken = shaped_trace.predicted_pieces[4].id
+
+    def logit(edits):
+        found = model(source[None], prefix[None], edits=edits)[0, 4]
+        return float(found[taken] - found[17])
+
+    with torch.inference_mode():
+        x = model._embed(source[None], model.source_embedding, model.source_positions)
+        without = x.clone()
+        without[0, 2] = 0
+        outputs = []
+        for stream in (x, without):
+            record = Recorder(details=True)
+            model.encoder_layers[0](stream, None, record, relative=model.source_positions.relative(len(source)))
+            outputs.append(record.tensors["encoder.outputs"][0][0, 1, 3])
+        offset = torch.zeros(1, 2, 3, len(source), 8)
+        offset[0, 0, 1, 3] = outputs[1] - outputs[0]
+        expected = logit(UNEDITED) - logit(Edits((AS_TRAINED,), offsets={"encoder": offset}))
+    receiver = Node("head", Place("encoder", 0, "self_attention"), "encoder", 1, 3)
+    found = path_effects(run, TARGET, [(Node("token", None, "encoder", None, 2), receiver)])
+    assert found[0] == pytest.approx(expected, abs=5e-6) and expected != 0
+
+
+def test_path_that_carries_nothing_has_no_effect(run):
+    receiver = Node("head", Place("decoder", 1, "self_attention"), "decoder", 1, 4)
+    later = Node("token", None, "decoder", None, 5)
+    assert abs(path_effects(run, TARGET, [(later, receiver)])[0]) < 1e-12
+
+
+@ONE_SHAPE
+def test_direct_path_of_a_post_norm_model_has_the_predicted_effect(run, graph):
+    """The target of a post-norm model reads the stream linearly."""
+    into = np.flatnonzero((graph.receivers == len(graph.nodes) - 1) & (abs(graph.edges) > 1e-3))
+    paths = [(graph.nodes[graph.senders[edge]], graph.nodes[-1]) for edge in into]
+    np.testing.assert_allclose(path_effects(run, TARGET, paths), graph.edges[into], atol=1e-9)
+
+
+@ONE_SHAPE
+def test_run_with_interventions_is_rejected(shaped_translator, shaped_trace):
+    changed = replace(shaped_trace, interventions=Interventions(decoder_mask=False))
+    with pytest.raises(ValueError, match="without interventions"):
+        FrozenRun(changed, shaped_translator.weights())

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.surveys.paths import PathStatistics, path_statistics
+
+TEXTS = ["The old man is asleep.", "I have a dream."]
+
+
+def test_statistics_of_paths_survive_their_file_and_repeat(small_translator):
+    found = path_statistics(small_translator, TEXTS)
+    assert (found.sentences, found.model) == (2, small_translator.version) and -1 <= found.difference.mean <= 1
+    again = PathStatistics.from_json(found.to_json())
+    np.testing.assert_allclose(again.difference.high, found.difference.high, atol=1e-6)
+    assert found.to_json() == path_statistics(small_translator, TEXTS).to_json()
+
+
+def test_statistics_of_no_sentence_are_refused(small_translator):
+    with pytest.raises(ValueError, match="there is no sentence"):
+        path_statistics(small_translator, [])

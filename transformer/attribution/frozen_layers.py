@@ -1,0 +1,248 @@
+"""The sub-layers of a run as linear maps, head by head, in float64.
+
+Attention weights, the scales of layer norms and the factors of activations are constants, as in
+`transformer.attribution.frozen`. Here the parts are separate: each head, each network, and what
+one reads of another.
+
+Letters: W writers, R heads of a sub-layer (1 for a feed-forward network), T positions, S positions that are read,
+D model width, K head width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.analysis.replay.embedding import embedded_text
+from transformer.attribution.transformed import linear_layer_norm
+from transformer.backpropagation.layer_norm import EPSILON, layer_norm
+from transformer.backpropagation.layers import attention_sublayer, feed_forward_sublayer
+from transformer.backpropagation.notes import Notes, select
+from transformer.values.interventions import AS_TRAINED
+from transformer.values.trace import Kind, Part, Stack, Trace
+from transformer.values.weights import Weights
+
+
+@dataclass(frozen=True)
+class Place:
+    """A sub-layer; the first layer is 0."""
+
+    stack: Stack
+    layer: int
+    part: Part
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of its attention; None for a feed-forward network."""
+        if self.part == "feed_forward":
+            return None
+        return "cross" if self.part == "cross_attention" else self.stack
+
+    @property
+    def reads(self) -> Stack:
+        """The stack whose stream its keys and values come from."""
+        return "encoder" if self.part == "cross_attention" else self.stack
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenNorm:
+    """A layer norm with constant deviations [T, 1]; without a gain it changes nothing."""
+
+    gain: np.ndarray | None = None
+    bias: np.ndarray | float = 0.0
+    deviation: np.ndarray | float = 1.0
+
+    def linear(self, vectors: np.ndarray, at: int | slice = slice(None)) -> np.ndarray:
+        """The norm of each summand of its input, [..., T, D], without the bias; `at` selects one position."""
+        if self.gain is None:
+            return vectors
+        return linear_layer_norm(vectors, self.gain, np.asarray(self.deviation)[at])
+
+    def adjoint(self, gradient: np.ndarray) -> np.ndarray:
+        """The gradient of the input, from that of the output, [..., T, D]."""
+        return self.centred(gradient) / self.deviation
+
+    def centred(self, gradient: np.ndarray) -> np.ndarray:
+        """`adjoint` before the division by the deviations of the positions."""
+        if self.gain is None:
+            return gradient
+        scaled = gradient * self.gain
+        return scaled - scaled.mean(axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenLayer:
+    """One sub-layer as a linear map: position t of head r writes the sum over s of mix[r, t, s] times a map of s.
+
+    Attributes:
+        place: which one.
+        before: the stream before it, [T, D].
+        looks: norm of the stream that queries come from.
+        read: norm of the stream that keys and values come from.
+        after: norm of the stream after it; changes nothing in pre-norm.
+        mix: attention weights, [R, T, S]; the identity for a network.
+        written: what each head writes, [R, T, D].
+        constant: the part of it that depends on no stream, [R, T, D].
+        bias: bias that the sub-layer adds, [D].
+        factor: activation over its input, [T, F]; None for attention.
+    """
+
+    place: Place
+    before: np.ndarray
+    looks: FrozenNorm
+    read: FrozenNorm
+    after: FrozenNorm
+    mix: np.ndarray
+    written: np.ndarray
+    constant: np.ndarray
+    bias: np.ndarray
+    factor: np.ndarray | None
+
+    def pulled(self, gradient: np.ndarray, weights: Weights) -> np.ndarray:
+        """The gradient of what the sub-layer reads, [R, T, D], from that of what it writes, [T, D]."""
+        place = self.place
+        if place.kind is not None:
+            projections = weights.attention(place.kind, place.layer)
+            return gradient @ projections.output.swapaxes(-1, -2) @ projections.value.swapaxes(-1, -2)
+        name = f"{place.stack}_layers.{place.layer}.feed_forward"
+        expand, contract = weights.linear(f"{name}.expand"), weights.linear(f"{name}.contract")
+        return ((gradient @ contract.matrix.T * self.factor) @ expand.matrix.T)[None]
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """The parts of a residual stream at some point, whose sum it is.
+
+    Attributes:
+        writers: what each writer wrote, after the norms that followed, [W, T, D]: embeddings, positions if the model
+            adds any, then every head and network in order.
+        constant: what biases wrote, [T, D].
+        names: of the writers: a sub-layer and the number of the head there; None for embeddings 0 and positions 1.
+    """
+
+    writers: np.ndarray
+    constant: np.ndarray
+    names: tuple[tuple[Place | None, int], ...]
+
+
+class FrozenRun:
+    """A run of a trace's model, with everything that is not linear at its observed value.
+
+    Attributes:
+        layers: in the order in which they run.
+        output: norm of the output of each stack.
+        last: the stream at the end of each stack, [T, D].
+
+    Raises:
+        ValueError: the trace was not made as the model was trained, or its attention does not see single tokens.
+    """
+
+    def __init__(self, trace: Trace, weights: Weights) -> None:
+        if trace.interventions != AS_TRAINED:
+            raise ValueError("a path is traced in the model as it was trained: make the trace without interventions")
+        if weights.config.attention != "full":
+            raise ValueError("a path needs one key for each token, and this model's attention is not full attention")
+        self.trace, self.weights = trace, weights
+        self.layers: list[FrozenLayer] = []
+        self.output: dict[Stack, FrozenNorm] = {}
+        self.last: dict[Stack, np.ndarray] = {}
+        self._embedded: dict[Stack, np.ndarray] = {}
+        for stack in trace.stacks:
+            text = embedded_text(trace, weights, stack)
+            self._embedded[stack] = np.stack([text.scaled, *([] if text.positions is None else [text.positions])])
+            x = self._embedded[stack].sum(axis=0)
+            for layer in range((len(trace.residual_stream(stack)) - 1) // len(trace.parts(stack))):
+                for part in trace.parts(stack):
+                    frozen, x = self._freeze(Place(stack, layer, part), x)
+                    self.layers.append(frozen)
+            self.last[stack] = x
+            self.output[stack] = self._norm(f"{stack}_norm", x, "pre")
+
+    def stack_output(self, stack: Stack, last: np.ndarray) -> np.ndarray:
+        """The output of a stack from its last stream, [..., T, D], with nothing frozen."""
+        return self._normed(f"{stack}_norm", last, "pre")
+
+    def after(self, place: Place, summed: np.ndarray) -> np.ndarray:
+        """The stream after a sub-layer from its sum with what the sub-layer wrote, [..., D], with nothing frozen."""
+        return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
+
+    def embedded(self, stack: Stack) -> np.ndarray:
+        """The embeddings of a stack's tokens, and their positions if the model adds any, [1 or 2, T, D]."""
+        return self._embedded[stack]
+
+    def steps(self) -> Iterator[tuple[FrozenLayer | None, Mapping[Stack, Streams]]]:
+        """Each sub-layer with the streams before it; at the end None with the last streams."""
+        streams: dict[Stack, Streams] = {
+            stack: Streams(embedded, np.zeros(embedded.shape[1:]), tuple((None, part) for part in range(len(embedded))))
+            for stack, embedded in self._embedded.items()
+        }
+        for layer in self.layers:
+            yield layer, streams
+            old = streams[layer.place.stack]
+            writers, constant = np.concatenate((old.writers, layer.written)), old.constant + layer.bias
+            names = old.names + tuple((layer.place, head) for head in range(len(layer.written)))
+            norm = layer.after
+            streams = {
+                **streams,
+                layer.place.stack: Streams(norm.linear(writers), norm.linear(constant) + norm.bias, names),
+            }
+        yield None, streams
+
+    def streams_before(self, place: Place | None) -> Mapping[Stack, Streams]:
+        """The streams before a sub-layer; None for the end."""
+        return next(streams for layer, streams in self.steps() if (layer and layer.place) == place)
+
+    def at(self, place: Place) -> FrozenLayer:
+        """The sub-layer at a place."""
+        return next(layer for layer in self.layers if layer.place == place)
+
+    def run(self, place: Place, x: np.ndarray, memory: np.ndarray | None, notes: Notes) -> np.ndarray:
+        """Run a sub-layer with nothing frozen, from streams [B, T, D] to streams [B, T, D]."""
+        parameters = select(self.weights.arrays, f"{place.stack}_layers.{place.layer}")
+        config = self.weights.config
+        if place.kind is None:
+            return feed_forward_sublayer(x, parameters, config, notes)[0]
+        source = memory if place.part == "cross_attention" else None
+        return attention_sublayer(place.part, x, source, parameters, config, self.trace.mask(place.kind), notes)[0]
+
+    def _freeze(self, place: Place, x: np.ndarray) -> tuple[FrozenLayer, np.ndarray]:
+        weights, notes = self.weights, Notes()
+        crosses = place.part == "cross_attention"
+        memory = self.stack_output("encoder", self.last["encoder"][None]) if crosses else None
+        x_after = self.run(place, x[None], memory, notes)[0]
+        noted = select(notes.values, place.part)
+        name = f"{place.stack}_layers.{place.layer}.{place.part}"
+        looks = self._norm(f"{name}_residual.norm", x, "pre")
+        if place.kind is not None:
+            projections = weights.attention(place.kind, place.layer)
+            mix = noted["weights"][0]
+            written = noted["outputs"][0] @ projections.output
+            seen = mix.sum(axis=-1, keepdims=True)
+            constant = seen * (projections.value_bias[:, None] @ projections.output)
+            bias, factor = projections.output_bias, None
+        else:
+            expanded, hidden = noted["expanded"][0], noted["hidden"][0]
+            expand, contract = weights.linear(f"{name}.expand"), weights.linear(f"{name}.contract")
+            # Any constant would do where the input is 0.
+            factor = np.divide(hidden, expanded, out=np.zeros_like(hidden), where=expanded != 0)
+            mix, bias = np.eye(len(x))[None], np.zeros(x.shape[-1])
+            written = (hidden @ contract.matrix + contract.bias)[None]
+            constant = (factor * expand.bias @ contract.matrix + contract.bias)[None]
+        summed = x + written.sum(axis=0) + bias
+        after = self._norm(f"{name}_residual.norm", summed, "post")
+        read = self.output["encoder"] if crosses else looks
+        return FrozenLayer(place, x, looks, read, after, mix, written, constant, bias, factor), x_after
+
+    def _norm(self, name: str, x: np.ndarray, where: str) -> FrozenNorm:
+        """A norm that normalises x [T, D], if the model has its norms at this place."""
+        if self.weights.config.norm != where:
+            return FrozenNorm()
+        deviation = np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)
+        return FrozenNorm(*self.weights.gain_and_bias(name), deviation)
+
+    def _normed(self, name: str, x: np.ndarray, where: str) -> np.ndarray:
+        if self.weights.config.norm != where:
+            return x
+        return layer_norm(x, *self.weights.gain_and_bias(name))[0]

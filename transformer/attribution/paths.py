@@ -1,0 +1,125 @@
+"""Path patching: the effect on the prediction when one edge of its graph is cut.
+
+The receiver reads its stream without what the sender wrote there (Wang et al. 2023, "Interpretability in the Wild",
+section 3.1). Its norm, its attention and its activation are computed again, and so is everything after it. All others
+read what the sender wrote. The graph predicts the effect with all of this frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from transformer.attribution.attribution import Target
+from transformer.attribution.frozen_layers import FrozenRun, Place
+from transformer.attribution.graph import Node, output_directions
+from transformer.backpropagation.notes import Notes, select
+from transformer.values.cancellation import check_cancelled
+
+# A sender and its receiver.
+Path = tuple[Node, Node]
+# Copies of the text in one batch.
+TOGETHER = 32
+
+
+def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
+    """By how much the target's logit falls when each path is cut, [P], logits; negative if it rises.
+
+    Args:
+        run: of the trace.
+        target: as of the graph.
+        paths: edges of the graph.
+    """
+    directions, _ = output_directions(run, target)
+    cells = _cells(run, paths)
+    before = _score(run, run.last["decoder"][None], directions)
+    effects = np.zeros(len(paths))
+    for stack in run.trace.stacks:
+        rows = [row for row, (_, receiver) in enumerate(paths) if receiver.stack == stack]
+        for start in range(0, len(rows), TOGETHER):
+            batch = rows[start : start + TOGETHER]
+            last = _run_with(run, [(paths[row], cells[row]) for row in batch])
+            effects[batch] = before - _score(run, last, directions)
+            check_cancelled()
+    return effects
+
+
+def rank_correlation(predicted: np.ndarray, measured: np.ndarray) -> float:
+    """Spearman's rank correlation of the predicted and the measured effects of some paths."""
+    # Imported here, because scipy.stats takes a second to import.
+    from scipy.stats import rankdata
+
+    return float(np.corrcoef(rankdata(predicted), rankdata(measured))[0, 1])
+
+
+def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
+    """The stream [D] at the receiver's position after the receiver has read without what the sender wrote."""
+    cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
+    for layer, streams in run.steps():
+        place = layer.place if layer else None
+        for row, (sender, receiver) in enumerate(paths):
+            if receiver.place != place:
+                continue
+            read = streams[place.reads if place else "decoder"]
+            writers = [
+                number for number, (at, head) in enumerate(read.names)
+                if at == sender.place and (at is None or head == (sender.head or 0))
+            ]
+            wrote = read.writers[writers, sender.position].sum(axis=0)
+            if layer is None:
+                cells[row] = run.last["decoder"][sender.position] - wrote
+            else:
+                cells[row] = _received(run, layer.place, sender.position, receiver, wrote)
+    return cells
+
+
+def _received(run: FrozenRun, place: Place, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
+    """The stream at a head's or network's position after it has read position `read` without a vector."""
+    frozen, crosses = run.at(place), place.part == "cross_attention"
+    x = frozen.before.copy()
+    memory = None
+    if crosses:
+        last = run.last["encoder"].copy()
+        last[read] -= wrote
+        memory = run.stack_output("encoder", last[None])
+    else:
+        x[read] -= wrote
+    notes = Notes()
+    run.run(place, x[None], memory, notes)
+    noted = select(notes.values, place.part)
+    at, written = receiver.position, frozen.written.sum(axis=0)[receiver.position] + frozen.bias
+    if place.kind is None:
+        contract = run.weights.linear(f"{place.stack}_layers.{place.layer}.feed_forward.contract")
+        written = noted["hidden"][0, at] @ contract.matrix + contract.bias
+    else:
+        projections = run.weights.attention(place.kind, place.layer)
+        head = receiver.head or 0
+        written = written - frozen.written[head, at] + noted["outputs"][0, head, at] @ projections.output[head]
+    return run.after(place, frozen.before[at] + written)
+
+
+def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.ndarray:
+    """The decoder's last stream [B, T, D]; each row of the batch replaces one cell of its receiver's stream."""
+    places = [receiver.place for (_, receiver), _ in changes]
+    first = next((number for number, layer in enumerate(run.layers) if layer.place in places), len(run.layers))
+    x, memory = np.zeros(0), None
+    for stack in run.trace.stacks:
+        layers = [layer for layer in run.layers[first:] if layer.place.stack == stack]
+        memory = run.stack_output("encoder", x) if stack == "decoder" and len(run.trace.stacks) > 1 else None
+        x = np.repeat((layers[0].before if layers else run.last[stack])[None], len(changes), axis=0)
+        for layer in layers:
+            x = run.run(layer.place, x, memory, Notes())
+            for row, ((_, receiver), cell) in enumerate(changes):
+                if receiver.place == layer.place:
+                    x[row, receiver.position] = cell
+            check_cancelled()
+    for row, ((sender, receiver), cell) in enumerate(changes):
+        if receiver.place is None:
+            x[row, sender.position] = cell
+    return x
+
+
+def _score(run: FrozenRun, last: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """The target's logit without the output's bias, [B], of the decoder's last streams [B, T, D]."""
+    return (run.stack_output("decoder", last) * directions).sum(axis=(1, 2))

@@ -1,0 +1,97 @@
+"""Why a head looks somewhere: its score as a sum over pairs of parts of the model.
+
+A score is the product of a query and a key. With the scales of the norms constant, each of them is a sum over the
+writers of a stream. So the score is a sum over pairs of writers (Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits", section "QK circuits").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Place, Streams
+from transformer.model.encodings import NO_POSITIONS, relative_positions, turn
+from transformer.values.trace import Kind
+
+# A sub-layer and the number of its head; without a sub-layer 0 is the embedding, 1 the position and 2 all biases.
+Writer = tuple[Place | None, int]
+BIASES: Writer = (None, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePairs:
+    """The score of one cell; float64.
+
+    Attributes:
+        query_parts: the writers of the query's stream and their biases, A of them.
+        key_parts: those of the key's stream, B of them.
+        scores: of each pair, [A, B].
+        distance: what the positions add to the score by themselves; 0 in most models.
+    """
+
+    query_parts: tuple[Writer, ...]
+    key_parts: tuple[Writer, ...]
+    scores: np.ndarray
+    distance: float
+
+    @property
+    def total(self) -> float:
+        """The score."""
+        return float(self.scores.sum()) + self.distance
+
+    def largest(self, count: int) -> tuple[list[Writer | None], list[Writer | None], np.ndarray]:
+        """Only the parts with the largest scores, the last row and column being all others together.
+
+        Returns:
+            The parts of the query and of the key, None for the others, and scores with the same sum.
+        """
+        rows = _leading(abs(self.scores).sum(axis=1), count)
+        columns = _leading(abs(self.scores).sum(axis=0), count)
+        kept = np.add.reduceat(self.scores[np.concatenate(rows)], _starts(rows), axis=0)
+        kept = np.add.reduceat(kept[:, np.concatenate(columns)], _starts(columns), axis=1)
+        query = [self.query_parts[each[0]] if len(each) == 1 else None for each in rows]
+        return query, [self.key_parts[each[0]] if len(each) == 1 else None for each in columns], kept
+
+
+def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
+    """The pairs of one cell of an attention map; layer, head and positions count from 0."""
+    place = Place("encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else
+                  "self_attention")
+    streams, frozen = run.streams_before(place), run.at(place)
+    projections = run.weights.attention(kind, layer)
+    looking = _parts(streams[place.stack], frozen.looks, query) @ projections.query[head]
+    seen = _parts(streams[place.reads], frozen.read, key) @ projections.key[head]
+    looking[-1] += projections.query_bias[head]
+    seen[-1] += projections.key_bias[head]
+    relative, distance = NO_POSITIONS, 0.0
+    if kind != "cross":
+        relative = relative_positions(run.weights.config, len(run.last[place.stack]))
+    if relative.angles is not None:
+        looking, seen = (
+            turn(part, np.broadcast_to(relative.angles[at], (len(part), part.shape[1] // 2)))
+            for part, at in ((looking, query), (seen, key))
+        )
+    if relative.biases is not None:
+        distance = float(relative.biases[head, query, key])
+    names = (*streams[place.stack].names, BIASES), (*streams[place.reads].names, BIASES)
+    return ScorePairs(*names, looking @ seen.T / math.sqrt(seen.shape[1]), distance)
+
+
+def _parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
+    """The normalised stream of a position as a sum of its writers and, last, its biases, [W + 1, D]."""
+    biases = norm.linear(streams.constant[position], position) + norm.bias
+    return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
+
+
+def _leading(sizes: np.ndarray, count: int) -> list[np.ndarray]:
+    """The largest of some sizes, each alone and in their order, and all others together."""
+    order = np.argsort(-sizes, kind="stable")
+    alone = [np.array([each]) for each in sorted(order[:count])]
+    return alone + ([order[count:]] if len(order) > count else [])
+
+
+def _starts(groups: list[np.ndarray]) -> np.ndarray:
+    return np.cumsum([0, *(len(group) for group in groups[:-1])])

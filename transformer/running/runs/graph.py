@@ -1,0 +1,84 @@
+"""Runs that trace a prediction along paths through the model; they use the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from transformer.attribution.attribution import Target
+from transformer.attribution.frozen_layers import FrozenRun
+from transformer.attribution.graph import AttributionGraph, attribution_graph
+from transformer.attribution.paths import Path, path_effects
+from transformer.attribution.score_pairs import ScorePairs, score_pairs
+from transformer.values.kinds import Kind
+from transformer.values.run import Result, Run
+from transformer.values.trace import Trace
+from transformer.values.translation import TracedTranslation
+
+
+@dataclass(frozen=True)
+class _OfTrace(Run[Result]):
+    """A run on the trace of another run.
+
+    Attributes:
+        trace: a run whose result is a trace with details, or has one.
+    """
+
+    trace: Run[Any]
+
+    uses = "weights"
+    message = "Following the paths …"
+    long = True
+
+    @property
+    def needs(self) -> tuple[Run[Any]]:
+        return (self.trace,)
+
+    def compute(self, runs: Any, found: Trace | TracedTranslation) -> Result:
+        return self.result(FrozenRun(found if isinstance(found, Trace) else found.trace, runs.weights()))
+
+    def result(self, run: FrozenRun) -> Result:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class GraphRun(_OfTrace[AttributionGraph]):
+    """The attribution graph of a prediction.
+
+    Raises:
+        ValueError: the trace has interventions, or the model has no full attention.
+    """
+
+    target: Target
+
+    def result(self, run: FrozenRun) -> AttributionGraph:
+        return attribution_graph(run, self.target)
+
+
+@dataclass(frozen=True)
+class PathEffectsRun(_OfTrace[np.ndarray]):
+    """The measured effects of cutting paths of a graph, [P]; errors as of `GraphRun`."""
+
+    target: Target
+    paths: tuple[Path, ...]
+
+    message = "Cutting the path …"
+
+    def result(self, run: FrozenRun) -> np.ndarray:
+        return path_effects(run, self.target, self.paths)
+
+
+@dataclass(frozen=True)
+class ScorePairsRun(_OfTrace[ScorePairs]):
+    """The score of a cell of a map, by pairs of parts; errors as of `GraphRun`."""
+
+    kind: Kind
+    layer: int
+    head: int
+    query: int
+    key: int
+
+    def result(self, run: FrozenRun) -> ScorePairs:
+        return score_pairs(run, self.kind, self.layer, self.head, self.query, self.key)
