@@ -25,7 +25,7 @@ COMMANDS = {
     "import": ("translate", "make a model folder of a Hugging Face Marian model"),
     "export": ("translate", "write a model folder for another program"),
     "align": ("align", "align the words of sentence pairs, as text"),
-    "prepare": ("train", "make a vocabulary and split sentence pairs into its pieces"),
+    "prepare": ("train", "make a vocabulary and split sentence pairs into its tokens"),
     "prepare-language-model": ("train", "the same for a language model"),
     "train": ("train", "train in a prepared folder, or continue there"),
     "compare-attention": ("train", "train small language models of each kind of attention alike"),

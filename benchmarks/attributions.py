@@ -215,7 +215,7 @@ def compare(marian: Marian) -> None:
         peer["integrated_gradients"](positions), peer["erasure"](positions), strict=True
     )):
         error = abs(float(sum(part.sum() for part in integrals)) - float(found["integrated_gradients"].total[row]))
-        print(f"integrated gradients of piece {row + 1} of the word: their sum is off by "
+        print(f"integrated gradients of token {row + 1} of the word: their sum is off by "
               f"{found['integrated_gradients'].error()[row]:.4f} here, by {error:.4f} in {CAPTUM}")
         for method, theirs in (("integrated_gradients", integrals), ("erasure", erased)):
             ours = torch.from_numpy(found[method].source[row].copy())
@@ -229,7 +229,7 @@ def figures(repeats: int) -> dict[str, Figure]:
     trace = shipped.trace(SENTENCE)
     # This word is one token in the middle of the model's own translation.
     explained = {"one word": Target((len(trace.predicted_pieces) // 2,)), "the whole sentence": whole_sentence(trace)}
-    print(f"12 words, {len(trace.source_pieces)} x {len(trace.predicted_pieces)} pieces; the model that ships")
+    print(f"12 words, {len(trace.source_pieces)} x {len(trace.predicted_pieces)} tokens; the model that ships")
     found: dict[str, Figure] = {}
     for what, target in explained.items():
         runs: dict[str, Callable[[], object]] = {
@@ -241,10 +241,10 @@ def figures(repeats: int) -> dict[str, Figure]:
         found |= rows
     with tempfile.TemporaryDirectory() as folder:
         marian = Marian.write(Path(folder))
-        print(f"12 words, {len(marian.trace.source_pieces)} x {len(marian.trace.predicted_pieces)} pieces; equal "
+        print(f"12 words, {len(marian.trace.source_pieces)} x {len(marian.trace.predicted_pieces)} tokens; equal "
               f"random weights here and in Hugging Face {transformers.__version__}")
         compare(marian)
-        explained = {"a word of two pieces": marian.word(), "each piece": range(len(marian.trace.predicted_pieces))}
+        explained = {"a word of two tokens": marian.word(), "each token": range(len(marian.trace.predicted_pieces))}
         for what, positions in explained.items():
             for name, explain in ((CAPTUM, by_captum(marian)), (INSEQ, by_inseq(marian))):
                 for method, theirs in explain.items():

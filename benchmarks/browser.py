@@ -192,7 +192,7 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
             switches, switching = answers(page, lambda turn: page.mouse.click(
                 box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45))
         except BrowserError as error:
-            print(f"{PEER} gave up at {len(source)} pieces: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(f"{PEER} gave up at {len(source)} tokens: {str(error).splitlines()[0]}", file=sys.stderr)
             return measured
     return measured | {
         "key to next frame, median, s": statistics.median(switches), "key to next frame, longest, s": max(switches),

@@ -123,7 +123,7 @@ def main() -> None:
     }, options.repeats)
     count = len(all_heads(config))
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}; "
-          f"{count} heads, {LENGTH} x {LENGTH} pieces")
+          f"{count} heads, {LENGTH} x {LENGTH} tokens")
     figures = {
         f"{count} ablations, {name}": figure(seconds["in batches"], seconds[name], name)
         for name in ("one by one", hooks)

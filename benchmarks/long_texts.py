@@ -35,7 +35,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(MODEL)
-    print(f"{'pieces':>6} {'attention':10} {'weights':>12} {'keys, values':>13} {'seconds':>9}   to full attention")
+    print(f"{'tokens':>6} {'attention':10} {'weights':>12} {'keys, values':>13} {'seconds':>9}   to full attention")
     costs, figures = [], dict[str, Figure]()
     for cost in measurements(available=memory_available()):
         costs.append(cost)
@@ -43,11 +43,11 @@ def main() -> None:
         ratios = ""
         for name, said in QUANTITIES.items():
             own, peer = getattr(cost, name), full and getattr(full, name)
-            figures[f"{said}, {cost.attention}, {cost.length:,} pieces"] = figure(own, peer, PEER if full else None)
+            figures[f"{said}, {cost.attention}, {cost.length:,} tokens"] = figure(own, peer, PEER if full else None)
             ratios += f" {own / peer:7.3f}" if peer else ""
         print(f"{cost.length:6,} {cost.attention:10} {cost.weights:12,} {cost.keys_and_values:13,} {cost.seconds:9.4f} "
               f"  {ratios}", flush=True)
-    print(f"slopes on logarithmic axes, from {FITTED_FROM:,} pieces on")
+    print(f"slopes on logarithmic axes, from {FITTED_FROM:,} tokens on")
     for name, said in QUANTITIES.items():
         print(f"  {said}:", ", ".join(f"{each} {value:.2f}" for each, value in slopes(costs, name).items()))
     write(options.json, figures)

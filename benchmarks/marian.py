@@ -200,7 +200,7 @@ def main() -> None:
                 contenders["CTranslate2"] = lambda beam=beam, pieces=pieces: decoder.translate_batch(
                     [pieces], beam_size=beam, min_decoding_length=LENGTH, max_decoding_length=LENGTH
                 )
-            report(f"{name}, {LENGTH} pieces", medians(contenders, options.rounds))
+            report(f"{name}, {LENGTH} tokens", medians(contenders, options.rounds))
 
 
 def ctranslate(folder: Path, output: Path) -> object | None:

@@ -95,7 +95,7 @@ def measure() -> dict[str, dict[str, float | str]]:
                 if turn >= 0:
                     best[name] = max(best[name], pieces / (time.perf_counter() - started))
     ratio = best["ours"] / best["peer"]
-    return {"target pieces a second": {**best, "ratio": ratio, "peer_name": PEER}}
+    return {"target tokens a second": {**best, "ratio": ratio, "peer_name": PEER}}
 
 
 def main() -> None:

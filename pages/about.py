@@ -50,7 +50,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         "Layers", f"{config.encoder_layers} + {config.decoder_layers}", help=explain("layer", "encoder", "decoder")
     )
     st.metric("Heads", config.heads, help=explain("head"))
-    st.metric("Pieces", pieces, help=explain("piece", "vocabulary"))
+    st.metric("Tokens", pieces, help=explain("token", "vocabulary"))
 card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
     # A table that is wider than a phone scrolls on its own.

@@ -23,7 +23,7 @@ st.subheader("What the mask does", anchor="mask")
 st.markdown(
     f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied with every key, including those of "
     "the future, and divided by the root of K. The mask then sets the scores of the future to minus infinity, so that "
-    "the softmax makes them exactly 0. Without it, a step in training could simply read the piece that it has to "
+    "the softmax makes them exactly 0. Without it, a step in training could simply read the token that it has to "
     "predict."
 )
 trace = reading.detailed()

@@ -19,7 +19,7 @@ const STRIP = 6;
 // The mark in the corner of a head that has a name, where there is room for it. It is in the right corner, because the
 // diagonal begins in the left one, and most names are about the diagonal.
 /** @type {Record<string, string>} */
-const BADGES = { "previous piece": "p", "next piece": "n", "same piece": "s", "end symbol": "e", "punctuation": "!",
+const BADGES = { "previous token": "p", "next token": "n", "same token": "s", "end symbol": "e", "punctuation": "!",
   "rare word": "r", "alignment": "a", "induction": "i" };
 const BADGE = 13;
 const NARROWEST_BADGED = 24;

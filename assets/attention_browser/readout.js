@@ -170,7 +170,7 @@ export function captionOf(header, choice, arranged, selected) {
     notes: [
       lines ? `Width of a line: ${colours}.` : `Colour: ${colours}.`,
       !lines && arranged.masked.some(Boolean) && "Grey, hatched: masked.",
-      choice.words && "Pieces are merged into words.",
+      choice.words && "Tokens are merged into words.",
       choice.hide && "Start and end symbols are hidden, and every row is scaled to 1.",
       ...notesOf({ ...choice, scale: SCALES[0] }, selected),
     ].filter(Boolean).join(" "),

@@ -38,7 +38,7 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
   const display = popup("Display", "display", [scale, palette, threshold, metric, chips]);
   const menu = saveMenu(save, FILES, (format) => format !== HTML || complete());
   const bar = element("div", { class: "bar" }, layer, head, look, display, menu,
-    element("div", { class: "checks" }, words, term("?", "piece"), hide, term("?", "end symbol"), keysButton(showKeys)));
+    element("div", { class: "checks" }, words, term("?", "token"), hide, term("?", "end symbol"), keysButton(showKeys)));
   /** @type {(choice: Choice, header: KindHeader) => void} */
   const reflect = (choice, { layers, heads, metrics }) => {
     layer.fill(numbered(layers), String(choice.layer));

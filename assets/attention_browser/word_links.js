@@ -10,7 +10,7 @@ import { GRID_GAP } from "./grid.js";
 /** @import { GridGeometry, Head } from "./grid.js" */
 
 // Heads that look at a position, whatever token is there.
-const POSITIONAL = /\b(previous|same|next) piece\b/;
+const POSITIONAL = /\b(previous|same|next) token\b/;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
 /**

@@ -236,7 +236,7 @@ class DecodingSteps extends PaintedComponent {
     this.numbers.replaceChildren(`probability ${probabilityOf(logProb)}, rank ${rank}, `,
       term("log-probability", "log-probability"), ` ${NATS(logProb)} `, term("nats", "nats"),
       `; ${NATS(translation.scoreAt(step))} so far, ${NATS(translation.scoreAt(translation.count - 1))} in all`
-        + (forced ? "; this piece is forced" : ""));
+        + (forced ? "; this token is forced" : ""));
     this.says.textContent = sentenceOfStep(translation, step);
   }
 

@@ -22,13 +22,13 @@ export function stepPicture(translation, params, width, theme, shades) {
   const { step } = params;
   const { steps, read, languages } = translation;
   const sheet = new Sheet(width, theme, STEP_PICTURE);
-  sheet.write("Pieces written, coloured by their probability", true);
+  sheet.write("Tokens written, coloured by their probability", true);
   const written = { labels: steps.map(({ out }) => out), weights: steps.map(({ logProb }) => Math.exp(logProb)) };
   drawPieces(sheet, { ...written, direction: languages.target.direction }, shades, step);
   sheet.write(`Step ${step + 1} of ${steps.length}: in: ${read[translation.before + step]} → out: ${steps[step].out}`, true);
   sheet.write(sentenceOfStep(translation, step));
   sheet.y += STEP_PICTURE.gap;
-  sheet.write("What else it could have been: probability of the next piece", true);
+  sheet.write("What else it could have been: probability of the next token", true);
   drawCandidates(sheet, steps[step]);
   for (const row of rowsOfStep(translation, params)) {
     sheet.write(row.title, true);

@@ -18,7 +18,7 @@ export const PACE = 1000;
  * @param {(step: number) => void} go
  */
 export function timeline(go) {
-  const row = element("div", { class: "timeline", role: "toolbar", "aria-label": "The pieces written, one a step" });
+  const row = element("div", { class: "timeline", role: "toolbar", "aria-label": "The tokens written, one per step" });
   /** @type {(translation: Translation, shades: Colour[]) => void} shows tokens in reading direction */
   const fill = (translation, shades) => keepingFocus(row, "button", () => {
     row.dir = translation.languages.target.direction;
@@ -50,7 +50,7 @@ export function stepControls({ go, toggle, hesitate, pace, restart }) {
   speed.box.value = "1";
   return transport({ go, toggle }, "Step", speed,
     element("button", { type: "button", onclick: hesitate,
-      title: "Go to the step where the two likeliest pieces are closest (key h)" }, "Where it hesitates"),
+      title: "Go to the step where the two most likely tokens are closest (key h)" }, "Where it hesitates"),
     element("button", { type: "button", onclick: restart,
       title: "What the model writes by itself again: nothing forced, nothing banned, and an empty list" }, "Start over"));
 }

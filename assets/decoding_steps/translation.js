@@ -184,7 +184,7 @@ export function sentenceOfStep(translation, step) {
   /** @type {(candidate: Candidate) => string} */
   const named = ([, label, logProb]) => `${quote(label)} (${roughProbability(logProb)})`;
   const [most, next] = [Math.exp(first[2]), Math.exp(second?.[2] ?? -99)];
-  if (forced && rank > 1) return `This piece was chosen for the model; it would rather have said ${named(first)}.`;
+  if (forced && rank > 1) return `This token was chosen for the model; it would rather have said ${named(first)}.`;
   if (rank > 1) return `It took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was likelier.`;
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
   if (torn) return `Here it hesitates between ${named(first)} and ${named(second)}.`;

@@ -81,7 +81,7 @@ export function tree({ look, follow }) {
   const turning = element("div", { class: "turning" }, earlier, span, later);
   const scroll = element("div", { class: "tree-scroll", onscroll: () => place() }, picture);
   const part = element("section", { class: "tree" }, element("h4", {}, "The tree of the ", term("beam", "hypothesis")),
-    element("p", { class: "note" }, "A column a step. A box says the piece, its probability (left) and its score "
+    element("p", { class: "note" }, "A column a step. A box says the token, its probability (left) and its score "
       + "(right): the log-probabilities from the start up to it, added up, in nats. The best score stands on top. "
       + "Thick: what was written. Dashed: pruned. Filled: ended. Click a box, or walk with the arrow keys."),
     element("div", { class: "checks" }, pruned, more), turning, scroll, readout);

@@ -17,7 +17,7 @@ export function candidates({ take, ban, type }) {
   const list = element("ol", { class: "candidates" });
   const covered = element("p", { class: "note" });
   const typed = element("input",
-    { type: "text", "aria-label": "Another piece or word", placeholder: "or type a word …" });
+    { type: "text", "aria-label": "Another token or word", placeholder: "or type a word …" });
   /** @param {Event} event */
   const submit = (event) => {
     event.preventDefault();
@@ -40,12 +40,12 @@ export function candidates({ take, ban, type }) {
     const row = element("li", {},
       element("button", {
         type: "button", class: "take", "aria-pressed": String(piece === id), onclick: () => take(piece),
-        title: `probability ${probabilityOf(logProb)}, log-probability ${typeset(logProb, 4)} nats; go on with this piece${key}`,
+        title: `probability ${probabilityOf(logProb)}, log-probability ${typeset(logProb, 4)} nats; continue with this token${key}`,
       }, element("span", { class: "name", dir: "auto" }, label), element("span", { class: "scale" }, bar),
       element("span", { class: "number" }, roughProbability(logProb))),
       element("button", {
         type: "button", class: "ban", "aria-pressed": String(banned.has(piece)), onclick: () => ban(piece),
-        "aria-label": `Never say ${label} from here on`, title: "Never say this piece from here on",
+        "aria-label": `Never say ${label} from here on`, title: "Ban this token from here on",
       }, "⊘"));
     row.classList.toggle("banned", banned.has(piece));
     return row;
@@ -92,7 +92,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
       type: "button", "aria-pressed": String(current), onclick: () => follow(params, parts),
       title: parts === null ? "the first one" : `differs from the first one from step ${parts + 1} on`,
     }, element("span", { class: "words", dir: "auto" }, common, element("mark", {}, own)),
-    element("span", { class: "number" }, `${how} · ${NATS(logProb)} nats · ${count} pieces`,
+    element("span", { class: "number" }, `${how} · ${NATS(logProb)} nats · ${count} tokens`,
       ...(read ? [element("span", { class: "read" }, " · on the other pages")] : []))));
   }
 
@@ -118,7 +118,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
     forced.hidden = !beginning;
     if (beginning) {
       const all = beginning.count === count;
-      const pieces = beginning.count === 1 ? "first piece" : `first ${beginning.count} pieces`;
+      const pieces = beginning.count === 1 ? "first token" : `first ${beginning.count} tokens`;
       forcedWords.textContent = beginning.given
         ? "Forced from beginning to end: this translation was given, and the model only reads it."
         : `Forced, whatever the method: ${all ? "all of it" : `the ${pieces}`}, ${quote(beginning.text)}.`;

@@ -36,7 +36,7 @@ const PARTS_OF_ONE_STACK = [
   ["decoder.", "Into the model", 91, 119],
   ["decoder.self_attention.", "Masked attention", 91, 83],
   ["decoder.feed_forward.", "Feed-forward", 91, 47],
-  ["generator.", "To the next piece", 91, 11],
+  ["generator.", "To the next token", 91, 11],
 ];
 
 /** @param {PartsMessage} data */

@@ -87,7 +87,7 @@ export function panelsOf(film, view) {
   const highest = Math.max(...heads.flatMap(({ points }) => points.map(([, value]) => value ?? 0)), 0.1);
   return [
     {
-      title: "loss, nats a piece (logarithmic)", log: true, low: Math.min(...losses) / 1.15, high: Math.max(...losses) * 1.15,
+      title: "loss (nats per token, log scale)", log: true, low: Math.min(...losses) / 1.15, high: Math.max(...losses) * 1.15,
       curves: [
         { name: "training", colour: LOSS_COLOURS.training, thickness: 1.2, opacity: 1,
           points: header.losses.map(([step], index) => [step, training[index]]) },

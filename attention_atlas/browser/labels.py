@@ -69,7 +69,7 @@ def column_labels(axes: Axes) -> list[str]:
 
 def titles(words: bool, rows: Sequence[Piece] = (), columns: Sequence[Piece] = ()) -> tuple[str, str]:
     """Titles of the axes: of the rows, and of the columns, in seconds for sound."""
-    size = "word" if words else "piece"
+    size = "word" if words else "token"
     of_rows, of_columns = (SECONDS if side and side[0].role == "frame" else size for side in (rows, columns))
     return FROM.format(of_rows), TO.format(of_columns)
 

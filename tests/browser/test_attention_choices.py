@@ -200,7 +200,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
         assert 0.5 / size < coloured(shown, FIRST_HEAD) / everything < 2.5 / size
         shown.click(x - 10, y)
         remaining = lines(shown, FIRST_HEAD)
-        assert len(remaining) == 2 and len({line[0] for line in remaining}) == 1, "both from one piece"
+        assert len(remaining) == 2 and len({line[0] for line in remaining}) == 1, "both from one token"
 
 
 def test_adding_a_head_changes_no_line_of_the_first(browse, small_translator, crossing):

@@ -75,8 +75,8 @@ import streamlit as st
 from pages.ui.lessons.charts import bars
 
 for number, places in enumerate([["probability"], ["as trained", "without"]]):
-    table = pd.DataFrame({{"next piece": {BREAKING!r}}} | dict.fromkeys(places, 0.5))
-    st.altair_chart(bars(table, "next piece"), key=f"bars_{{number}}")
+    table = pd.DataFrame({{"next token": {BREAKING!r}}} | dict.fromkeys(places, 0.5))
+    st.altair_chart(bars(table, "next token"), key=f"bars_{{number}}")
 """
 
 

@@ -120,7 +120,7 @@ def test_animation_plays_without_the_server_and_keeps_typed_text(reader):
     step(reader, 1)
     count = len(strip(reader))
     reader.page.get_by_label("English sentence").fill("Half a sent")
-    typed = reader.page.get_by_label("Another piece or word")
+    typed = reader.page.get_by_label("Another token or word")
     typed.fill("Hund")
     reader.page.get_by_label("Speed").select_option("4")
     reader.page.get_by_role("button", name="Play", exact=True).click()
@@ -136,7 +136,7 @@ def test_animation_plays_without_the_server_and_keeps_typed_text(reader):
 def test_typed_word_is_used(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
-    reader.page.get_by_label("Another piece or word").fill("keinen")
+    reader.page.get_by_label("Another token or word").fill("keinen")
     reader.page.keyboard.press("Enter")
     translations(reader, 2)
     expect(reader.page.locator(".translations [aria-pressed=true] mark")).to_contain_text("keinen")
@@ -390,7 +390,7 @@ def test_untrusted_text_is_shown_literally(reader):
     reader.translate(text)
     reader.page.wait_for_url(re.compile("text=%3Cb"))
     step(reader, 1)
-    reader.page.get_by_label("Another piece or word").fill('"><img src=x onerror=alert(1)>')
+    reader.page.get_by_label("Another token or word").fill('"><img src=x onerror=alert(1)>')
     reader.page.keyboard.press("Enter")
     translations(reader, 2)
     assert reader.page.locator(".steps img, .steps .words b").count() == 0

@@ -121,7 +121,7 @@ def test_cell_can_be_clicked_again_after_the_boxes_chose_another(shipped, reader
     cells.nth(2 * columns + 3).click()
     reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
     reader.wait()
-    reader.page.get_by_role("combobox", name=re.compile("the piece that looks")).click()
+    reader.page.get_by_role("combobox", name=re.compile("the token that looks")).click()
     reader.page.get_by_role("option").nth(1).click()
     reader.page.wait_for_url(re.compile(r"encoder_rows=1&encoder_columns=3"))
     reader.wait()
@@ -132,7 +132,7 @@ def test_cell_can_be_clicked_again_after_the_boxes_chose_another(shipped, reader
 
 def test_buttons_walk_through_the_stages_and_the_address_follows(reader, visit, server):
     reader.open(f"/inside_a_layer?{DREAM}")
-    reader.see("1 of 61: pieces")
+    reader.see("1 of 61: tokens")
     reader.page.get_by_role("button", name="Next").click()
     reader.see("2 of 61: token embedding")
     reader.page.wait_for_url(re.compile("inside_stage=encoder.tokens"))

@@ -30,7 +30,7 @@ def pixels(png: bytes) -> np.ndarray:
 # test_attention_exports.py compares the files of the map with its numbers.
 @pytest.mark.thorough
 @pytest.mark.parametrize(("place", "title", "street"), [
-    (".st-key-figure_alignment", "A row for every German piece", "␣Straße"),
+    (".st-key-figure_alignment", "A row for every German token", "␣Straße"),
     (".atlas", "Cross attention, layer", "Straße"),
 ], ids=["chart", "map"])
 def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, title, street):

@@ -75,7 +75,7 @@ def test_reopened_step_asks_again(reader):
             page.keyboard.press(key)
         if right:
             reader.head(3, 3)
-            reader.see("of its attention is on the piece before")
+            reader.see("of its attention is on the token before")
         else:
             reader.head(2, 2)
             reader.see("You opened layer 2, head 2, which is not the one.")

@@ -13,7 +13,7 @@ def test_own_text_has_three_maps_and_a_measured_cost(visit, server):
     with visit(server) as reader:
         reader.open("/long_texts?text=x")
         reader.page.locator("[data-drawn=maps] canvas").nth(2).wait_for()
-        reader.page.get_by_label("Text, up to 96 pieces").fill("The dog sleeps.")
+        reader.page.get_by_label("Text, up to 96 tokens").fill("The dog sleeps.")
         reader.page.keyboard.press("Enter")
         expect(reader.page.get_by_text(re.compile(r"Compressed: \d+ × \d")).first).to_be_visible()
         reader.page.wait_for_url(re.compile("long_text=The"))

@@ -320,7 +320,7 @@ test("lines between cells never outshine them: cells below 12 pixels have none",
         theme: THEME, hover: null, selected: NOTHING, axes: { from: "from", to: "to" }, measure: "weight" });
       const between = surface.of("line").filter(({ stroke }) => stroke === THEME.background);
       const small = Math.min(geometry.cellWidth, geometry.cellHeight) < 12;
-      assert.equal(between.length, small ? 0 : 2 * (size + 1), `${size} pieces, ${width} pixels`);
+      assert.equal(between.length, small ? 0 : 2 * (size + 1), `${size} tokens, ${width} pixels`);
       seen.add(small);
     }
   }
@@ -397,7 +397,7 @@ test("a saved figure states the changes made to its numbers", async () => {
   const { title, sentence, notes } = captionOf(data.header, choice, arranged, NOTHING);
   assert.equal(title, `${data.header.title}, layer 1, head 1`);
   assert.equal(sentence, `${data.header.shown.source} → ${data.header.shown.target}`);
-  assert.equal(notes, "Colour: square root of the weight, 0 to 1. Pieces are merged into words. Weights below 0.07 are left out.");
+  assert.equal(notes, "Colour: square root of the weight, 0 to 1. Tokens are merged into words. Weights below 0.07 are left out.");
   assert.deepEqual(notesOf({ ...choice, threshold: 0, scale: SCALES[0] }, NOTHING), []);
   const lines = captionOf(data.header, { ...choice, look: "lines" }, arranged, NOTHING);
   assert.match(lines.title, /heads 1, 3$/);
@@ -513,7 +513,7 @@ const PIECES = { words: false, hide: false };
 
 test("a word is ranked over all heads, except itself, its neighbours, symbols and positional heads", () => {
   // "it" looks at "dog", as no other row does; "the" at the end symbol, "dog" at itself, "barks" at its neighbour.
-  const data = twoHeads(["previous piece", ""], [5, 1, 1, 5, 1, 5]);
+  const data = twoHeads(["previous token", ""], [5, 1, 1, 5, 1, 5]);
   const links = wordLinks(data, PIECES, { row: 4 });
   assert.deepEqual(links.strongest.map(({ head, row, column, weight }) => [head, row, column, weight]), [[1, 4, 1, "1.0000"]]);
   assert.equal(links.lit[0], 0);

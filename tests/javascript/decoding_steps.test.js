@@ -71,7 +71,7 @@ test("a sentence states the certainty of a step", () => {
   assert.equal(step([0.45, 0.4]), "Here it hesitates between “a” (0.45) and “b” (0.40).");
   assert.equal(step([0.7, 0.2]), "Here it prefers “a” (0.70) to “b” (0.20).");
   assert.match(step([0.7, 0.01], { entropy: 2.5 }), /but much else is possible: the entropy is 2.50 nats/);
-  assert.match(step([0.7, 0.2], { rank: 2, forced: true }), /^This piece was chosen for the model/);
+  assert.match(step([0.7, 0.2], { rank: 2, forced: true }), /^This token was chosen for the model/);
   assert.equal(step([0.7, 0.2], { rank: 2, out: "b", logProb: Math.log(0.2) }), "It took “b” (0.2000); “a” (0.70) was likelier.");
 });
 

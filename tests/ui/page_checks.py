@@ -20,7 +20,7 @@ WORDS = {"masked", "above", "below", "left", "right", "written", "residual strea
 # Figures that quote their own texts.
 OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
 # Quantities that pages count from 1; dimensions, offsets and training steps have their own numbering.
-COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
+COUNTED = {"position", "row", "column", "layer", "head", "draw", "token"}
 DECIMALS = re.compile(r"[+−-]?\d+\.(\d+)")
 FORM = re.compile(r"%\+?\.(\d+)f")
 

@@ -208,7 +208,7 @@ def test_word_is_followed_through_the_layers(shipped):
     largest = view.weights[:, :, 4].max(axis=1).ravel()
     assert list(table["Largest of all heads of a layer"]) == pytest.approx(list(largest), rel=1e-5)
     submit(test, "No.")
-    assert healthy(test) and test.query_params["compare_row"] == "3", "a piece that a shorter sentence does not have"
+    assert healthy(test) and test.query_params["compare_row"] == "3", "a token that a shorter sentence does not have"
 
 
 def test_heads_across_the_layers_are_links(shipped):

@@ -118,7 +118,7 @@ def test_masked_cell_has_no_gradient(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores", backward_row="1", backward_column="3")
     assert healthy(test) and "The mask hides this cell" in texts(test)
     assert numbers(test)["By hand"] in ("0.000000", "-0.000000")
-    cells = next(each.value for each in expand(test).dataframe if "German piece" in each.value.columns)
+    cells = next(each.value for each in expand(test).dataframe if "German token" in each.value.columns)
     assert (cells.iloc[0, 2:] == "masked").all() and cells.iloc[0, 1] != "masked"
 
 

@@ -162,12 +162,12 @@ def test_two_texts_are_compared(loaded):
     test = opened(lm_part="likely")
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in (FIRST, SECOND)]
     assert healthy(test)
-    shown = driver.table(test, "text", "perplexity per piece")
+    shown = driver.table(test, "text", "perplexity per token")
     assert shown["text"].tolist() == [f"1: {FIRST}", f"2: {SECOND}"]
     assert shown["log-probability (nats)"].tolist() == [f"{score.log_prob:.4f}" for score in scores]
-    assert shown["perplexity per piece"].tolist() == [f"{score.perplexity:,.1f}" for score in scores]
-    assert " times as likely as " in texts(test) and "fair comparison" not in texts(test), "both have as many pieces"
-    pieces = driver.table(test, "piece", "all up to here (nats)")
+    assert shown["perplexity per token"].tolist() == [f"{score.perplexity:,.1f}" for score in scores]
+    assert " times as likely as " in texts(test) and "fair comparison" not in texts(test), "both have as many tokens"
+    pieces = driver.table(test, "token", "all up to here (nats)")
     assert pieces["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
     submit(test, "", "lm_second")
     assert healthy(test) and len(driver.table(test, "text", "bits per byte")) == 1
@@ -175,7 +175,7 @@ def test_two_texts_are_compared(loaded):
     submit(test, "", "lm_first")
     assert healthy(test, warned=True) and "type at least one word" in test.warning[0].value
     submit(test, SECOND, "lm_second")
-    assert healthy(test) and [each.label for each in test.expander] == ["Piece by piece: text 2"]
+    assert healthy(test) and [each.label for each in test.expander] == ["Token by token: text 2"]
     submit(test, "dog " * 400, "lm_first")
     assert healthy(test, warned=True) and typed(test, "lm_first") == "dog " * 400
     assert test.warning[0].value.startswith("Text 1: ")
@@ -186,9 +186,9 @@ def test_texts_of_two_lengths_are_compared_per_token(loaded):
     texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
     short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
     said = " ".join(verdict({1: short, 2: long}))
-    assert f"text 1 has {len(short.pieces)} pieces, text 2 {len(long.pieces)} pieces" in said
-    assert "every further piece makes a text less likely" in said
-    assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per piece" in said
+    assert f"text 1 has {len(short.pieces)} tokens, text 2 {len(long.pieces)} tokens" in said
+    assert "every further token makes a text less likely" in said
+    assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per token" in said
     better = 1 if short.perplexity < long.perplexity else 2
     assert f"expects **text {better}** more" in said
     # One text has as many words as tokens, the other half as many.
@@ -201,7 +201,7 @@ def test_texts_of_two_lengths_are_compared_per_token(loaded):
     said = verdict(made)[1]
     assert "by the first the model expects **text 2** more, by the second **text 1**" in said
     alone = " ".join(verdict({2: short}))
-    assert f"{short.perplexity:,.1f} per piece" in alone and "text 1" not in alone
+    assert f"{short.perplexity:,.1f} per token" in alone and "text 1" not in alone
 
 
 def test_long_text_is_quoted_in_part_and_has_a_perplexity_of_any_size(loaded):
@@ -248,9 +248,9 @@ def test_induction_head_opens_for_a_repeated_text(beginning, kept):
     assert "lm_part" not in test.query_params
     assert typed(test, "beginning") == (beginning if kept else REPEATING)
     shown = texts(test)
-    assert "is called “induction”. Here " in shown and "pieces have occurred before" in shown
+    assert "is called “induction”. Here " in shown and "tokens have occurred before" in shown
     submit(test, "I was born in", "beginning")
-    assert "Here no piece occurs twice" in texts(test)
+    assert "Here no token occurs twice" in texts(test)
 
 
 def test_steps_match_the_continuation(loaded):

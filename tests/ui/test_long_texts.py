@@ -82,8 +82,8 @@ def test_cost_is_drawn_and_its_slopes_are_stated(quantity):
     test = app(long_part="cost", long_quantity=quantity)
     assert healthy(test) and figures(test) == (0, 1)
     shown = texts(test)
-    assert "**Full:**" in shown and "**Local, in blocks of 256 pieces:**" in shown and "slope" in shown
-    numbers = table(test, "pieces", "attention")
+    assert "**Full:**" in shown and "**Local, in blocks of 256 tokens:**" in shown and "slope" in shown
+    numbers = table(test, "tokens", "attention")
     assert len(numbers) == 7 * len(ATTENTIONS)
     said = {
         "weights": ("4.0 times the bytes (slope 2.00)", "2.0 times the bytes (slope 1.00)", "67.1 MB", "9.66 GB",
@@ -101,9 +101,9 @@ def test_cost_is_measured_on_demand():
     test.button("long_measure").click().run()
     assert healthy(test)
     assert "this machine, just now" in texts(test)
-    numbers = table(test, "pieces", "attention")
+    numbers = table(test, "tokens", "attention")
     full = numbers[numbers["attention"] == "Full"]
-    assert (full["bytes of the weights of one head"] == 4 * full["pieces"] ** 2).all() and len(full) >= 2
+    assert (full["bytes of the weights of one head"] == 4 * full["tokens"] ** 2).all() and len(full) >= 2
 
 
 def test_loss_of_quality_is_drawn_and_stated():
@@ -112,5 +112,5 @@ def test_loss_of_quality_is_drawn_and_stated():
     numbers = table(test, "attention", "parameters")
     assert list(numbers["attention"]) == ["Full", "Local", "Compressed"]
     shown = texts(test)
-    assert f"{numbers['held-out loss, nats a piece'][0]:.2f} nats a piece" in shown
+    assert f"{numbers['held-out loss, nats per token'][0]:.2f} nats per token" in shown
     assert "compare-attention" in shown

@@ -210,7 +210,7 @@ def test_stream_begins_with_the_embeddings_without_positions(small_translator):
         positions = normal.residual_stream(stack)[0] - trace.residual_stream(stack)[0]
         expected = small_translator._model.source_positions.table[: len(positions)].numpy()
         np.testing.assert_allclose(positions, expected, atol=1e-5)
-    assert np.array_equal(trace.encoder[0, :, 0], trace.encoder[0, :, 1]), "equal pieces are the same to every head"
+    assert np.array_equal(trace.encoder[0, :, 0], trace.encoder[0, :, 1]), "equal tokens are the same to every head"
 
 
 def test_trace_is_immutable(small_translator):
@@ -240,7 +240,7 @@ def test_empty_text_is_reported(small_translator, text):
 
 def test_text_of_exactly_the_limit_is_read_and_one_token_more_is_not(small_translator):
     text = "1" * (MAX_PIECES - 1)
-    assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_PIECES, "a space mark and a piece a digit"
+    assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_PIECES, "a space mark and a token a digit"
     assert len(small_translator.trace(text).source_pieces) == MAX_PIECES + 1
     with pytest.raises(TextError, match=f"{MAX_PIECES + 1} tokens; the limit is {MAX_PIECES}"):
         small_translator.trace(text + "1")

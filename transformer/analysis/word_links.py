@@ -15,7 +15,7 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
 # Heads with these names look at a position, regardless of the token there.
-POSITIONAL = frozenset({"previous piece", "same piece", "next piece"})
+POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
 @dataclass(frozen=True)

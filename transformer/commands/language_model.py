@@ -39,14 +39,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
     command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="its size (%(default)s)")
     for name, kind, what in (
-        ("temperature", float, "below 1 sharpens, above 1 flattens"), ("top-k", int, "likeliest pieces; 0 for all"),
-        ("top-p", float, "the likeliest pieces that have this probability together"), ("seed", int, "of the draws"),
+        ("temperature", float, "below 1 sharpens, above 1 flattens"), ("top-k", int, "likeliest tokens; 0 for all"),
+        ("top-p", float, "the likeliest tokens that have this probability together"), ("seed", int, "of the draws"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
         command.add_argument(f"--{name}", type=kind, default=default, help=f"of sampling: {what} (%(default)s)")
-    command.add_argument("--limit", type=int, default=40, metavar="N", help="most pieces to write (%(default)s)")
+    command.add_argument("--limit", type=int, default=40, metavar="N", help="most tokens to write (%(default)s)")
 
-    command = commands.add_parser("score", help="the probability of texts, piece by piece")
+    command = commands.add_parser("score", help="the probability of texts, token by token")
     command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
 
     command = commands.add_parser("evaluate", help="perplexity and bits per byte on held-out texts")
@@ -59,7 +59,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "predicted is left out of them",
     )
 
-    command = commands.add_parser("heads", help="the heads that look at the previous piece or continue a pattern")
+    command = commands.add_parser("heads", help="the heads that look at the previous token or continue a pattern")
     command.add_argument("--output", type=Path, metavar="FILE", help="write all scores as JSON, too")
 
     for command in commands.choices.values():
@@ -88,7 +88,7 @@ def write_on(loaded: LanguageModel, options: argparse.Namespace) -> None:
 def score(loaded: LanguageModel, texts: Sequence[str]) -> None:
     for text in texts:
         found = score_text(loaded.model, loaded.tokenizer, text)
-        print(f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per piece, "
+        print(f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per token, "
               f"{found.bits_per_byte:.3f} bits per byte")
         for piece, log_prob in zip(found.pieces, found.log_probs, strict=True):
             print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(piece, found.text)))}")

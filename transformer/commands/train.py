@@ -30,12 +30,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Train a translation model or a language model.")
     commands = parser.add_subparsers(dest="command", required=True)
 
-    command = commands.add_parser("prepare", help="make a vocabulary and split sentence pairs into its pieces")
+    command = commands.add_parser("prepare", help="make a vocabulary and split sentence pairs into its tokens")
     _add_data(command)
-    command.add_argument("--vocabulary", type=int, default=24_000, help="pieces of the joint vocabulary (%(default)s)")
+    command.add_argument("--vocabulary", type=int, default=24_000, help="tokens of the joint vocabulary (%(default)s)")
     command.add_argument(
         "--sampled", type=int, default=0, metavar="N",
-        help="let every pair come N times more, split into pieces at random (%(default)s)",
+        help="let every pair come N times more, split into tokens at random (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
     command.add_argument(
@@ -47,10 +47,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "prepare-language-model", help="the same for a language model, which learns from the source texts alone"
     )
     _add_data(command)
-    command.add_argument("--vocabulary", type=int, default=8_000, help="pieces of the vocabulary (%(default)s)")
+    command.add_argument("--vocabulary", type=int, default=8_000, help="tokens of the vocabulary (%(default)s)")
     command.add_argument(
         "--context", type=int, default=128, metavar="N",
-        help="pieces that the model reads at once: whole texts, as many as find room (%(default)s)",
+        help="tokens that the model reads at once: whole texts, as many as find room (%(default)s)",
     )
     command.add_argument(
         "--repeated", type=float, default=0.2, metavar="P",
@@ -58,7 +58,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--patterns", type=float, default=0.2, metavar="P",
-        help="add so many contexts, relative to all, in which random pieces come over and over (%(default)s)",
+        help="add so many contexts, relative to all, in which random tokens come over and over (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
 

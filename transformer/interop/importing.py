@@ -104,7 +104,7 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
     facts = [
         f"{name}{f', revision {commit}' if commit else ''}",
         f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, D {config.d_model}, "
-        f"F {config.d_ff}, {config.activation}, {pieces} pieces",
+        f"F {config.d_ff}, {config.activation}, {pieces} tokens",
         " to ".join(each.name for each in model.card.languages) if model.card.languages
         else "languages not stated: delete this folder and import it again with --source and --target, or write them "
         "into languages.json",

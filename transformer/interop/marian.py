@@ -137,9 +137,9 @@ def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions
     weights["generator.bias"][pad] = NEVER
     search = generation if generation else settings
     notes.append(
-        "The padding piece is left out of the softmax, as `generate` leaves it out of Hugging Face's."
+        "The padding token is left out of the softmax, as `generate` leaves it out of Hugging Face's."
         if search.get("bad_words_ids") == [[pad]] else
-        "The padding piece is left out of the softmax; `generate` does not leave it out, as no bad_words_ids name it."
+        "The padding token is left out of the softmax; `generate` does not leave it out, as no bad_words_ids name it."
     )
     asked = unapplied(search, pad=pad, end=tokenizer.symbols.end, positions=config.max_positions)
     config = replace(config, unapplied=(*other_ends, *asked))
@@ -172,7 +172,7 @@ def _cut(
         if name in weights and len(weights[name]) > sides[side]:
             weights[name] = weights[name][: sides[side]].clone()
     if left_out:
-        notes.append(f"{max(left_out):,} rows of the embedding stand for no piece and are left out.")
+        notes.append(f"{max(left_out):,} rows of the embedding stand for no token and are left out.")
     return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 
@@ -241,7 +241,7 @@ def _vocabulary(
         pieces = len(read_ids(files[name], name))
         if pieces > rows[name]:
             raise ValueError(
-                f"{name} has {pieces:,} pieces, and {CONFIG} says {rows[name]:,}; if tokens were added, resize the "
+                f"{name} has {pieces:,} tokens, and {CONFIG} says {rows[name]:,}; if tokens were added, resize the "
                 "model's embeddings and save it again"
             )
     source = read_ids(files[IDS], IDS)
@@ -269,7 +269,7 @@ def _vocabulary(
         text = texts[name]
         number = (given(f"{name}_id") or [source.get(text)])[0]
         if number is None or (not given(f"{name}_id") and target.get(text) != number):
-            raise ValueError(f"{CONFIG} has no {name}_id, and {IDS} no piece {text}")
+            raise ValueError(f"{CONFIG} has no {name}_id, and {IDS} no token {text}")
         return number
 
     pad, ends = symbol("pad_token"), given("eos_token_id")

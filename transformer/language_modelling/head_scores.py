@@ -21,7 +21,7 @@ PATTERNS, LENGTH, SEED = 8, 25, 0
 # 3.1) for a head of the previous token; Olsson et al. give no threshold.
 THRESHOLD = 0.5
 # The name of a head with a score above it, by the name of the score.
-NAMES = {"previous": "previous piece", "induction": "induction", "duplicate": "same piece before"}
+NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "same token before"}
 
 
 @dataclass(frozen=True, eq=False)

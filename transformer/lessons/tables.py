@@ -131,7 +131,7 @@ def _candidates(evidence: Evidence, step: int) -> Table:
     """The most likely tokens of a step."""
     trace, row = evidence.trace(), evidence.step(step)
     pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
-    return Table("next piece", tuple((piece,) for piece in pieces), {
+    return Table("next token", tuple((piece,) for piece in pieces), {
         "probability": np.exp(trace.candidate_log_probs[row].astype(np.float64)).tolist(),
     })
 
@@ -158,7 +158,7 @@ def _probabilities(
     if len(columns) > 1:
         before, after = (float(run.log_probs.sum(dtype=np.float64)) for run in runs.values())
         totals = {f"{WHOLE} is": "less likely" if after < before else "more likely"}
-    return Table("piece written", (*((piece,) for piece in trace.predicted_pieces), WHOLE), columns, totals,
+    return Table("token written", (*((piece,) for piece in trace.predicted_pieces), WHOLE), columns, totals,
                  trace.target_text)
 
 
@@ -312,7 +312,7 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 def _future(evidence: Evidence) -> Table:
     """How much of its attention every decoder head gives to later tokens, without the mask."""
-    return _tiles({"to later pieces": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
+    return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:

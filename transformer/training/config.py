@@ -75,7 +75,7 @@ class TrainConfig:
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "rate of dropout", least=0, below=1)
-    batch_pieces: int = option(4096, "pieces to predict of a micro-batch, padding included", least=1)
+    batch_pieces: int = option(4096, "tokens to predict of a micro-batch, padding included", least=1)
     micro_batches: int = option(1, "micro-batches of a step, shared out among the processes", least=1)
     steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)
     warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)

@@ -31,7 +31,7 @@ def show_learning(curve: str) -> None:
     st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))
     with main_figure("**How the model of this app learned:** its loss over the steps of training"):
         show_altair(
-            learning_chart(table, LOSS, "loss, nats a piece"), key="about_loss",
+            learning_chart(table, LOSS, "loss, nats per token"), key="about_loss",
             alt="Loss over the steps of training; the table has its numbers.", sentence="",
         )
     show_altair(

@@ -25,14 +25,14 @@ from transformer.values.trace import Trace
 
 # Pixels that the axis and the legend take.
 ROUND = 160
-STEPS = {False: "the one that writes the piece", True: "the next one, which reads it"}
+STEPS = {False: "the one that writes the token", True: "the next one, which reads it"}
 
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     """Draw the source token that each layer looks at most for every target token, then the coverage in one layer."""
     source, target = (each.name for each in languages)
     st.subheader(
-        f"Which {source} piece does each {target} piece come from?", anchor="alignment",
+        f"Which {source} token does each {target} token come from?", anchor="alignment",
         help=explain("alignment", "coverage"),
     )
     shift = session.attention().shift
@@ -40,31 +40,31 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
         "Which step to look at", STEPS, key=preset("alignment_shift", shift), format_func=STEPS.__getitem__,
         required=True,
         on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
-        help="A piece is written at one step and read at the next. Which of the two rows shows better where it comes "
+        help="A token is written at one step and read at the next. Which of the two rows shows better where it comes "
         "from differs between models and layers: Chen et al. 2020 found it to be the step that reads it, in the middle "
         "layers.",
     )
     rows = alignment_rows(trace, shift=shift).mean(axis=1)
     special = special_columns(trace)
     if not rows.shape[1] or special.all():
-        st.caption("The translation has no piece that could be aligned.")
+        st.caption("The translation has no token that could be aligned.")
         return
     sources = told_apart(piece_label(piece, trace.source_text) for piece in trace.source_pieces)
     targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
     show_altair(
         alignment_chart(rows, special, sources, targets), key="alignment",
-        alt=f"A row for every {target} piece, a column for every layer: the {source} piece that its heads look at "
+        alt=f"A row for every {target} token, a column for every layer: the {source} token that its heads look at "
         "most.",
     )
     st.caption(
-        f"Each cell names the {source} piece that the heads of a layer look at most on average (start and end symbols "
+        f"Each cell names the {source} token that the heads of a layer look at most on average (start and end symbols "
         "left out); its colour shows that average weight."
     )
     place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with place:
         show_altair(
             coverage_chart(coverage(rows[layer]), sources), key="coverage",
-            alt=f"How much attention every {source} piece received in total.",
+            alt=f"How much attention every {source} token received in total.",
         )
     words.markdown(covered(rows[layer], special, sources, layer, target))
 
@@ -80,7 +80,7 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
     aligned = hard_alignment(rows, special)
     layers, pieces = np.indices(aligned.shape).reshape(2, -1)
     table = pd.DataFrame({
-        "layer": layers + 1, "row": pieces + 1, "piece": np.array(targets, dtype=object)[pieces],
+        "layer": layers + 1, "row": pieces + 1, "token": np.array(targets, dtype=object)[pieces],
         "source": np.array(sources, dtype=object)[aligned.ravel()],
         "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
     })
@@ -98,7 +98,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
         ),
         # Each type is given, because Altair searches its whole schema for a channel that has only a name.
         tooltip=[
-            alt.Tooltip("piece:N"), alt.Tooltip("layer:O"), alt.Tooltip("source:N"),
+            alt.Tooltip("token:N"), alt.Tooltip("layer:O"), alt.Tooltip("source:N"),
             alt.Tooltip("weight:Q", format=".4f"),
         ],
     )
@@ -108,7 +108,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
     """Return a chart with bars of coverage, [S], and a line at 1."""
-    table = pd.DataFrame({"at": range(1, len(sources) + 1), "piece": sources, "coverage": covered.astype(float)})
+    table = pd.DataFrame({"at": range(1, len(sources) + 1), "token": sources, "coverage": covered.astype(float)})
     return FilledChart(_coverage_form, (len(sources),), {"bars": table}, {"column_labels": sources})
 
 
@@ -116,7 +116,7 @@ def _coverage_form(sources: int) -> alt.LayerChart:
     bars = alt.Chart(alt.NamedData("bars")).mark_bar().encode(
         x=alt.X("at:O", title=None, axis=label_axis("column_labels", sources, labelAngle=-60)),
         y=alt.Y("coverage:Q", title="coverage: weights added up", axis=alt.Axis(grid=False, **AXIS)),
-        tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("coverage:Q", format=".2f")],
+        tooltip=[alt.Tooltip("token:N"), alt.Tooltip("coverage:Q", format=".2f")],
     )
     once = alt.Chart(alt.InlineData([{"coverage": 1.0}])).mark_rule(strokeDash=[4, 4], color="currentColor")
     return layered(bars, once.encode(y=alt.Y("coverage:Q")), height=240)
@@ -129,7 +129,7 @@ def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: in
     most, least = words[each[words].argmax()], words[each[words].argmin()]
     rest = special_share(rows, special).mean()
     return (
-        f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} {target} pieces. Most looked "
+        f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} {target} tokens. Most looked "
         f"at: **{markdown(sources[most])}** ({each[most]:.2f})"
         + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ") +
         f"On average {rest:.0%} of a row rests on the end symbol."

@@ -154,7 +154,7 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
     second[1].metric("The number itself" if not stage.learned else "The weight itself",
                      typeset(stage.values[at], DIGITS))
     if stage.masked is not None and stage.masked[at]:
-        st.markdown("The mask hides this cell, so its gradient is exactly 0: the model cannot learn from later pieces.")
+        st.markdown("The mask hides this cell, so its gradient is exactly 0: the model cannot learn from later tokens.")
         return
     verb = "fall" if by_hand < 0 else "rise"
     st.markdown(

@@ -59,7 +59,7 @@ def gradient_matrix(
 ) -> GradientMatrix:
     """Return the matrix of a stage; of the whole vocabulary, only the informative columns."""
     letters = stage.letters.removeprefix("B, ").split(", ")
-    titles = letter_titles(languages) | {"N": "piece of the sentences", "1": ""}
+    titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
     values, chosen = stage.matrix, np.arange(stage.matrix.shape[1])
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
     if letters[1] == "V":

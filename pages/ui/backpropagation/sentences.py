@@ -4,12 +4,12 @@ from __future__ import annotations
 
 # The keys are keys of stages, or the last part of a key.
 SENTENCES = {
-    "logits": "By how much was each piece too likely? By its probability p; for the right piece, by p − 1.",
-    "generator.bias": "The bias of a piece shifts its logit at every step, so its gradient is the sum over all steps.",
-    "generator.weight": "A piece's weights are pushed away from the outputs at which it was too likely.",
+    "logits": "By how much was each token too likely? By its probability p; for the right token, by p − 1.",
+    "generator.bias": "The bias of a token shifts its logit at every step, so its gradient is the sum over all steps.",
+    "generator.weight": "A token's weights are pushed away from the outputs at which it was too likely.",
     "generator.hidden": "How the loss depends on the decoder's output: a step against this gradient makes the right "
-    "pieces more likely.",
-    "table": "A piece's row collects gradient from every place where it was used, whether it was read or compared with "
+    "tokens more likely.",
+    "table": "A token's row collects gradient from every place where it was used, whether it was read or compared with "
     "an output.",
     "tokens": "The embedding was multiplied by √D on the way in, so its gradient is multiplied by √D on the way back.",
     "positions": "A learned position is added to the embedding, so both get the same gradient.",

@@ -11,7 +11,7 @@ from pages.ui.charts.saving import save_every_head, save_tables, show_lines
 from pages.ui.reading.sentence import Reading
 from transformer.ablation.continuation import Continuation, RereadRun
 
-MODE = "given attention: rows with given weights, and erased pieces that no other piece sees"
+MODE = "given attention: rows with given weights, and erased tokens that no other token sees"
 BASELINE = "the model as trained, which reads the same translation"
 
 

@@ -46,7 +46,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     st.markdown(says_next(found, tokenizer))
     table = next_table(found, tokenizer)
     show_altair(
-        next_chart(table, COLUMNS), "edit_next", "Probability of the likeliest next pieces as trained and changed; the "
+        next_chart(table, COLUMNS), "edit_next", "Probability of the likeliest next tokens as trained and changed; the "
         "sentence above and the saved table have the numbers.",
     )
     st.caption(
@@ -89,7 +89,7 @@ def step_table(found: Continuation) -> pd.DataFrame:
     before, after = found.before, found.after
     return pd.DataFrame({
         "step": range(1, len(before.predicted_pieces) + 1),
-        "piece": [piece_label(piece, before.target_text) for piece in before.predicted_pieces],
+        "token": [piece_label(piece, before.target_text) for piece in before.predicted_pieces],
         "before": before.log_probs.astype(float), "after": after.log_probs.astype(float),
         "change": found.step_change.astype(float),
     })

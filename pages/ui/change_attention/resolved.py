@@ -61,7 +61,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
 def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
     """Return the positions that exist; add a problem for each of the others."""
     problems += [
-        f"the {language} has {count} pieces: there is no piece {position + 1} to be erased."
+        f"the {language} has {count} tokens: there is no token {position + 1} to be erased."
         for position in asked if position >= count
     ]
     return tuple(position for position in asked if position < count)

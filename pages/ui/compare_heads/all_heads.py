@@ -198,10 +198,10 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
 def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     """Explain when a head of a kind that the model has gets a name."""
     if len(kinds) > 1:
-        sinks = "on the first piece and on the end symbol, so links there count for no name except “end symbol”."
+        sinks = "on the first token and on the end symbol, so links there count for no name except “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
     else:
-        sinks = "on the first piece, so links there count for no name."
+        sinks = "on the first token, so links there count for no name."
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(

@@ -120,7 +120,7 @@ def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
     else:
         st.caption(
             "No difference can be drawn: A and B need the same kind of attention and equally many rows and columns. "
-            "Try words instead of pieces: their number often agrees where that of the pieces does not."
+            "Try words instead of tokens: their number often agrees where that of the tokens does not."
         )
     _list_heads(pins, traces)
 

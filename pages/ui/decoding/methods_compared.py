@@ -19,7 +19,7 @@ SAMPLES = 3
 # Pixels; a long translation wraps from twice the usual height.
 ROW_HEIGHT = 72
 # Columns in nats.
-NATS = ("log-probability", "a piece")
+NATS = ("log-probability", "per token")
 
 
 def show_methods_compared(reading: Reading) -> None:
@@ -54,8 +54,8 @@ def show_methods_compared(reading: Reading) -> None:
                 "method": st.column_config.TextColumn(width=110),
                 reading.languages.target.name: st.column_config.TextColumn(width=380),
                 "log-probability": st.column_config.NumberColumn(help=explain("log-probability", "nats")),
-                "a piece": st.column_config.NumberColumn(help="log-probability over pieces, nats"),
-                "pieces": st.column_config.NumberColumn(help=explain("piece")),
+                "per token": st.column_config.NumberColumn(help="log-probability divided by the tokens, in nats"),
+                "tokens": st.column_config.NumberColumn(help=explain("token")),
                 "hypotheses": st.column_config.NumberColumn(help=explain("hypothesis", "beam")),
             },
         )
@@ -74,7 +74,7 @@ def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
     return pd.DataFrame([
         {
             "method": name, target: each.text, "log-probability": each.log_prob,
-            "a piece": each.log_prob / len(each.pieces), "pieces": len(each.pieces),
+            "per token": each.log_prob / len(each.pieces), "tokens": len(each.pieces),
             "hypotheses": each.settings.beam_size if each.settings.method == "beam" else 1,
         }
         for name, each in found.items()

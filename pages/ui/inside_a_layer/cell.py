@@ -189,7 +189,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
         alt.Chart(at).mark_bar(color=colour).encode(
-            x=alt.X("at:O", title="column (the piece looked at)", axis=axis),
+            x=alt.X("at:O", title="column (the token looked at)", axis=axis),
             y=alt.Y(f"{name}:Q", title=name, axis=alt.Axis(**AXIS)),
             tooltip=["column:N", alt.Tooltip(f"{name}:Q", format=".4f")],
         ).properties(height=130, width="container")

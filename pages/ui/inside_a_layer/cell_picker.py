@@ -128,7 +128,7 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
     if formatted(shown) == formatted(float(trace.attention(kind)[choice.layer, choice.head, row, column])):
         return None
     changes = [
-        *(["pieces are merged into words"] if choice.words else []),
+        *(["tokens are merged into words"] if choice.words else []),
         *(["start and end symbols are hidden, and what is left of a row is scaled up to 1"] if choice.hide else []),
     ]
     return f"The attention page shows **{typeset(shown, DECIMALS)}** here, because there {', and '.join(changes)}."

@@ -56,7 +56,7 @@ def _triangle(length: int) -> None:
     show_altair(
         matrix(
             np.zeros_like(values), labels, labels, name="added to the score", mask=values > 0,
-            scale=alt.Scale(domain=[0, 1], range=[FIRST, FIRST]), titles=("step that looks", "piece looked at"),
+            scale=alt.Scale(domain=[0, 1], range=[FIRST, FIRST]), titles=("step that looks", "token looked at"),
             legend=False, square=True,
         ),
         key="inside_triangle", width="content",
@@ -151,8 +151,8 @@ def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: Hea
     )
     return (
         f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head now lies "
-        f"on pieces that come later, and {shares[most].mean():.1%} in "
+        f"on tokens that come later, and {shares[most].mean():.1%} in "
         f"{linked_head('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The "
         f"log-probability of the {what} {change}. A model *trained* without the mask would learn to copy the next "
-        "piece from there, and would be lost when it has to write by itself."
+        "token from there, and would be lost when it has to write by itself."
     )

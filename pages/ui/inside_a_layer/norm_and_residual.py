@@ -95,7 +95,7 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
     Args:
         labels: of the positions, N.
     """
-    columns: dict[str, list[str] | np.ndarray] = {"piece": numbered(labels)}
+    columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
     for name, values in (
         ("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed),
     ):

@@ -22,7 +22,7 @@ def show_parameters_of_language_model(config: TransformerConfig) -> None:
     st.markdown(f"**{said}.**")
     with main_figure(f"**{said}**"):
         _counts(table, "ours")
-    st.caption("The table of the pieces is used twice, to read and to write, and counts once.")
+    st.caption("The table of the tokens is used twice, to read and to write, and counts once.")
 
 
 def show_parameters(model: Translator) -> None:

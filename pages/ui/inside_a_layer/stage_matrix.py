@@ -77,6 +77,6 @@ def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.Da
     if stage.key == "generator.words":
         table = {
             "position": numbered(row_labels(axes_of(trace, "decoder"))), "id in the vocabulary": ids,
-            "likeliest next piece": [piece_label(piece, "") for piece in tokenizer.pieces(ids)],
+            "likeliest next token": [piece_label(piece, "") for piece in tokenizer.pieces(ids)],
         }
     return pd.DataFrame(table)

@@ -13,57 +13,57 @@ SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {pieces}, and the end symbol follows. Each of these {S} "
     "becomes its number in the vocabulary.",
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads what it wrote.",
-    "tokens": "Each piece is looked up in a table learned in training: {D} numbers that stand for it.",
+    "tokens": "Each token is looked up in a table learned in training: {D} numbers that stand for it.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
                  "bites dog”.",
-    "input": "What a piece means and where it stands are added, number by number: this goes into the first layer.",
-    "self_attention.stream": "What arrives from below: {D} numbers for each piece, to which every step will add.",
-    "norm": "The numbers of each piece are brought to a common size, so that no step gets values that are too large or "
+    "input": "What a token means and where it stands are added, number by number: this goes into the first layer.",
+    "self_attention.stream": "What arrives from below: {D} numbers for each token, to which every step will add.",
+    "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
-    "encoder.self_attention.queries": "Each piece asks a question: {K} numbers that say what this head wants to find.",
-    "encoder.self_attention.keys": "Each piece puts up a sign: {K} numbers that say what it can be found by.",
-    "encoder.self_attention.values": "Each piece prepares {K} numbers to hand over to those that will look at it.",
+    "encoder.self_attention.queries": "Each token asks a question: {K} numbers that say what this head wants to find.",
+    "encoder.self_attention.keys": "Each token puts up a sign: {K} numbers that say what it can be found by.",
+    "encoder.self_attention.values": "Each token prepares {K} numbers to hand over to those that will look at it.",
     "encoder.self_attention.raw_scores": "Each question is compared with each sign: the better they match, the larger "
                                          "the number.",
-    "encoder.self_attention.masked_scores": "All {source} pieces may be looked at, so the mask hides nothing here.",
-    "decoder.self_attention.queries": "Each {target} piece asks: {K} numbers that say what this head wants to find.",
-    "decoder.self_attention.keys": "Each {target} piece puts up a sign: {K} numbers that say what it can be found by.",
-    "decoder.self_attention.values": "Each {target} piece prepares {K} numbers to hand over to those that look at it.",
+    "encoder.self_attention.masked_scores": "All {source} tokens may be looked at, so the mask hides nothing here.",
+    "decoder.self_attention.queries": "Each {target} token asks: {K} numbers that say what this head wants to find.",
+    "decoder.self_attention.keys": "Each {target} token puts up a sign: {K} numbers that say what it can be found by.",
+    "decoder.self_attention.values": "Each {target} token prepares {K} numbers to hand over to those that look at it.",
     "decoder.self_attention.raw_scores": "Each question is compared with each sign, also with those that come later.",
     "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
     "is about to write.",
-    "cross_attention.queries": "Each {target} piece asks the {source} sentence: {K} numbers that say what it needs "
+    "cross_attention.queries": "Each {target} token asks the {source} sentence: {K} numbers that say what it needs "
     "next.",
-    "cross_attention.keys": "Each {source} piece puts up a sign, made of what the encoder found out: {K} numbers.",
-    "cross_attention.values": "Each {source} piece prepares {K} numbers to hand over to the {target} side.",
+    "cross_attention.keys": "Each {source} token puts up a sign, made of what the encoder found out: {K} numbers.",
+    "cross_attention.values": "Each {source} token prepares {K} numbers to hand over to the {target} side.",
     "cross_attention.raw_scores": "Each {target} question is compared with each {source} sign.",
     "cross_attention.masked_scores": "All of the {source} sentence is known, so the mask hides nothing here.",
-    "unturned_queries": "{K} numbers that say what this head wants to find. They do not know yet where the piece "
+    "unturned_queries": "{K} numbers that say what this head wants to find. They do not know yet where the token "
     "stands.",
-    "unturned_keys": "{K} numbers that say what a piece can be found by. They do not know yet where it stands.",
-    "biases": "This model adds no positions to its embeddings. Each score falls with the distance of the two pieces, "
+    "unturned_keys": "{K} numbers that say what a token can be found by. They do not know yet where it stands.",
+    "biases": "This model adds no positions to its embeddings. Each score falls with the distance of the two tokens, "
     "in each head at its own rate.",
     "scores": "All of them are divided by √{K}, because with large numbers the next step would leave only one winner.",
     "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map of the attention pages.",
-    "head": "Each piece collects what the others handed over, each in proportion to its share.",
+    "head": "Each token collects what the others handed over, each in proportion to its share.",
     "heads": "What the {H} heads of the layer collected is put side by side: {D} numbers again.",
-    "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each piece.",
+    "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
     "residual": "That is added to what came in. Nothing is overwritten, so later steps still have all of it.",
-    "hidden": "Now each piece is worked on by itself: {F} detectors look at it, and those that find nothing stay "
+    "hidden": "Now each token is worked on by itself: {F} detectors look at it, and those that find nothing stay "
     "silent.",
-    "feed_forward.written": "What the detectors found is turned back into {D} numbers for each piece.",
-    "encoder.output": "The encoder's result: {D} numbers for each {source} piece, which by now reflect the whole "
+    "feed_forward.written": "What the detectors found is turned back into {D} numbers for each token.",
+    "encoder.output": "The encoder's result: {D} numbers for each {source} token, which by now reflect the whole "
     "sentence.",
-    "decoder.output": "The decoder's result: {D} numbers at each step, from which the next piece can be read.",
-    "generator.logits": "Each of the {V} pieces of the vocabulary gets a number: how well it would fit next.",
-    "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} pieces.",
-    "generator.words": "The likeliest piece at each step: what the model would write next.",
+    "decoder.output": "The decoder's result: {D} numbers at each step, from which the next token can be read.",
+    "generator.logits": "Each of the {V} tokens of the vocabulary gets a number: how well it would fit next.",
+    "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} tokens.",
+    "generator.words": "The likeliest token at each step: what the model would write next.",
 }
 # Sentences that differ for a language model, which has one stack and one text.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
-    "decoder.pieces": "The text is cut into pieces, and each becomes its number in the vocabulary: {T} with the start "
+    "decoder.pieces": "The text is cut into tokens, and each becomes its number in the vocabulary: {T} with the start "
     "symbol, which comes first.",
     **{
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
@@ -71,8 +71,8 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
     },
     "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the page Language "
     "model.",
-    "decoder.output": "What the last layer leaves: {D} numbers for each piece, from which the next piece can be read.",
-    "generator.logits": "The table of the pieces once more: each of its {V} rows gets a number, how well that piece "
+    "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
+    "generator.logits": "The table of the tokens once more: each of its {V} rows gets a number, how well that token "
     "would fit next.",
 }
 
@@ -92,6 +92,6 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
     pieces = sizes.get("S", 1) - 1
     return found.format(
-        **names, pieces=f"{pieces:,} {'piece' if pieces == 1 else 'pieces'}",
+        **names, pieces=f"{pieces:,} {'token' if pieces == 1 else 'tokens'}",
         **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
     )

@@ -34,7 +34,7 @@ SECTIONS = {
 # Sections of a language model, which has one stack.
 SECTIONS_OF_ONE_STACK = {
     "decoder.": "Into the model", "decoder.self_attention.": "Masked attention",
-    "decoder.feed_forward.": "Feed-forward", "generator.": "To the next piece",
+    "decoder.feed_forward.": "Feed-forward", "generator.": "To the next token",
 }
 OUTPUT = ".output"
 COLUMNS = 3

@@ -54,11 +54,11 @@ def show_continuation(loaded: LanguageModel) -> None:
     )
     prose("lm_sharpest", sharpest(metrics), MAPS)
     st.caption(
-        how_to_read(view, ENGLISH) + " The row of a piece decides what comes after it, so a head that matters for a "
+        how_to_read(view, ENGLISH) + " The row of a token decides what comes after it, so a head that matters for a "
         "word shows it in the row before. What else it could have written stands under “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
-    show_numbers(piece_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the pieces")
+    show_numbers(piece_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
     part = st.expander(
         f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="lm_numbers", on_change="rerun"
     )
@@ -79,7 +79,7 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)
     st.code(lines, language="python", wrap_lines=True)
-    st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
+    st.caption(FROM_ZERO + " These are the weights of tokens; “Words” merges tokens.")
     save_every_head(lambda: reading.trace, "lm")
 
 
@@ -121,8 +121,8 @@ def show_likelihood(reading: LanguageReading) -> None:
         whole = "the text would go on"
     how = reading.params.in_words
     st.caption(
-        f"{how[:1].upper()}{how[1:]}: {count} {'piece' if count == 1 else 'pieces'} written, log-probability "
-        f"{typeset(total)} nats, {typeset(total / count)} a piece; {whole}.", help=explain("log-probability", "nats"),
+        f"{how[:1].upper()}{how[1:]}: {count} {'token' if count == 1 else 'tokens'} written, log-probability "
+        f"{typeset(total)} nats, {typeset(total / count)} per token; {whole}.", help=explain("log-probability", "nats"),
     )
 
 
@@ -130,7 +130,7 @@ def show_probabilities(reading: LanguageReading) -> None:
     """Draw the probability of every written token."""
     trace = reading.trace
     show_altair(
-        piece_strip([("probability", *_written(reading))]), "lm_written", "The probability of each piece written, "
+        piece_strip([("probability", *_written(reading))]), "lm_written", "The probability of each token written, "
         "given all those before it; the numbers are in the table at the end of the page.",
         sentence=f"Text: {trace.target_text}",
     )

@@ -35,13 +35,13 @@ from transformer.language_modelling.runs import CopyingRun
 from transformer.values.trace import Trace
 
 TITLES = {
-    "previous": "1. On the previous piece", "induction": "2. On what came after it before (induction)",
-    "duplicate": "3. On the same piece before",
+    "previous": "1. On the previous token", "induction": "2. On what came after it before (induction)",
+    "duplicate": "3. On the same token before",
 }
 # Descriptions of where a head looks, by the name of its score.
 PLACES = {
-    "previous": "the previous piece", "induction": "what came after the same piece before",
-    "duplicate": "the same piece before",
+    "previous": "the previous token", "induction": "what came after the same token before",
+    "duplicate": "the same token before",
 }
 # Scores that mean something only for a text that repeats itself.
 REPEATED = ("induction", "duplicate")
@@ -50,10 +50,10 @@ REPEATED = ("induction", "duplicate")
 def show_copying_heads(loaded: LanguageModel) -> None:
     """Draw the scores of all heads as maps of layers by heads, and the heads that have a name."""
     st.markdown(
-        f"The model reads {PATTERNS} random patterns of {LENGTH} pieces, each **twice**. What comes next in the second "
-        "half can be known only by looking back at the first: a head of an earlier layer looks at the previous piece, "
-        "and an *induction head* then finds what came after the same piece before (Olsson et al. 2022).",
-        help=explain("induction head", "previous-piece head", "head"),
+        f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. What comes next in the second "
+        "half can be known only by looking back at the first: a head of an earlier layer looks at the previous token, "
+        "and an *induction head* then finds what came after the same token before (Olsson et al. 2022).",
+        help=explain("induction head", "previous-token head", "head"),
     )
     scores = scores_of_model(loaded)
     if isinstance(scores, str):
@@ -115,12 +115,12 @@ def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> 
     again = sum(map(bool, earlier_occurrences(pieces)))
     called = f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
     if not again:
-        return f"{called} Here no piece occurs twice, so that it has nothing to copy: try the example “{REPEATING}”."
+        return f"{called} Here no token occurs twice, so that it has nothing to copy: try the example “{REPEATING}”."
     found = scores_in_text(trace.decoder, pieces)
     shares = " and ".join(
         f"{getattr(found, score)[layer, head]:.0%} is on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
     )
-    rows = "one piece has" if again == 1 else f"{again} pieces have"
+    rows = "one token has" if again == 1 else f"{again} tokens have"
     return f"{called} Here {rows} occurred before: of the attention from them, {shares}."
 
 

@@ -55,24 +55,24 @@ def show_likely(loaded: LanguageModel) -> None:
     with main_figure(*found):
         show_altair(
             piece_strip([(f"text {number}", labels[number], score.log_probs) for number, score in scores.items()]),
-            "lm_scores", "The probability of each piece of the text, given all those before it; the numbers are below.",
+            "lm_scores", "The probability of each token of the text, given all those before it; the numbers are below.",
             sentence=" · ".join(f"Text {number}: {score.text}" for number, score in scores.items()),
         )
     show_table(score_table(scores), "lm_score_table")
     st.caption(
-        "The probability of a text is the product of all its pieces’ probabilities, each given the pieces before; "
-        "that it ends there is not counted. Every further piece makes it smaller, so texts of different lengths are "
+        "The probability of a text is the product of all its tokens’ probabilities, each given the tokens before; "
+        "that it ends there is not counted. Every further token makes it smaller, so texts of different lengths are "
         "compared by their perplexity, the lower the better expected. Perplexity per word, and bits per byte, depend "
-        "less on how the words are cut into pieces."
+        "less on how the words are cut into tokens."
     )
     for number, score in scores.items():
-        part = st.expander(f"Piece by piece: text {number}", key=f"lm_pieces_{number}_part", on_change="rerun")
+        part = st.expander(f"Token by token: text {number}", key=f"lm_pieces_{number}_part", on_change="rerun")
         if part.open:
             with part:
                 pieces = piece_table(labels[number], score.log_probs)
                 show_table(pieces, f"lm_pieces_{number}")
                 facts = {"text": score.text, "model": loaded.version}
-                save_tables("text-probability", f"lm_{number}", facts, {"pieces": pieces})
+                save_tables("text-probability", f"lm_{number}", facts, {"tokens": pieces})
 
 
 def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
@@ -80,9 +80,9 @@ def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
     first = name == "first"
     text_box(
         f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
-        label=f"Text {NUMBERS[name]}, {'' if first else 'to compare; '}up to {most_pieces(loaded)} pieces",
+        label=f"Text {NUMBERS[name]}, {'' if first else 'to compare; '}up to {most_pieces(loaded)} tokens",
         placeholder="Type a text …" if first else "Another text, or none …",
-        button="Read", help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
+        button="Read", help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
     )
 
 
@@ -109,7 +109,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
         (score,) = scores.values()
         return (
             f"To this model **{_quoted(score)}** has the probability {power_of_ten(score.log_prob)}.",
-            f"That is {typeset(score.log_prob)} nats: a perplexity of {score.perplexity:,.1f} per piece.",
+            f"That is {typeset(score.log_prob)} nats: a perplexity of {score.perplexity:,.1f} per token.",
         )
     (_, first), (_, second) = scores.items()
     gap = first.log_prob - second.log_prob
@@ -127,7 +127,7 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
     """Markdown: the log-probabilities of two texts; if one is longer, the measure that compares them fairly."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
-    per_piece = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per piece"
+    per_piece = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"
     if len(first.pieces) == len(second.pieces):
         return f"{log_probs}, the perplexities {per_piece}."
     per_word = f"{_perplexity_per_word(first)} and {_perplexity_per_word(second)} per word"
@@ -141,13 +141,13 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
     )
     return (
         f"{log_probs}; but text {number} has {_counted(first)}, text {another} {_counted(second)}, and every further "
-        f"piece makes a text less likely. The fair comparison is the perplexity, {per_piece}, {per_word}: {expected}."
+        f"token makes a text less likely. The fair comparison is the perplexity, {per_piece}, {per_word}: {expected}."
     )
 
 
 def _counted(score: TextScore) -> str:
     count = len(score.pieces)
-    return f"{count} {'piece' if count == 1 else 'pieces'}"
+    return f"{count} {'token' if count == 1 else 'tokens'}"
 
 
 def _quoted(score: TextScore) -> str:
@@ -161,10 +161,10 @@ def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
     each = scores.values()
     return pd.DataFrame({
         "text": [f"{number}: {score.text}" for number, score in scores.items()],
-        "pieces": [len(score.pieces) for score in each],
+        "tokens": [len(score.pieces) for score in each],
         "probability": [power_of_ten(score.log_prob) for score in each],
         "log-probability (nats)": [f"{score.log_prob:.4f}" for score in each],
-        "perplexity per piece": [f"{score.perplexity:,.1f}" for score in each],
+        "perplexity per token": [f"{score.perplexity:,.1f}" for score in each],
         "perplexity per word": [_perplexity_per_word(score) for score in each],
         "bits per byte": [f"{score.bits_per_byte:.3f}" for score in each],
     })

@@ -32,7 +32,7 @@ from transformer.values.translation import TracedTranslation
 from transformer.values.weights import Weights
 
 PAGES: Mapping[Kind, KindPage] = {
-    "decoder": KindPage("pages/language_model.py", "The language model", "every piece looks back"),
+    "decoder": KindPage("pages/language_model.py", "The language model", "every token looks back"),
 }
 MAPS = HeadMaps(
     PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),)
@@ -142,9 +142,9 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
     with box:
         text_box(
-            "beginning", asked.text, go_on_from, label=f"A beginning, up to {most_pieces(loaded)} pieces",
+            "beginning", asked.text, go_on_from, label=f"A beginning, up to {most_pieces(loaded)} tokens",
             placeholder="Type a beginning, or nothing …", button="Go on", primary=True, asked=session.box_request(),
-            help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
+            help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
         )
     example.selectbox(
         "or an example", BEGINNINGS, index=None, key="lm_example", on_change=_use_example, placeholder="Choose one …",

@@ -32,13 +32,13 @@ def continuation_settings() -> None:
     """Draw the settings behind a button, with the number of tokens to write, the model and its device."""
     with st.popover("Settings", icon=":material/tune:", width="stretch"):
         st.segmented_control(
-            "How the next piece is chosen", METHODS, format_func=NAMES.__getitem__, required=True,
+            "How the next token is chosen", METHODS, format_func=NAMES.__getitem__, required=True,
             help=explain("greedy", "beam", "sampling"), **bind(ContinuationParams, "method"),
         )
         for name, label, step in NUMBERS[session.params(ContinuationParams).method]:
             st.number_input(
                 label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name)
             )
-        st.number_input("Pieces, at most", step=1, help=explain("piece"), **bind_number(LanguageModelParams, "length"))
+        st.number_input("Tokens, at most", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length"))
         device_choice()
         language_model_choice()

@@ -129,7 +129,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, said in (
-        (LOSS, "loss, nats a piece", "loss", lambda row: f"{row.loss:.2f}: 1 of {row.among:,.0f}"),
+        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: 1 of {row.among:,.0f}"),
         (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
     ):
         points = marked.rename(columns={"as unsure as among": "among", "of all steps": "part"})

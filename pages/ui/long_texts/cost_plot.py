@@ -60,7 +60,7 @@ def show_costs() -> None:
         st.markdown(says_saving(recorded.costs, quantity))
         st.markdown(concludes(recorded.costs, quantity))
     st.caption(
-        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} pieces on; the time "
+        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} tokens on; the time "
         "of a shorter text is that of everything around the attention. The map is written out here, as it must be to "
         "be looked at. Fast kernels (FlashAttention) never store it, so their memory grows with slope 1; they still "
         f"compute every cell. The same again: `{recorded.command}`"
@@ -71,7 +71,7 @@ def show_costs() -> None:
 def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
     """One row per measurement."""
     return pd.DataFrame({
-        "attention": [NAMES[each.attention] for each in found], "pieces": [each.length for each in found],
+        "attention": [NAMES[each.attention] for each in found], "tokens": [each.length for each in found],
         AXIS_TITLES[WEIGHTS]: [each.weights for each in found],
         AXIS_TITLES[KEYS_AND_VALUES]: [each.keys_and_values for each in found],
         AXIS_TITLES[SECONDS]: [each.seconds for each in found],
@@ -82,18 +82,18 @@ def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
     """One line per attention; equal steps on either axis are equal factors."""
     values = [float(getattr(each, quantity)) for each in found]
     table = pd.DataFrame({
-        "pieces": [each.length for each in found], "attention": [NAMES[each.attention] for each in found],
+        "tokens": [each.length for each in found], "attention": [NAMES[each.attention] for each in found],
         "value": values, "said": [written(value, quantity) for value in values],
     })
     least, most = min(values) / 1.6, max(values) * 1.6
     powers = [10.0**power for power in range(-7, 13) if least <= 10.0**power <= most]
     full = alt.FieldEqualPredicate(field="attention", equal=NAMES["full"])
     base = alt.Chart(table).encode(
-        x=alt.X("pieces:Q", title="pieces of the text", scale=alt.Scale(type="log", base=2, nice=False),
-                axis=alt.Axis(values=sorted(set(table["pieces"])), format=",", grid=False, **AXIS)),
+        x=alt.X("tokens:Q", title="tokens of the text", scale=alt.Scale(type="log", base=2, nice=False),
+                axis=alt.Axis(values=sorted(set(table["tokens"])), format=",", grid=False, **AXIS)),
         y=alt.Y("value:Q", title=AXIS_TITLES[quantity], scale=alt.Scale(type="log", domain=[least, most], nice=False),
                 axis=alt.Axis(values=powers, labelExpr="names[indexof(powers, datum.value)]", **AXIS)),
-        tooltip=[alt.Tooltip("attention:N"), alt.Tooltip("pieces:Q", format=","), alt.Tooltip("said:N", title="takes")],
+        tooltip=[alt.Tooltip("attention:N"), alt.Tooltip("tokens:Q", format=","), alt.Tooltip("said:N", title="takes")],
         color=colour(),
     )
     return layered(

@@ -13,14 +13,14 @@ from transformer.language_modelling.cost_measurement import configuration
 # The unit of each quantity, for sentences about a doubled text and about the longest text.
 WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
-    WEIGHTS: "The map of **{length:,} pieces** takes {amount} in one head.",
-    SECONDS: "With full attention a pass over **{length:,} pieces** takes {amount}.",
-    KEYS_AND_VALUES: "The keys and values of **{length:,} pieces** take {amount} in one head.",
+    WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
+    SECONDS: "With full attention a pass over **{length:,} tokens** takes {amount}.",
+    KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} in one head.",
 }
 # Names with the sizes of the measured attention.
 FULL_NAMES: Mapping[Attention, str] = {
-    "full": "Full", "local": f"Local, in blocks of {configuration('local').block} pieces",
-    "compressed": f"Compressed, {configuration('compressed').stride} pieces to a key",
+    "full": "Full", "local": f"Local, in blocks of {configuration('local').block} tokens",
+    "compressed": f"Compressed, {configuration('compressed').stride} tokens to a key",
 }
 # Name, and layers times heads, of a well-known model.
 GPT2, GPT2_HEADS = "GPT-2 small", 144
@@ -30,7 +30,7 @@ CONCLUSIONS = {
     WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it moves the wall, and does not "
     "take it away. A text cut into blocks has slope 1, but nothing sees beyond its block. Up to one block it is full "
     "attention: there the two lines are one.",
-    SECONDS: "What is done to each piece alone, as in the feed-forward network, grows with slope 1, the map with slope "
+    SECONDS: "What is done to each token alone, as in the feed-forward network, grows with slope 1, the map with slope "
     "2: the longer the text, the more of the time is the map’s. Compression takes a share of it off and leaves the "
     "slope near 2; blocks bring it near 1.",
     KEYS_AND_VALUES: "Keys and values grow with slope 1, the map with slope 2: it is the map that does not fit. "

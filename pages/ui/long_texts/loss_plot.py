@@ -45,8 +45,8 @@ def show_losses() -> None:
     )
     st.caption(
         f"Each model: {recorded.model}; {recorded.training}, the same texts in the same order, contexts of "
-        f"{recorded.context} pieces, blocks of {recorded.block}, {recorded.stride} pieces to a compressed key. "
-        f"Held out: {recorded.pieces:,} pieces of everyday sentences in any order, so that little depends on what is "
+        f"{recorded.context} tokens, blocks of {recorded.block}, {recorded.stride} tokens to a compressed key. "
+        f"Held out: {recorded.pieces:,} tokens of everyday sentences in any order, so that little depends on what is "
         "far away; where a text hangs together over pages, local attention can lose more. "
         f"{caution} Models this small and this shortly trained say which way it goes, not how far. On "
         f"{recorded.machine}: `{recorded.command}`"
@@ -61,9 +61,9 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
         if models:
             held_out, spread = mean_and_spread([each.held_out for each in models])
             rows.append({
-                "attention": NAMES[attention], "held-out loss, nats a piece": held_out, "each model within ±": spread,
+                "attention": NAMES[attention], "held-out loss, nats per token": held_out, "each model within ±": spread,
                 "models trained": len(models), "parameters": models[0].parameters,
-                f"cells of {recorded.context} pieces": cells(recorded, attention),
+                f"cells of {recorded.context} tokens": cells(recorded, attention),
             })
     return pd.DataFrame(rows)
 
@@ -82,7 +82,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
         {"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses
     ])
     return alt.Chart(table).mark_point(size=220, filled=True, opacity=0.8).encode(
-        x=alt.X("loss:Q", title="held-out loss, nats a piece; to the left is better",
+        x=alt.X("loss:Q", title="held-out loss, nats per token; to the left is better",
                 scale=alt.Scale(zero=False, padding=20), axis=alt.Axis(format=".2f", tickCount=6, **AXIS)),
         y=alt.Y("attention:N", title=None, sort=list(NAMES.values()), axis=alt.Axis(**AXIS)),
         tooltip=["attention:N", "seed:Q", alt.Tooltip("loss:Q", format=".3f")],
@@ -98,7 +98,7 @@ def says_losses(recorded: RecordedLosses) -> str:
     }
     if "full" not in means:
         return ""
-    sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", {recorded.stride} pieces to a key,"}
+    sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", {recorded.stride} tokens to a key,"}
     whole = cells(recorded, "full")
     others = [
         f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / whole:.0%} of them, and its loss is "
@@ -106,6 +106,6 @@ def says_losses(recorded: RecordedLosses) -> str:
         for each, mean in means.items() if each != "full"
     ]
     return " ".join((
-        f"Full attention has a held-out loss of {means['full']:.2f} nats a piece; each of its heads computes {whole:,} "
-        f"cells of a context of {recorded.context} pieces.", *others,
+        f"Full attention has a held-out loss of {means['full']:.2f} nats per token; each of its heads computes "
+        f"{whole:,} cells of a context of {recorded.context} tokens.", *others,
     ))

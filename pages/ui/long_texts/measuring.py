@@ -53,7 +53,7 @@ def _measure() -> None:
     found: list[Cost] = []
     for cost in in_turns(measurements(repeats=REPEATS, available=memory_available())):
         found.append(cost)
-        bar.progress(len(found) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} pieces")
+        bar.progress(len(found) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} tokens")
     if found:
         cores = f"this machine, just now, one of its {os.cpu_count()} cores of a CPU"
         st.session_state[MEASURED] = RecordedCosts(tuple(found), MODEL, cores, "python benchmarks/long_texts.py")

@@ -45,15 +45,15 @@ def show_maps() -> None:
     params = session.params(LongTextsParams)
     text = params.text
     text_box(
-        "long_text", text, _read, label=f"Text, up to {MOST_PIECES} pieces",
+        "long_text", text, _read, label=f"Text, up to {MOST_PIECES} tokens",
         placeholder="Type two or three sentences …", button="Show its maps", primary=True,
-        help=f"Piece: {explain('piece')}",
+        help=f"Token: {explain('token')}",
     )
     shown: list[Attention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
     try:
         if len(text) > MOST_CHARACTERS:
             raise TextError(
-                f"This text has {len(text):,} characters, and a map has room for {MOST_PIECES} pieces: shorten it."
+                f"This text has {len(text):,} characters, and a map has room for {MOST_PIECES} tokens: shorten it."
             )
         maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
     except AtlasError as error:
@@ -66,9 +66,9 @@ def show_maps() -> None:
         )
     st.markdown(says_sizes(maps), help=explain("attention weight", "mask", "key"))
     st.caption(
-        "Each row is a piece that looks; its cells add up to 1. Hatched cells are masked: what comes later is never "
+        "Each row is a token that looks; its cells add up to 1. Hatched cells are masked: what comes later is never "
         "seen, and with local attention nothing of another block, so that nothing is computed there. A column of "
-        "compressed attention holds three pieces, which a convolution has made one key and one value; until all three "
+        "compressed attention holds three tokens, which a convolution has made one key and one value; until all three "
         "are read, nobody sees it, so the first two rows look at nothing. The three models are small, trained on the "
         "same texts."
     )
@@ -97,5 +97,5 @@ def says_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
     """Markdown: the number of cells of the maps."""
     length = len(next(iter(maps.values())).pieces)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
-    return f"**{length} pieces; cells to compute in every head:** {', '.join(parts)}."
+    return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."
 

@@ -78,9 +78,9 @@ class DecodingParams(Params):
         else:
             parts = ["greedy decoding"]
         if self.forced:
-            parts.append(f"its first {len(self.forced)} pieces forced" if self.forced[1:] else "its first piece forced")
+            parts.append(f"its first {len(self.forced)} tokens forced" if self.forced[1:] else "its first token forced")
         if self.suppressed:
-            parts.append(f"{len(self.suppressed)} {'pieces' if self.suppressed[1:] else 'piece'} banned")
+            parts.append(f"{len(self.suppressed)} {'tokens' if self.suppressed[1:] else 'token'} banned")
         return ", ".join(parts)
 
     def for_another_sentence(self) -> Self:

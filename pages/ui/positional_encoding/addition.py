@@ -33,7 +33,7 @@ def show_addition(reading: Reading) -> None:
     ):
         show_altair(
             norm_chart(norms), key="positions_norms",
-            alt="Norms of the embedding, the scaled embedding, the position and their sum for every piece.",
+            alt="Norms of the embedding, the scaled embedding, the position and their sum for every token.",
         )
     with words:
         st.markdown(_why_scaled(text))
@@ -76,7 +76,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
 
-    table = {"piece": numbered(labels), "embedding": norms(text.tokens)}
+    table = {"token": numbered(labels), "embedding": norms(text.tokens)}
     if text.scale != 1:
         table["scaled embedding"] = norms(text.scaled)
     if text.positions is not None:
@@ -90,14 +90,14 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
 def norm_chart(norms: pd.DataFrame) -> alt.Chart:
     """Norms by token, one colour per vector."""
     names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
-    table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "piece"], names, "vector", "norm")
+    table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "token"], names, "vector", "norm")
     return alt.Chart(table).mark_line(point={"size": 60}).encode(
-        x=alt.X("at:O", title="position of the piece, from 1",
+        x=alt.X("at:O", title="position of the token, from 1",
                 axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})),
         y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
         color=alt.Color("vector:N", sort=names, scale=alt.Scale(range=SERIES),
                         legend=alt.Legend(title=None, columns=2, **LEGEND)),
-        tooltip=["piece:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
+        tooltip=["token:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
     ).properties(height=320)
 
 

@@ -120,7 +120,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
         # The main figure is the alternative that is not a vector.
         with place, main_figure(
             f"**{title}:** what is added to a score, and nothing to the embeddings",
-            "The further apart two pieces are, the less; each head has a slope of its own",
+            "The further apart two tokens are, the less; each head has a slope of its own",
             when=place is lines,
         ):
             st.markdown(f"**{title}**")

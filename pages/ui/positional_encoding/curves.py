@@ -126,7 +126,7 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
     pick.markdown(
         f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.2f}** apart "
         "(the root of the sum of all squared differences). The plots mark both with dotted lines. Positions count from "
-        "1, as the pieces of a sentence do."
+        "1, as the tokens of a sentence do."
     )
     with numbers:
         show_table(pd.DataFrame({

@@ -59,7 +59,7 @@ class Run:
 def show_shuffled(reading: Reading) -> None:
     """Draw the table of runs, one head's attention in each, and the proof that order is lost without positions."""
     st.markdown(
-        "**What if the order were lost?** Attention itself knows no order, so each piece is told its place: its "
+        "**What if the order were lost?** Attention itself knows no order, so each token is told its place: its "
         "positional encoding is added to it. Below, the model reads your sentence, the same words shuffled, and both "
         "again without being told where each word stands."
     )
@@ -176,7 +176,7 @@ def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
     words = word_groups(typed.source_pieces, typed.source_text)
     moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, words, mixed.order)
     if moved is None:
-        return "The shuffled words are cut into other pieces, so their attention cannot be compared piece by piece."
+        return "The shuffled words are cut into other tokens, so their attention cannot be compared token by token."
     with_positions, without = (
         float(np.abs(one.encoder[:, :, moved][..., moved] - other.encoder).max())
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))

@@ -163,7 +163,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         text_box(
             "sentence", text_of_box(codes), read, label=f"{source} sentence ({limit})",
             placeholder=f"Type a sentence in {source} …", button="Translate", primary=True,
-            asked=session.box_request(), help=f"Token: {explain('piece')}",
+            asked=session.box_request(), help=f"Token: {explain('token')}",
         )
     for place, draw in zip(places, beside, strict=True):
         with place:

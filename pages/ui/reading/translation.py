@@ -66,7 +66,7 @@ def _show_given(reading: Reading) -> None:
     whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
     read.markdown(
         f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
-        f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "piece"),
+        f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "token"),
     )
     back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
 
@@ -111,7 +111,8 @@ def _remarks(reading: Reading) -> list[str]:
 def _rare(own: Trace) -> list[str]:
     words = rare_words(own.source_text, own.source_pieces)
     named, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
-    return [f"The model hardly knows {named}: it reads {them} in pieces and may get {them} wrong."] if words else []
+    rare = f"The model hardly knows {named}: it splits {them} into several tokens and may get {them} wrong."
+    return [rare] if words else []
 
 
 def likelihood(trace: Trace) -> str:

@@ -29,7 +29,7 @@ def architecture_form(ours: TransformerConfig) -> TransformerConfig:
             st.button(name, key=f"architecture_preset_{name}", on_click=session.store, args=(preset,))
     numbers = {
         "d_model": "model width D", "heads": "heads H", "encoder_layers": "encoder layers",
-        "decoder_layers": "decoder layers", "d_ff": "feed-forward width F", "vocabulary": "pieces V, each side",
+        "decoder_layers": "decoder layers", "d_ff": "feed-forward width F", "vocabulary": "tokens V, each side",
     }
     for column, (name, label) in zip(st.columns(len(numbers), vertical_alignment="bottom"), numbers.items(),
                                      strict=True):

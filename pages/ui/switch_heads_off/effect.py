@@ -69,7 +69,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     changes, divergences = st.columns(2, gap="medium")
     first = None if reading.given else effect.first_difference
     for place, column, name, title, signed in (
-        (changes, "change", "change in log-probability, nats", "Change in each piece's log-probability, in nats", True),
+        (changes, "change", "change in log-probability, nats", "Change in each token's log-probability, in nats", True),
         (divergences, "kl", "KL divergence, nats", "How far the prediction moved: KL divergence, in nats", False),
     ):
         with place, main_figure(
@@ -82,8 +82,8 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
                 alt=f"{title}, step by step; the table below has the numbers.",
             )
     st.caption(
-        "Both runs read the same translation: the one written with every head on. Below 0, a piece became less likely. "
-        "The KL divergence also counts what happened to the pieces that were not written."
+        "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
+        "The KL divergence also counts what happened to the tokens that were not written."
         + ("" if first is None else " The line marks the first step at which the new translation differs.")
         + (f" Bars are means over {effect.draws} draws, the thin lines 95 % intervals." if drawn else ""),
         help=explain("nats", "KL divergence", "log-probability"),
@@ -138,7 +138,7 @@ def says_effect(
     elif effect.first_difference is None:
         says = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"
     else:
-        says = f"{what[0].upper()}{what[1:]}, the translation differs **from piece {effect.first_difference + 1} on**"
+        says = f"{what[0].upper()}{what[1:]}, the translation differs **from token {effect.first_difference + 1} on**"
         old, new = (
             _spoken(trace, effect.first_difference)
             if effect.first_difference < len(trace.predicted_pieces) else "nothing"
@@ -159,7 +159,7 @@ def says_effect(
     worst = int(np.abs(effect.step_change).argmax())
     return (
         f"{says} becomes **{times.replace('^', chr(92) + '^')} times {'less' if change < 0 else 'more'} likely** "
-        f"(its log-probability changes by {typeset(change, '+.2f')} nats{interval}); piece {worst + 1}, "
+        f"(its log-probability changes by {typeset(change, '+.2f')} nats{interval}); token {worst + 1}, "
         f"{_spoken(effect.before, worst)}, changes most ({typeset(effect.step_change[worst], '+.2f')} nats)."
     )
 
@@ -182,7 +182,7 @@ def step_table(effect: Effect) -> pd.DataFrame:
     rank = np.median(scores.ranks, axis=0)
     return pd.DataFrame({
         "step": range(1, len(trace.predicted_pieces) + 1),
-        "piece": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
+        "token": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
         "before": scores.baseline.astype(float), "after": scores.log_probs.astype(float).mean(axis=0),
         "change": effect.step_change.astype(float),
         **({} if interval is None else {"low": interval.low, "high": interval.high}),
@@ -213,7 +213,7 @@ def step_chart(
         signed: the colours are those of signed numbers.
         first: the step, from 0, that is marked; None for none.
     """
-    labels = table.piece.tolist()
+    labels = table.token.tolist()
     axis, names = labelled_axis("step_labels", labels, values=thinned(labels), **label_angle(labels), orient="top")
     most = max(float(np.abs(table[column].to_numpy(dtype=float)).max()), 1e-9)
     base = alt.Chart(table).encode(x=alt.X("step:O", title=None, axis=axis))
@@ -221,8 +221,8 @@ def step_chart(
     bars = base.transform_calculate(value=f"datum.{column}").mark_bar().encode(
         y=alt.Y(f"{column}:Q", title=name, axis=alt.Axis(**{**AXIS, "grid": True})),
         color=colour,
-        tooltip=["piece:N", alt.Tooltip(f"{column}:Q", format="+.4f" if signed else ".4f", title=name),
-                 alt.Tooltip("rank:Q", title="rank of the piece now")],
+        tooltip=["token:N", alt.Tooltip(f"{column}:Q", format="+.4f" if signed else ".4f", title=name),
+                 alt.Tooltip("rank:Q", title="rank of the token now")],
     )
     intervals = [
         base.mark_rule(strokeWidth=1.5, color="currentColor", aria=False).encode(y="low:Q", y2="high:Q")

@@ -27,7 +27,7 @@ BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",
     "mean": "what sets a head's output apart from its mean over 200 sentences is multiplied by the gate, so 0 leaves "
     "the mean",
-    "uniform": "a head's weights are drawn towards an even share for every visible piece, so 0 makes them even",
+    "uniform": "a head's weights are drawn towards an even share for every visible token, so 0 makes them even",
     "resample": "what sets a head's output apart from its output at a random position of another of 200 sentences is "
     "multiplied by the gate, so 0 leaves the other sentence's; every draw takes another sentence",
 }

@@ -86,9 +86,9 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
         ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", a place to rest"),
-        ("previous piece", found.previous, f"the {size} before", ", a positional head"),
-        ("same piece", found.same, f"the same {size}", ", which passes on what is there"),
-        ("next piece", found.following, f"the next {size}", ", a positional head"),
+        ("previous token", found.previous, f"the {size} before", ", a positional head"),
+        ("same token", found.same, f"the same {size}", ", which passes on what is there"),
+        ("next token", found.following, f"the next {size}", ", a positional head"),
     ]
     if found.column is not None:
         habits.append(("", found.column_share, _label(view, found.column), ""))
@@ -116,7 +116,7 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
         for name in names:
             expected = position_expectation(view, name)
             if expected is not None:
-                return _odd(view, expected, layer, head, f"the {name.replace('piece', _size(view))} is")
+                return _odd(view, expected, layer, head, f"the {name.replace('token', _size(view))} is")
         return []
     heads, read = aligning(metrics)
     sentences = []

@@ -14,8 +14,8 @@ def letter_titles(languages: Languages | None) -> dict[str, str]:
     """The meanings of the letters of shapes; without languages, all tokens belong to one text."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
-        "S": f"{source} piece".lstrip(), "T": f"{target} piece".lstrip(), "D": "dimension of the stream",
-        "K": "dimension of the head", "F": "hidden dimension", "V": "piece of the vocabulary",
+        "S": f"{source} token".lstrip(), "T": f"{target} token".lstrip(), "D": "dimension of the stream",
+        "K": "dimension of the head", "F": "hidden dimension", "V": "token of the vocabulary",
     }
 
 

@@ -94,5 +94,5 @@ def says(found: Answer, run: TaskRun, snapshot: Snapshot) -> str:
     )
     return (
         f"After step {snapshot.step:,} the model answers {markdown(task.write(found.item.source))} with "
-        f"**{markdown(written)}**: {verdict}.  \nProbability of each piece: {sure}."
+        f"**{markdown(written)}**: {verdict}.  \nProbability of each token: {sure}."
     )

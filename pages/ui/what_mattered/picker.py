@@ -45,10 +45,10 @@ def pick_question(reading: Reading) -> Question:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if asked != WHOLE:
             _pick_other(reading, groups[int(asked)])
-        st.toggle("Pieces instead of words", help=explain("piece"), **bind(MatteredParams, "pieces"))
+        st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "pieces"))
     question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)
     if question.other and len(groups[int(asked)]) > 1:
-        st.caption("Candidates are single pieces, so what is compared is the first piece of the word.")
+        st.caption("Candidates are single tokens, so what is compared is the first token of the word.")
     return question
 
 
@@ -67,7 +67,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
     st.selectbox(
         "Why this word and not …", list(labels), width=320, format_func=labels.__getitem__,
         key=preset(key, against if against in labels else NOTHING), on_change=store_other,
-        help="The other pieces that the model found likely at this step, with their probabilities.",
+        help="The other tokens that the model found likely at this step, with their probabilities.",
     )
 
 

@@ -50,7 +50,7 @@ class Question:
     @property
     def size(self) -> str:
         """The unit of a column: word or token."""
-        return "word" if self.words else "piece"
+        return "word" if self.words else "token"
 
     @property
     def source_size(self) -> str:

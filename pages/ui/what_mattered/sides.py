@@ -85,7 +85,7 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
     return pd.concat([
         pd.DataFrame({
-            "step": range(1, len(pieces) + 1), "piece": pieces, "method": title(each.method),
+            "step": range(1, len(pieces) + 1), "token": pieces, "method": title(each.method),
             "share": each.source_share(),
         })
         for each in found
@@ -100,14 +100,14 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
         labelAngle=-60, labelAlign="right",
     )
     lines = alt.Chart(table).mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2.5).encode(
-        x=alt.X("step:O", title="the piece that is written", axis=axis),
+        x=alt.X("step:O", title="the token that is written", axis=axis),
         y=alt.Y("share:Q", title=f"share of the {source} sentence", scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(**{**AXIS, "format": "%"})),
         color=alt.Color("method:N", scale=alt.Scale(
             domain=[title(method) for method in METHODS_SHOWN], range=PALETTE["heads"][:3]
         ),
                         legend=alt.Legend(title=None, **LEGEND)),
-        tooltip=["step:O", "piece:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
+        tooltip=["step:O", "token:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
     )
     half = alt.Chart(pd.DataFrame({"share": [HALF]})).mark_rule(strokeDash=[4, 4], color="currentColor")
     return layered(lines.add_params(names), half.encode(y="share:Q"), height=360)

@@ -119,7 +119,7 @@ def _how_to_read(question: Question, found: Sequence[Attribution]) -> str:
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
         f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the "
         f"method puts first. Red speaks for {'the word' if question.name else 'the translation'}, blue against it. "
-        "Grey, in the row of erasure: the piece just read cannot be hidden from its own step.",
+        "Grey, in the row of erasure: the token just read cannot be hidden from its own step.",
     ]
     missing = [title(method) for method in METHODS if method not in {each.method for each in found}]
     if question.other:

@@ -42,7 +42,7 @@ def test_hard_alignment_excludes_special_tokens():
 def test_shift_takes_the_step_that_reads_the_token(made_up_trace):
     cross = np.arange(12, dtype=float).reshape(4, 3)
     trace = made_up_trace(["a", "b"], ["x", "y", "z"], cross=cross)
-    assert alignment_rows(trace, shift=False)[0, 0].tolist() == cross[:3].tolist(), "row t predicts target piece t"
+    assert alignment_rows(trace, shift=False)[0, 0].tolist() == cross[:3].tolist(), "row t predicts target token t"
     assert alignment_rows(trace, shift=True)[0, 0].tolist() == cross[1:].tolist(), "row t + 1 reads it"
     read = [piece.text for piece in trace.target_pieces[1:]]
     assert read == [piece.text for piece in trace.predicted_pieces[:-1]] == ["▁x", "▁y", "▁z"]

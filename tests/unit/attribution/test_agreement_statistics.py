@@ -23,7 +23,7 @@ def test_agreement_of_one_sentence_is_that_of_one_of_its_words(small_translator)
         )
         for position in range(len(trace.predicted_pieces) - 1)
     )
-    assert any(np.allclose(found.tau.mean, each.tau) for each in every), "a word of one piece was drawn"
+    assert any(np.allclose(found.tau.mean, each.tau) for each in every), "a word of one token was drawn"
     np.testing.assert_array_equal(found.tau.low, found.tau.high)
 
 

@@ -189,7 +189,7 @@ DAMAGE = {
         searching(eos_token_id=7), "eos_token_id is 7, and its tokenizer ends a text with </s>, which is 0; only one"
     ),
     "text for a flag": (settings(scale_embedding="yes"), "scale_embedding in config.json must be true or false"),
-    "more pieces": (settings(vocab_size=5), "pieces, and config.json says 5; if tokens were added, resize"),
+    "more tokens": (settings(vocab_size=5), "tokens, and config.json says 5; if tokens were added, resize"),
     "padding outside": (settings(pad_token_id=10**6), "pad_token_id in config.json must be a whole"),
     "another width": (settings(d_model=32), "should be"),
     "more layers": (settings(decoder_layers=3), "have no model.decoder.layers.2"),

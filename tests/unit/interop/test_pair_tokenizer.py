@@ -216,7 +216,7 @@ def test_different_files_have_different_fingerprints(sides):
         ("vocab.json", b"[" * 100_000, "no JSON file"),
         ("vocab.json", b"{", "no JSON file"),
         ("symbols.json", b'{"pad": 0}', "must have pad, unknown, start and end"),
-        ("symbols.json", b'{"pad": 0, "unknown": 1, "start": 2, "end": 100000}', "names piece 100000"),
+        ("symbols.json", b'{"pad": 0, "unknown": 1, "start": 2, "end": 100000}', "names token 100000"),
     ],
 )
 def test_damaged_files_are_named(sides, name, content, message):

@@ -117,7 +117,7 @@ def test_cancelled_continuation_ends_between_two_tokens(model, tokenizer, settin
 
     with pytest.raises(KeyboardInterrupt), cancellable(check):
         continue_text(model, tokenizer, TEXT, settings, limit=12)
-    assert next(left, None) is None, "it was asked after every piece"
+    assert next(left, None) is None, "it was asked after every token"
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)

@@ -53,7 +53,7 @@ def test_loaded_model_is_ready_for_inference(imported):
 
 WRONG = {
     "a Marian model": (lambda folder: configured(folder, model_type="marian"), "is no GPT-2 model"),
-    "too many pieces": (lambda folder: configured(folder, vocab_size=421), "should be (421, 24) and is (420, 24)"),
+    "too many tokens": (lambda folder: configured(folder, vocab_size=421), "should be (421, 24) and is (420, 24)"),
     "another width": (lambda folder: configured(folder, n_embd=32), "target_embedding.weight should be"),
     "another depth": (lambda folder: configured(folder, n_layer=4), "the weights have no h.3.ln_1.weight"),
     "a layer too many": (lambda folder: configured(folder, n_layer=2), "a tensor that no GPT-2 model has, h.2"),

@@ -420,7 +420,7 @@ def test_export_names_its_method_and_model(shipped, trace, asked, found):
     assert set(rows[rows.method == "Integrated gradients"].baseline) == {"embeddings of 0, positions kept"}
     content = json.loads(json_text(facts, {"numbers": table, "sums": sum_table(found, LANGUAGES)}))
     assert len(content["numbers"]) == len(table) and len(content["sums"]) == len(METHODS)
-    assert content["numbers"][-1]["score"] is None, "erasure of the piece just read"
+    assert content["numbers"][-1]["score"] is None, "erasure of the token just read"
     assert content["model"] == shipped.version and content["against"] is None
 
 

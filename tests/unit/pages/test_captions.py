@@ -139,7 +139,7 @@ def check_captions(found, words, hide):
             if not words and not hide and shown_first:
                 resting = match[1] in ("the end symbol", "the start symbol")
                 assert not (resting and "doesn't just park" in opened), (opened, said)
-                if named := re.search("“(previous|same|next) piece”", opened):
+                if named := re.search("“(previous|same|next) token”", opened):
                     assert {"previous": "before", "same": "same", "next": "next"}[named[1]] in match[1], (opened, said)
         elif name == "focused":
             assert int(match[1]) >= 80 and float(match[2]) <= 0.51 * float(match[3]) + 0.01, said

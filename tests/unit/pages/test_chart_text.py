@@ -53,7 +53,7 @@ def alignments(labels: list[str]) -> list[alt.LayerChart]:
 
 
 def norms(labels: list[str]) -> list[alt.Chart]:
-    return [norm_chart(pd.DataFrame({"piece": labels, "embedding": 1.0, "sum": 2.0}))]
+    return [norm_chart(pd.DataFrame({"token": labels, "embedding": 1.0, "sum": 2.0}))]
 
 
 def terms(labels: list[str]) -> list[alt.VConcatChart]:

@@ -147,7 +147,7 @@ def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
     ("decoder.1.1.1~3x50", {}, "row 1 may not look at column 3, which is masked"),
     ("encoder.1.1.1~2x50", {"hidden_source": (1,)}, "may not look at column 2, which is masked"),
     ("decoder.1.1.1~1x50", {}, "no other column can take the rest"),
-    ("none", {"hidden_source": (900,)}, "no piece 901 to be erased"),
+    ("none", {"hidden_source": (900,)}, "no token 901 to be erased"),
     ("<b>", {}, "cannot be read"),
 ])
 def test_impossible_edit_is_dropped_with_a_sentence(trace, text, others, problem):
@@ -194,7 +194,7 @@ def test_sentence_states_the_new_next_word(shipped):
     says, table = says_next(found, shipped.tokenizer), next_table(found, shipped.tokenizer)
     assert found.step == 8 and "was **es** (" in says and "becomes **die** (" in says
     before, after = table.before, table.after
-    assert table.piece[before.idxmax()] == "␣es" and table.piece[after.idxmax()] == "␣die"
+    assert table.token[before.idxmax()] == "␣es" and table.token[after.idxmax()] == "␣die"
     assert f"{before.max():.1%}" in says and f"{after.max():.1%}" in says
     steps = step_table(found)
     assert (steps.change[:8] == 0).all() and steps.change[8] < -1

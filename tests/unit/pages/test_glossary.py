@@ -48,9 +48,9 @@ def test_every_array_of_the_trace_has_its_other_names():
 
 
 def test_single_word_is_explained_without_its_name_and_several_with_theirs():
-    assert explain("token") == explain("piece")
+    assert explain("token") == explain("subword")
     both = explain("nats", "token").split("\n\n")
-    assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('piece')}"]
+    assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('token')}"]
     with pytest.raises(KeyError):
         explain("attention spam")
 

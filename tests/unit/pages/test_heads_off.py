@@ -123,14 +123,14 @@ def test_sentence_uses_its_numbers(small_translator):
     assert (table["after"] - table["before"] - table["change"]).abs().max() < 1e-6
     says = says_effect(effect, off, given=False)
     if effect.first_difference is not None:
-        assert f"from piece {effect.first_difference + 1} on" in says
+        assert f"from token {effect.first_difference + 1} on" in says
     else:
         assert "the same translation" in says
     assert typeset(effect.change, "+.2f") in says
     worst = int(np.abs(effect.step_change).argmax())
-    assert f"piece {worst + 1}, “" in says
+    assert f"token {worst + 1}, “" in says
     given = says_effect(effect, off, given=True)
-    assert "one that you gave" in given and "from piece" not in given
+    assert "one that you gave" in given and "from token" not in given
 
 
 def test_sentence_and_tables_of_draws_use_their_numbers(small_translator):

@@ -92,7 +92,7 @@ def test_table_matches_the_map():
 def test_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked):
     import altair as alt
 
-    labels = [f"piece {number}" for number in range(size)]
+    labels = [f"token {number}" for number in range(size)]
     drawn = json.dumps(matrix(
         np.zeros((size, size)), labels, labels, name="weight", scale=alt.Scale(domain=[0, 1]), picked=picked,
     ).to_dict())

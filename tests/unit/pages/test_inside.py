@@ -69,7 +69,7 @@ def test_every_stage_has_its_own_plain_sentence(shaped_translator, shaped_trace)
     words = [sentence for key, sentence in said.items() if key.startswith(("encoder.self_attention", "generator"))]
     assert len(set(words)) == len(words), "two steps of one part are not told alike"
     pieces = len(shaped_trace.source_pieces) - 1
-    assert f"cut into {pieces} pieces" in said["encoder.pieces"], "as the first page counts them"
+    assert f"cut into {pieces} tokens" in said["encoder.pieces"], "as the first page counts them"
 
 
 def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenizer):
@@ -132,7 +132,7 @@ def test_cell_is_the_pinned_one_or_the_strongest(copying_translator):
     words = ~np.array([piece.special for piece in trace.source_pieces])
     assert weights[row, column] == weights[:, words].max()
     assert picked_cell(trace, "encoder", AttentionParams(rows=(2, 5), columns=(1,))) == (2, 1)
-    assert picked_cell(trace, "encoder", AttentionParams(rows=(2,))) == (2, 3), "a row looks at the piece after it"
+    assert picked_cell(trace, "encoder", AttentionParams(rows=(2,))) == (2, 3), "a row looks at the token after it"
     last = len(weights) - 1
     assert picked_cell(trace, "encoder", AttentionParams(rows=(999,), columns=(999,))) == (last, last)
     masked = AttentionParams(rows=(1,), columns=(4,))

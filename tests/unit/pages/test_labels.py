@@ -42,7 +42,7 @@ def test_encoder_row_names_its_token(trace):
 
 
 def test_titles_state_the_direction_of_attention():
-    assert titles(words=False) == ("from: the piece that looks", "to: the piece looked at")
+    assert titles(words=False) == ("from: the token that looks", "to: the token looked at")
     assert titles(words=True) == ("from: the word that looks", "to: the word looked at")
 
 

@@ -49,7 +49,7 @@ def test_damaged_recording_is_ignored(tmp_path, read: Callable[[str], object], o
 def test_cost_of_full_attention_is_put_into_words():
     costs = [Cost("full", 512, 100, 10, 0.004), Cost("full", 1024, 800, 20, 0.032), Cost("local", 1024, 50, 20, 0.04)]
     said = says_saving(costs, "weights")
-    assert "**1,024 pieces** takes **800 bytes**" in said and "local attention takes 1/16 of that (50 bytes)" in said
+    assert "**1,024 tokens** takes **800 bytes**" in said and "local attention takes 1/16 of that (50 bytes)" in said
     assert "compressed" not in said, "it was not measured at that length"
     assert "local attention takes as much (20 bytes)" in says_saving(costs, "keys_and_values")
     assert "local attention takes 1.2 times that (40 ms)" in says_saving(costs, "seconds")

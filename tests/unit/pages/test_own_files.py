@@ -58,7 +58,7 @@ HARM = {
     "no archive": ("a.npz", b"PK nothing"), "empty": ("a.npz", b""), "no JSON": ("a.json", b"{"),
     "another field": ("a.json", b'{"pickle": 1}'), "deep": ("a.json", b'{"encoder":' + b"[" * 5000),
     "numbers as tokens": ("a.json", b'{"attention": [[[[1.0]]]], "tokens": [1]}'),
-    "pieces of another type": ("a.npz", with_words(source_pieces=[{"id": "x"}] * 3)),
+    "tokens of another type": ("a.npz", with_words(source_pieces=[{"id": "x"}] * 3)),
     "a role that is none": ("a.npz", with_words(
         source_pieces=[{"id": 1, "text": "a", "span": None, "role": "<script>"}] * 3)),
     "no words": ("a.npz", archive(made_up_trace(["a"], ["b"]), words=np.zeros(3, np.uint8))),

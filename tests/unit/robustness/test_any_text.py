@@ -67,7 +67,7 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     assert [end for _, end in spans] == sorted(end for _, end in spans)
     covered = {position for start, end in spans for position in range(start, end)}
     lost = "".join(character for position, character in enumerate(text) if position not in covered)
-    assert normalise(lost) == "", "only spaces and what normalisation removes is covered by no piece"
+    assert normalise(lost) == "", "only spaces and what normalisation removes is covered by no token"
     assert ids == tokenizer.encode_ids(text)
     # Typed markup never becomes a control token.
     assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)

@@ -240,7 +240,7 @@ def test_non_finite_head_means_are_rejected(whole, tmp_path):
         HeadMeans.load(tmp_path)
 
 
-@pytest.mark.parametrize("pairs", [(((1, 2), ()),), (((1, -2), (1,)),)], ids=["no piece", "no such piece"])
+@pytest.mark.parametrize("pairs", [(((1, 2), ()),), (((1, -2), (1,)),)], ids=["no token", "no such token"])
 def test_sentences_that_no_model_reads_are_rejected(whole, tmp_path, pairs):
     HeadMeans("any", "of one", HeadMeans.load(whole[0]).outputs, pairs).save(tmp_path)
     with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):

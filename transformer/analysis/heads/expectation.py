@@ -96,7 +96,7 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     Words of several tokens are left out, because such a head may look at a token of the same word. Rows whose neighbour
     is the first token or a symbol are left out, because heads rest there.
     """
-    offset = OFFSETS.get(name.removesuffix(" piece"))
+    offset = OFFSETS.get(name.removesuffix(" token"))
     if offset is None:
         return None
     count = len(view.axes.rows)

@@ -51,60 +51,60 @@ def _share(name: str, title: str, meaning: str, kinds: tuple[Kind, ...]) -> Metr
 
 METRICS = (
     Metric(
-        "entropy", "entropy", "How spread a query's attention is: 0 on a single piece, ln n evenly on n pieces.",
+        "entropy", "entropy", "How spread a query's attention is: 0 on a single token, ln n evenly on n tokens.",
         "nats", 0.0, None, KINDS,
     ),
     Metric(
-        "span", "span", "How many pieces a query looks at in effect: e to the power of its entropy.",
-        "pieces", 1.0, None, KINDS,
+        "span", "span", "How many tokens a query looks at in effect: e to the power of its entropy.",
+        "tokens", 1.0, None, KINDS,
     ),
     _share(
         "confidence", "confidence",
         "The largest weight of a query, start and end symbols left out (Voita et al. 2019).", KINDS,
     ),
     _share(
-        "strongest_previous", "looks most at the previous piece",
-        "Queries that look most at the piece before them, out of those for which it is not the first piece.", SELF,
+        "strongest_previous", "looks most at the previous token",
+        "Queries that look most at the token before them, out of those for which it is not the first token.", SELF,
     ),
     _share(
-        "strongest_same", "looks most at the same piece",
-        "Queries that look most at their own place, out of those that are neither the first piece nor the end symbol.",
+        "strongest_same", "looks most at the same token",
+        "Queries that look most at their own place, out of those that are neither the first token nor the end symbol.",
         SELF,
     ),
     _share(
-        "strongest_next", "looks most at the next piece",
-        "Queries that look most at the piece after them, out of those for which it is not the end symbol.",
+        "strongest_next", "looks most at the next token",
+        "Queries that look most at the token after them, out of those for which it is not the end symbol.",
         ("encoder",),
     ),
     _share(
-        "strongest_rarest", "looks most at the rarest piece",
-        "Queries that look most at the rarest piece, by its place in the vocabulary, which stands in for a count; a "
-        "sentence whose rarest piece is its first says nothing.", KINDS,
+        "strongest_rarest", "looks most at the rarest token",
+        "Queries that look most at the rarest token, by its place in the vocabulary, which stands in for a count; a "
+        "sentence whose rarest token is its first says nothing.", KINDS,
     ),
-    _share("previous", "on the previous piece", "Attention on the piece before the query.", SELF),
-    _share("same", "on the same piece", "Attention on the query's own place.", SELF),
-    _share("next", "on the next piece", "Attention on the piece after the query.", ("encoder",)),
+    _share("previous", "on the previous token", "Attention on the token before the query.", SELF),
+    _share("same", "on the same token", "Attention on the query's own place.", SELF),
+    _share("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
     _share(
-        "first", "on the first piece",
-        "Attention on the first piece, which in masked self-attention is the start symbol.", KINDS,
+        "first", "on the first token",
+        "Attention on the first token, which in masked self-attention is the start symbol.", KINDS,
     ),
     _share("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
     _share(
         "punctuation", "on punctuation",
-        "Attention on punctuation other than the first piece; a sentence without any says nothing.", KINDS,
+        "Attention on punctuation other than the first token; a sentence without any says nothing.", KINDS,
     ),
     Metric(
-        "distance", "distance", "How far away the pieces are that a query looks at: the mean of |i - j|, by weight.",
-        "pieces", 0.0, None, SELF,
+        "distance", "distance", "How far away the tokens are that a query looks at: the mean of |i - j|, by weight.",
+        "tokens", 0.0, None, SELF,
     ),
     _share(
-        "alignment_predicted", "aligns the piece predicted",
-        "Target pieces at whose prediction the head looks most at the source piece that all heads together agree on; "
-        "links to the first source piece are not counted.", ("cross",),
+        "alignment_predicted", "aligns the token predicted",
+        "Target tokens at whose prediction the head looks most at the source token that all heads together agree on; "
+        "links to the first source token are not counted.", ("cross",),
     ),
     _share(
-        "alignment_read", "aligns the piece read",
-        "The same at the step that reads the target piece, one later (Chen et al. 2020: Shift-Att).", ("cross",),
+        "alignment_read", "aligns the token read",
+        "The same at the step that reads the target token, one later (Chen et al. 2020: Shift-Att).", ("cross",),
     ),
 )
 

@@ -63,11 +63,11 @@ def _most(shares: np.ndarray) -> np.ndarray:
 
 
 RULES = (
-    _positional("previous piece", "previous", ("encoder", "decoder")),
-    _neighbour("previous piece", "previous", ("encoder", "decoder")),
-    _positional("next piece", "next", ("encoder",)),
-    _neighbour("next piece", "next", ("encoder",)),
-    _positional("same piece", "same", ("encoder", "decoder")),
+    _positional("previous token", "previous", ("encoder", "decoder")),
+    _neighbour("previous token", "previous", ("encoder", "decoder")),
+    _positional("next token", "next", ("encoder",)),
+    _neighbour("next token", "next", ("encoder",)),
+    _positional("same token", "same", ("encoder", "decoder")),
     Rule(
         "end symbol",
         "More than half of its attention is on the end symbol (Clark et al. 2019, section 3.2).",
@@ -82,7 +82,7 @@ RULES = (
     ),
     Rule(
         "rare word",
-        "More than half of its queries look most at the rarest piece (Voita et al. 2019, section 5.3).",
+        "More than half of its queries look most at the rarest token (Voita et al. 2019, section 5.3).",
         ("encoder",),
         lambda values: _most(values["strongest_rarest"]),
     ),
@@ -90,7 +90,7 @@ RULES = (
     # better than the best fixed offset. In short English and German sentences this offset finds about 40 % of links.
     Rule(
         "alignment",
-        "More than half of the target pieces, where it predicts or where it reads them, look most at the source piece "
+        "More than half of the target tokens, where it predicts or where it reads them, look most at the source token "
         "that all heads together agree on (a threshold of this atlas).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),

@@ -18,7 +18,7 @@ from transformer.values.trace import Trace
 # the metric that measures how much of it a head does. A head that attends to the end symbol or to punctuation has
 # nothing to do (Clark et al. 2019, section 3.2), so those names are not listed.
 TELLING: Mapping[str, str] = {
-    "previous piece": "previous", "next piece": "next", "same piece": "same", "rare word": "strongest_rarest",
+    "previous token": "previous", "next token": "next", "same token": "same", "rare word": "strongest_rarest",
 }
 ALIGNMENT = "alignment"
 # A head with more than this share of its attention on the first token and the end symbol rests there.

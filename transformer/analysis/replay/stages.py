@@ -61,7 +61,7 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
         return Stage(f"{stack}.{key}", stack, None, name, formula, letters, array)
 
-    yield stage("pieces", "pieces", rf"w_1, \dots, w_{rows}", f"B, {rows}", text.pieces[None])
+    yield stage("pieces", "tokens", rf"w_1, \dots, w_{rows}", f"B, {rows}", text.pieces[None])
     yield stage("tokens", "token embedding", "E_w", f"B, {rows}, D", text.tokens[None])
     if weights.config.scale_embedding:
         yield stage("scaled", "token embedding, scaled", scaled, f"B, {rows}, D", text.scaled[None])
@@ -191,7 +191,7 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
         ("probabilities", "generator (softmax)", r"p = \mathrm{softmax}(z)", "B, T, V", predicted.probabilities),
-        ("words", "likeliest next piece", r"\hat{w}_{t+1} = \arg\max_v\, p_{t,v}", "B, T", predicted.likeliest),
+        ("words", "likeliest next token", r"\hat{w}_{t+1} = \arg\max_v\, p_{t,v}", "B, T", predicted.likeliest),
     ):
         yield Stage(f"generator.{key}", "decoder", None, name, formula, letters, array[None])
 

@@ -59,7 +59,7 @@ def test_nothing_is_expected_without_an_alignment_head(crossed):
 
 def test_positional_head_is_expected_at_its_offset(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
-    expected = position_expectation(view, "previous piece")
+    expected = position_expectation(view, "previous token")
     # The token before the second one is the first, where heads park; the end symbol is not a word.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
@@ -73,5 +73,5 @@ def test_words_of_several_tokens_are_no_exception(small_translator):
     view = view_of(trace, "encoder", words=True)
     several = np.array([len(group) > 1 for group in view.axes.rows])
     assert several.any()
-    expected = position_expectation(view, "same piece")
+    expected = position_expectation(view, "same token")
     assert expected is None or not (expected.counted & several).any()

@@ -103,7 +103,7 @@ def test_decoder_shows_only_visible_tokens(made_up_trace):
     trace = made_up_trace(["A"], ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"])
     shown = next(each for each in gallery_of([trace], "a model").exhibits if each.task == "previous_german")
     example = shown.examples[0]
-    assert not example.words, "a step reads one piece and predicts one"
+    assert not example.words, "a step reads one token and predicts one"
     assert len(example.labels) == example.rows[0] + 1 and example.labels[0] == ""
     assert sum(example.weights) == pytest.approx(1, abs=1e-3)
 

@@ -65,7 +65,7 @@ def test_catalogue_has_and_describes_each_metric_once():
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.title for metric in METRICS}) == len(METRICS), "a title is the name of a column of the table"
     for metric in METRICS:
-        assert metric.meaning.endswith(".") and metric.title and metric.unit in ("nats", "pieces", "share")
+        assert metric.meaning.endswith(".") and metric.title and metric.unit in ("nats", "tokens", "share")
         assert metric.low >= 0, f"{metric.name}: the colours of the maps and the bars below heads begin at 0"
 
 
@@ -95,7 +95,7 @@ def test_permutation_looks_at_one_offset(made_up_trace, name, columns, queries):
     for other in ("previous", "same", "next"):
         assert found[f"strongest_{other}"] == (other == name)
         assert found[other] == (other == name)
-    assert metrics.queries[f"strongest_{name}"] == queries, "queries whose piece is the first or the end are not asked"
+    assert metrics.queries[f"strongest_{name}"] == queries, "queries whose token is the first or the end are not asked"
     assert found["entropy"] == 0 and found["span"] == 1
 
 
@@ -152,7 +152,7 @@ def test_alignment_is_agreement_with_all_heads_at_either_step(made_up_trace):
     found = head_metrics(made_up_trace(SOURCE, TARGET, cross=cross), "cross", SCORES)
     assert found.values["alignment_predicted"].ravel().tolist() == [1.0, 1.0, 0.0]
     assert found.values["alignment_read"].ravel().tolist() == [0.0, 0.0, 1.0]
-    assert found.queries["alignment_read"] == 4, "the link to the first piece is not counted"
+    assert found.queries["alignment_read"] == 4, "the link to the first token is not counted"
 
 
 def test_copying_model_has_known_metrics(copying_translator):

@@ -29,7 +29,7 @@ def positional(offset, hits, strength):
     return weights
 
 
-@pytest.mark.parametrize(("offset", "name"), [(-1, "previous piece"), (0, "same piece"), (1, "next piece")])
+@pytest.mark.parametrize(("offset", "name"), [(-1, "previous token"), (0, "same token"), (1, "next token")])
 def test_positional_head_has_its_name(made_up_trace, offset, name):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(offset, 18, 0.9))
     assert names(trace, "encoder") == (name,)
@@ -40,7 +40,7 @@ def test_positional_head_has_its_name(made_up_trace, offset, name):
 def test_decoder_head_can_look_back(made_up_trace):
     decoder = np.eye(QUERIES, k=-1)
     decoder[0, 0] = 1.0
-    assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous piece",)
+    assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous token",)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_near_misses_have_no_name(made_up_trace, offset, hits, strength):
 def test_neighbour_with_little_more_than_half_is_named_only_by_clark(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
     (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
-    assert rule.name == "previous piece" and "Clark" in rule.threshold
+    assert rule.name == "previous token" and "Clark" in rule.threshold
 
 
 def passes(kind="encoder", **values):
@@ -67,7 +67,7 @@ def passes(kind="encoder", **values):
 
 @pytest.mark.parametrize("metric", ["previous", "same", "next"])
 def test_thresholds_of_positional_heads_hold(metric):
-    name = (f"{metric} piece",)
+    name = (f"{metric} token",)
     strongest = f"strongest_{metric}"
     assert passes(**{strongest: 0.9, "confidence": 0.81}) == name
     assert passes(**{strongest: 0.9, "confidence": 0.80}) == (), "the confidence must be above 0.8"
@@ -76,7 +76,7 @@ def test_thresholds_of_positional_heads_hold(metric):
 
 @pytest.mark.parametrize("metric", ["previous", "next"])
 def test_thresholds_of_neighbours_hold(metric):
-    name = (f"{metric} piece",)
+    name = (f"{metric} token",)
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.6}) == name
     assert passes(**{metric: 0.50, f"strongest_{metric}": 0.6}) == ()
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.5}) == ()

@@ -35,17 +35,17 @@ THIRD = np.eye(SIZE)[[3] * SIZE]
 
 def test_name_counts_more_than_confidence(made_up_trace):
     found = telling(made_up_trace, THIRD, mixed(PREVIOUS, 0.7))
-    assert (found.layer, found.head, found.name) == (0, 1, "previous piece")
+    assert (found.layer, found.head, found.name) == (0, 1, "previous token")
     assert found.confidence < 0.8
 
 
 def test_plainer_name_comes_first_and_then_the_clearest_head(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
-    assert (found.head, found.name) == (3, "previous piece")
+    assert (found.head, found.name) == (3, "previous token")
     # It is certain of other words, too, so the name would surprise a user who looks at it.
     straying = np.where(np.arange(SIZE)[:, None] < 4, THIRD, PREVIOUS)
     found = telling(made_up_trace, straying, mixed(PREVIOUS, 0.8))
-    assert (found.head, found.name) == (1, "previous piece") and found.confidence < 0.9
+    assert (found.head, found.name) == (1, "previous token") and found.confidence < 0.9
 
 
 def test_most_certain_head_that_does_not_park_is_chosen_without_names(made_up_trace):
