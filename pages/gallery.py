@@ -31,11 +31,11 @@ if several_models():
         model_choice()
 if gallery is None:
     st.markdown(
-        "What single heads of this model do, each shown on the sentences that show it best, is found by a program that "
-        "reads many sentences."
+        "A program finds out what individual heads of this model do. It reads many sentences and shows each head on "
+        "those that show it best."
     )
     offer_measuring(
-        GALLERY, model, find_heads, label="Find them", missing="For this model nobody has done it yet.",
+        GALLERY, model, find_heads, label="Find them", missing="It has not been run on this model yet.",
     )
     raise PageEnd
 st.markdown(

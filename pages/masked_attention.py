@@ -21,10 +21,9 @@ reading = attention_page(
 choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")
 st.markdown(
-    f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied with every key, including those of "
-    "the future, and divided by the root of K. The mask then sets the scores of the future to minus infinity, so that "
-    "the softmax makes them exactly 0. Without it, a step in training could simply read the token that it has to "
-    "predict."
+    f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied by every key, including future ones, "
+    "and divided by √K. The mask then sets the scores of future keys to minus infinity, so the softmax makes them "
+    "exactly 0. Without the mask, a training step could simply read the token that it has to predict."
 )
 trace = reading.detailed()
 scores = trace.detail("decoder", "scores")[choice.layer, choice.head]

@@ -15,10 +15,10 @@ from pages.ui.training_lab.shown import show_run
 
 # Explains what the page shows and what the user can do with it.
 RECORDED = (
-    "**You see a recording** of a training that has ended. *Play* shows it from its first step, *Train live* trains a "
+    "**This is a recording** of a finished training run. *Play* shows it from the first step; *Train live* trains a "
     "new model."
 )
-OWN = "**You see your own training**, computed here and now."
+OWN = "**This is your own training run**, computed here and now."
 
 show_made_room()
 run = recorded()
@@ -36,4 +36,4 @@ with st.container(gap="xsmall"):
     elif run:
         st.fragment(show_run)(run, f"recorded {run.config.task}")
 if run and not training:
-    st.caption(f"A recorded training, played with nothing computed. The same again: `{command_of(run)}`")
+    st.caption(f"A recorded training run; playing it computes nothing. To repeat the training: `{command_of(run)}`")

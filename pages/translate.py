@@ -41,7 +41,7 @@ for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), stri
             st.switch_page(page.path)
         prose(f"{kind}_sharpest", sharpest(metrics))
 st.caption(
-    "Each small picture is one attention head. Rows are the tokens that look, columns the tokens looked at, the first "
-    "at the top left; the brighter a cell, the more attention, from 0 to 1. Grey cells are masked: the decoder may not "
-    "look ahead."
+    "Each small picture is one attention head. Each row is a token that looks; each column is a token it looks at, in "
+    "reading order from the top left. The brighter a cell, the more attention, from 0 to 1. Grey cells are masked: the "
+    "decoder may not look ahead."
 )

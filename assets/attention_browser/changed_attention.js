@@ -54,7 +54,7 @@ export class ChangedAttention extends AttentionBrowser {
   describe() {
     super.describe();
     if (this.version === "difference" && !this.arranged().largest) {
-      this.description.note.textContent = "No head of this kind looks elsewhere than as trained.";
+      this.description.note.textContent = "No head of this kind looks anywhere else than before.";
     }
   }
 

@@ -129,7 +129,7 @@ export function exportPartsOf({ kind, id }) {
  */
 async function htmlExportOf({ bytes, choice, data }) {
   const exportParts = exportPartsOf(data.header);
-  if (!exportParts) throw new Error("The other kinds have not come from the server yet.");
+  if (!exportParts) throw new Error("The other kinds have not arrived from the server yet.");
   const { header, body } = exportParts;
   let start = 0;
   const [template, ...others] = /** @type {number[]} */ (header.sizes).map((size) => body.slice(start, start += size));

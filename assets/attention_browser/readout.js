@@ -94,7 +94,7 @@ function sentenceOfSum(arranged, selected) {
 }
 
 /**
- * The three rows or columns with the largest values; null values are left out.
+ * The three rows or columns with the largest values; null values are hidden.
  * @param {Arranged} arranged
  * @param {"row" | "column"} name
  * @param {(index: number) => number | null} valueAt
@@ -117,7 +117,7 @@ function most(arranged, name, valueAt) {
 export function notesOf(choice, selected) {
   const least = choice.look === "lines" ? Math.max(FAINTEST, choice.threshold / 100) : choice.threshold / 100;
   return [
-    least > 0 && `Weights below ${least.toFixed(2)} are left out.`,
+    least > 0 && `Weights below ${least.toFixed(2)} are hidden.`,
     choice.look === "map" && selected.rows.size > 1 && `The bars below are the sum of ${selected.rows.size} rows.`,
     choice.look === "map" && selected.columns.size > 1 && `The bars at the right are the sum of ${selected.columns.size} columns.`,
     choice.scale !== SCALES[0] && `Colours: ${choice.scale}.`,

@@ -26,13 +26,13 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
   const scale = select("Scale", SCALES.map((name) => [name, name]), (value) => change({ scale: value }));
   const palette = select("Colours", Object.keys(PALETTES).map((name) => [name, name]),
     (value) => change({ palette: value }));
-  const metric = select("Bars below heads", null, (value) => change({ metric: value }));
+  const metric = select("Bar under each head", null, (value) => change({ metric: value }));
   const words = checkbox("Words", (value) => change({ words: value }));
   const hide = checkbox("Hide start and end", (value) => change({ hide: value }));
-  const slider = element("input", { type: "range", "aria-label": "Leave out below, in hundredths", min: 0, max: 50, step: 1,
+  const slider = element("input", { type: "range", "aria-label": "Hide weights below, in hundredths", min: 0, max: 50, step: 1,
     oninput: () => change({ threshold: Number(slider.value) }) });
   const least = element("output");
-  const threshold = element("label", { class: "field" }, element("span", {}, "Leave out below ", least), slider);
+  const threshold = element("label", { class: "field" }, element("span", {}, "Hide weights below ", least), slider);
   const chips = headChips(toggleHead);
   // Controls that few people need are behind a button. A map with all of its controls fits on a projector's screen.
   const display = popup("Display", "display", [scale, palette, threshold, metric, chips]);

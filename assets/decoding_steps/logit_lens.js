@@ -10,14 +10,14 @@ export function logitLens() {
   const body = element("tbody");
   const head = element("th", { scope: "col", class: "number" });
   const part = element("section", { class: "layers" }, element("h4", {}, term("Layer by layer", "logit lens")),
-    element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "after"),
-      element("th", { scope: "col" }, "it would say"), head)), body),
+    element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "after layer"),
+      element("th", { scope: "col" }, "top guesses"), head)), body),
     element("p", { class: "note" },
       "Each layer's output through the final norm and the output layer; the last is the model's own word."));
   /** @type {(translation: Translation, step: number) => void} */
   const reflect = (translation, step) => {
     const { layers, out, id } = translation.steps[step];
-    head.textContent = `gives ${quote(out)}`;
+    head.textContent = `P(${quote(out)})`;
     body.replaceChildren(...layers.map((predicted, layer) => element("tr", {},
       element("th", { scope: "row" }, `layer ${layer + 1}`),
       element("td", {}, ...predicted.candidates.map(([piece, label, logProb]) => element("span",

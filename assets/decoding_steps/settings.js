@@ -6,16 +6,16 @@ import { keysButton } from "../shared/keys.js";
 import { explained } from "../shared/terms.js";
 /** @import { StepsParams, Translation } from "./translation.js" */
 
-const METHODS = [["greedy", "greedy: the likeliest"], ["beam", "beam search"], ["sample", "sampling"]];
+const METHODS = [["greedy", "greedy: the most likely"], ["beam", "beam search"], ["sample", "sampling"]];
 const SHOWS = [["head", "one head"], ["mean", "mean of all heads"], ["all", "every head"]];
 export const STEP_KEYS = [
   ["← →", "the step before or after"],
   ["Home, End", "the first or last step"],
   ["Space", "play or pause"],
-  ["h", "where it hesitates"],
+  ["h", "the least certain step"],
   ["1 to 9, 0", "take that candidate instead"],
   ["[ and ], comma and full stop", "another layer, another head"],
-  ["in the tree: arrows, Enter", "walk along it, go on from a box"],
+  ["in the tree: arrows, Enter", "walk along it, continue from a box"],
   ["?", "this list"],
 ];
 

@@ -50,7 +50,7 @@ export function stepControls({ go, toggle, hesitate, pace, restart }) {
   speed.box.value = "1";
   return transport({ go, toggle }, "Step", speed,
     element("button", { type: "button", onclick: hesitate,
-      title: "Go to the step where the two most likely tokens are closest (key h)" }, "Where it hesitates"),
+      title: "Go to the step where the two most likely tokens are closest (key h)" }, "Least certain step"),
     element("button", { type: "button", onclick: restart,
-      title: "What the model writes by itself again: nothing forced, nothing banned, and an empty list" }, "Start over"));
+      title: "Back to the model's own translation; clears everything you forced or banned" }, "Start over"));
 }

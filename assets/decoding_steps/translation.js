@@ -184,14 +184,14 @@ export function sentenceOfStep(translation, step) {
   /** @type {(candidate: Candidate) => string} */
   const named = ([, label, logProb]) => `${quote(label)} (${roughProbability(logProb)})`;
   const [most, next] = [Math.exp(first[2]), Math.exp(second?.[2] ?? -99)];
-  if (forced && rank > 1) return `This token was chosen for the model; it would rather have said ${named(first)}.`;
-  if (rank > 1) return `It took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was likelier.`;
+  if (forced && rank > 1) return `You chose this token; the model preferred ${named(first)}.`;
+  if (rank > 1) return `It took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was more likely.`;
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
-  if (torn) return `Here it hesitates between ${named(first)} and ${named(second)}.`;
+  if (torn) return `It hesitates between ${named(first)} and ${named(second)}.`;
   // The probability as written, with two decimals.
-  if (most >= 0.895) return `Here it is sure: ${named(first)}.`;
+  if (most >= 0.895) return `It is sure: ${named(first)}.`;
   if (entropy > 2) {
-    return `Here it prefers ${named(first)}, but much else is possible: the entropy is ${entropy.toFixed(2)} nats.`;
+    return `It prefers ${named(first)}, but the rest is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;
   }
-  return `Here it prefers ${named(first)} to ${named(second)}.`;
+  return `It prefers ${named(first)} to ${named(second)}.`;
 }

@@ -81,8 +81,8 @@ export function tree({ look, follow }) {
   const turning = element("div", { class: "turning" }, earlier, span, later);
   const scroll = element("div", { class: "tree-scroll", onscroll: () => place() }, picture);
   const part = element("section", { class: "tree" }, element("h4", {}, "The tree of the ", term("beam", "hypothesis")),
-    element("p", { class: "note" }, "A column a step. A box says the token, its probability (left) and its score "
-      + "(right): the log-probabilities from the start up to it, added up, in nats. The best score stands on top. "
+    element("p", { class: "note" }, "One column per step. A box shows the token, its probability (left) and its score "
+      + "(right): the sum of the log-probabilities from the start up to it, in nats. The best score is at the top. "
       + "Thick: what was written. Dashed: pruned. Filled: ended. Click a box, or walk with the arrow keys."),
     element("div", { class: "checks" }, pruned, more), turning, scroll, readout);
   pruned.box.checked = true;
@@ -136,8 +136,8 @@ export function tree({ look, follow }) {
     picture.setAttribute("width", String((steps - 1) * NODE.across + NODE.width + 4));
     picture.setAttribute("height", String(most + NODE.height + 4));
     picture.setAttribute("aria-label", `The tree of the beam: ${steps} steps, ${nodes.length} expansions. `
-      + "Arrow left and right follow a hypothesis, up and down compare within a step; Enter goes on from there.");
-    more.textContent = unsent ? ` (the best of it; ${unsent} further expansions stood lower)` : "";
+      + "Arrow left and right follow a hypothesis, up and down compare within a step; Enter continues from there.");
+    more.textContent = unsent ? ` (the best of it; ${unsent} further expansions ranked lower)` : "";
     const onBest = new Set(best);
     const edges = svgElement("g", { class: "edges" });
     const boxes = svgElement("g", {});
@@ -184,8 +184,8 @@ export function tree({ look, follow }) {
     const why = {
       pruned: node.score < cutoffs[node.step]
         ? `pruned: its score is below ${NATS(cutoffs[node.step])}, the last that survived`
-        : "pruned: it ends the sentence, but stood too low to do so",
-      alive: "survived", ended: "ended here", unfinished: "good enough to go on, but the search was over",
+        : "pruned: it ends the sentence, but ranked too low to survive",
+      alive: "survived", ended: "ended here", unfinished: "good enough to continue, but the search was over",
     }[node.fate];
     const labels = pathTo(nodes, chosen - 1).map(({ label }) => label);
     readout.replaceChildren(
@@ -193,7 +193,7 @@ export function tree({ look, follow }) {
       element("p", {},
         `Step ${node.step + 1}: ${quote(node.label)} with probability ${probabilityOf(node.logProb)}, rank ${node.rank}. `
         + `Score ${NATS(node.score)} nats, ${NATS(node.penalised)} with the length penalty; ${why}. `,
-        element("button", { type: "button", onclick: take }, "Go on from here")),
+        element("button", { type: "button", onclick: take }, "Continue from here")),
       ...(rows?.node === chosen ? [
         ...(translation.source.length
           ? [tintedPieces(`Cross attention, ${rows.whose}: looked at the source`, translation.source, rows.cross, shades, source.direction)] : []),

@@ -26,7 +26,7 @@ export function candidates({ take, ban, type }) {
   const form = element("form", { class: "typed", onsubmit: submit }, typed,
     element("button", { type: "submit" }, "Take it"));
   const part = element("section", { class: "what-if" },
-    element("h4", {}, "What else it could have been"), list, covered, form);
+    element("h4", {}, "Other candidates"), list, covered, form);
 
   /**
    * @param {Candidate} candidate
@@ -45,7 +45,7 @@ export function candidates({ take, ban, type }) {
       element("span", { class: "number" }, roughProbability(logProb))),
       element("button", {
         type: "button", class: "ban", "aria-pressed": String(banned.has(piece)), onclick: () => ban(piece),
-        "aria-label": `Never say ${label} from here on`, title: "Ban this token from here on",
+        "aria-label": `Ban ${label} from here on`, title: "Ban this token from here on",
       }, "⊘"));
     row.classList.toggle("banned", banned.has(piece));
     return row;
@@ -77,7 +77,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
   const title = element("h4");
   const elsewhere = element("button", { type: "button", onclick: readElsewhere,
     title: "Masked attention, cross attention and all other pages then read this translation" },
-  "Look at this one on the other pages");
+  "Use this translation on all pages");
   const head = element("div", { class: "translations-head" }, title, elsewhere);
   const list = element("ol", { class: "translations", "aria-label": "Translations tried" });
   const forcedWords = element("span");

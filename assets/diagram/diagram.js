@@ -27,7 +27,7 @@ const PARTS_BOXES = [
   ["decoder.self_attention.", "Masked attention", 181, 90],
   ["decoder.cross_attention.", "Cross attention", 181, 61],
   ["decoder.feed_forward.", "Feed-forward", 181, 32],
-  ["generator.", "To the word", 181, 3],
+  ["generator.", "To the output", 181, 3],
 ];
 const PARTS_BOX = { width: 148, height: 23 };
 // Parts of a language model: one stack, and nothing beside it.

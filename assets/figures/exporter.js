@@ -28,7 +28,7 @@ class Exporter {
   async pdfWriter() {
     this.server.setTriggerValue("pdf", true);
     for (let waited = 0; !page.pdfWriter; waited += 100) {
-      if (waited > PDF_PATIENCE) throw new Error("What makes a PDF has not come from the server. Save as SVG or PNG.");
+      if (waited > PDF_PATIENCE) throw new Error("The PDF writer has not arrived from the server. Save as SVG or PNG.");
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     return page.pdfWriter;

@@ -19,7 +19,7 @@ export async function savePicture(format, name, picture, caption, options) {
     const text = new XMLSerializer().serializeToString(svgFile(picture, caption, options));
     saveFile(`${name}.svg`, "image/svg+xml", text);
   } else if (format === "PDF") {
-    if (!page.writePdf) throw new Error("What makes a PDF has not come from the server yet; try again in a moment.");
+    if (!page.writePdf) throw new Error("The PDF writer has not arrived from the server yet; try again in a moment.");
     const pdf = await page.writePdf(svgFile(picture, caption, options), caption.title);
     saveFile(`${name}.pdf`, "application/pdf", pdf);
   } else {

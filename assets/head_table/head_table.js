@@ -20,7 +20,7 @@ export class HeadTable extends Component {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
-    super(parent, element("div", { class: "heads", tabindex: 0, role: "region", "aria-label": "Every number of every head" }));
+    super(parent, element("div", { class: "heads", tabindex: 0, role: "region", "aria-label": "All measurements for all heads" }));
     this.names = element("thead");
     this.body = element("tbody");
     this.root.append(element("table", {}, this.names, this.body));

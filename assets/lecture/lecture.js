@@ -56,7 +56,7 @@ class Lecture extends Component {
       button("QR code", "QR code of this page (key q)", () => this.act({ what: "code" }), "qr"),
       button("Blank", "Blank screen (key .)", () => this.black.showModal(), "blank-button"),
       keysButton(() => this.keys.showModal()),
-      button("Whole page", "Leave the lecture mode (Esc)", () => this.act({ what: "leave" })));
+      button("Whole page", "Leave lecture mode (Esc)", () => this.act({ what: "leave" })));
     this.slides = slidesDialog((act) => this.act(act));
     this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press the same key again.",
       onclick: () => this.black.close() });

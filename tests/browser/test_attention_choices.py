@@ -131,9 +131,9 @@ def test_threshold_hides_weights_and_says_so(browse, small_translator, trace):
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder") as shown:
         cells = shown.cells(rows, columns)
-        shown.control("Leave out below, in hundredths").fill("50")
+        shown.control("Hide weights below, in hundredths").fill("50")
         shown.settle()
-        assert "Weights below 0.50 are left out." in shown.note
+        assert "Weights below 0.50 are hidden." in shown.note
         pixels = shown.pixels(shown.large)
         x, y = (cells[..., 0] + cells[..., 2] / 4).astype(int), (cells[..., 1] + cells[..., 3] / 4).astype(int)
         drawn = pixels[y, x, 3] == 255

@@ -42,7 +42,7 @@ def test_typed_sentence_leads_to_another_path_in_five_clicks(visit, server):
         lecturer.page.wait_for_url(re.compile("text=The.old"))
         lecturer.choose("Decoding step by step")
         step(lecturer, 1)
-        lecturer.page.get_by_role("button", name="Where it hesitates").click()
+        lecturer.page.get_by_role("button", name="Least certain step").click()
         expect(lecturer.page.locator(".says")).to_contain_text("hesitates between")
         first, other = candidate(lecturer, 1), candidate(lecturer, 2)
         hesitating = lecturer.page.locator(".timeline [aria-current=step] span")
@@ -360,7 +360,7 @@ def test_sampled_translation_is_used_on_other_pages_and_back(reader, shipped):
     step(reader, 1)
     sampled = shipped.translate("I have a dream.", DecodingSettings("sample", temperature=2.0, seed=2)).text
     pieces = strip(reader)
-    reader.page.get_by_role("button", name="Look at this one on the other pages").click()
+    reader.page.get_by_role("button", name="Use this translation on all pages").click()
     reader.see("The model now reads")
     # On this page it stays a sample; none of it is forced.
     step(reader, 1)
@@ -377,7 +377,7 @@ def test_sampled_translation_is_used_on_other_pages_and_back(reader, shipped):
     assert strip(reader) == pieces
     expect(reader.page.locator(".translations [aria-pressed=true]")).to_contain_text("on the other pages")
     reader.page.locator(".translations button").first.click()
-    reader.page.get_by_role("button", name="Look at this one on the other pages").click()
+    reader.page.get_by_role("button", name="Use this translation on all pages").click()
     expect(shown).to_have_count(0)
     expect(reader.page).not_to_have_url(re.compile("target"))
 

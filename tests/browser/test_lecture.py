@@ -391,7 +391,7 @@ def test_page_of_a_lecture_needs_one_thumb_on_a_phone(reader):
         reader.page.locator("canvas.large"), "map => map.getBoundingClientRect().bottom < innerHeight - 60",
         "the map leaves no room for a thumb",
     )
-    for name in ("Next (Page Down)", "Leave the lecture mode (Esc)"):
+    for name in ("Next (Page Down)", "Leave lecture mode (Esc)"):
         reader.until(
             reader.page.get_by_role("button", name=name), """button => {
                 const { y, width, height } = button.getBoundingClientRect();
@@ -400,7 +400,7 @@ def test_page_of_a_lecture_needs_one_thumb_on_a_phone(reader):
         )
     reader.page.get_by_role("button", name="Next (Page Down)").click()
     reader.head(4, 4)
-    reader.page.get_by_role("button", name="Leave the lecture mode (Esc)").click()
+    reader.page.get_by_role("button", name="Leave lecture mode (Esc)").click()
     expect(reader.page.get_by_label("English sentence")).to_be_visible()
 
 

@@ -78,7 +78,7 @@ def test_reopened_step_asks_again(reader):
             reader.see("of its attention is on the token before")
         else:
             reader.head(2, 2)
-            reader.see("You opened layer 2, head 2, which is not the one.")
+            reader.see("You opened layer 2, head 2, which is not the right one.")
             expect(following).to_be_disabled()
             page.get_by_role("button", name="Show me").click()
             reader.head(3, 3)

@@ -16,7 +16,7 @@ HALF = "Where is the hou"
 # Each walk has the page where it begins and the clicks: a page of the menu, or a part of a page.
 WALKS = {
     "positional encoding": ("/positional_encoding", ["Curves", "Added or concatenated"]),
-    "compare heads": ("/compare_heads", ["A against B", "Positional encoding", "Compare heads", "All heads"]),
+    "compare heads": ("/compare_heads", ["A vs. B", "Positional encoding", "Compare heads", "All heads"]),
     "inside a layer": ("/inside_a_layer", ["Worked example", "About the model", "Inside a layer", "One cell"]),
 }
 MENU = [page.title for listed in sections().values() for page in listed]

@@ -190,7 +190,7 @@ def test_every_metric_can_be_mapped(name, maps):
     test = opened(COMPARE, text="I have a dream.")
     test.selectbox("compare_metric").set_value(name).run()
     assert healthy(test) and test.query_params["compare_metric"] == name
-    missing = sum("This number does not exist" in caption.value for caption in test.caption)
+    missing = sum("This measurement is not defined" in caption.value for caption in test.caption)
     assert (len(test.get("vega_lite_chart")), missing) == (maps, 3 - maps)
 
 

@@ -87,7 +87,7 @@ def test_cost_is_drawn_and_its_slopes_are_stated(quantity):
     assert len(numbers) == 7 * len(ATTENTIONS)
     said = {
         "weights": ("4.0 times the bytes (slope 2.00)", "2.0 times the bytes (slope 1.00)", "67.1 MB", "9.66 GB",
-                    "local attention takes 1/16 of that (4.19 MB)", "it moves the wall"),
+                    "local attention takes 1/16 of that (4.19 MB)", "it postpones the limit"),
         "keys_and_values": ("2.0 times the bytes (slope 1.00)", "2.1 MB", "compressed attention takes a third of that",
                             "Keys and values grow with slope 1, the map with slope 2"),
         "seconds": ("With full attention a pass over", "the map with slope 2"),

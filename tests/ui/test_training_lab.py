@@ -70,7 +70,7 @@ def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
     assert shown["id"] == "recorded reverse" and len(shown["at"]) == 101 and not shown["running"]
     assert "attention-atlas tasks train reverse" in texts(test)
     # A new user reads what it is, and sees no button that would silently leave the recording.
-    assert "You see a recording** of a training that has ended" in texts(test)
+    assert "This is a recording** of a finished training run" in texts(test)
     offered = {button.key: button.label for button in test.button}
     assert offered["lab_start"] == "Train live" and not {"lab_step", "lab_reset"} & {*offered}
     assert "mirror" in " ".join(event["text"] for event in shown["events"])
@@ -80,7 +80,7 @@ def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
 def test_training_trains_pauses_resumes_and_restarts():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
-    assert "You see your own training" in texts(test)
+    assert "This is your own training run" in texts(test)
     test.button("lab_step").click().run()
     assert healthy(test) and len(film(test)["losses"]) == 1
     test.button("lab_start").click().run()
@@ -136,7 +136,7 @@ def test_grokking_is_shown_with_its_spectrum():
     assert shown["id"] == "recorded modular" and f"train modular --heads {run.config.heads}" in texts(test)
     assert np.array(shown["spectra"]).shape == (len(shown["at"]), 29) and len(shown["learned"]) == len(shown["at"])
     assert any(event["text"].startswith("grokking: ") for event in shown["events"])
-    assert "Fourier spectrum" in texts(test) and "more than one would wait for here" in texts(test)
+    assert "Fourier spectrum" in texts(test) and "too much to wait for here" in texts(test)
     assert "norm of frequency 29" in expand(test).dataframe[0].value.columns
     submit(test, "17+42", "lab_item")
     assert healthy(test) and "**0**: :green-background[right]" in texts(test)

@@ -40,14 +40,14 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
         "Which step to look at", STEPS, key=preset("alignment_shift", shift), format_func=STEPS.__getitem__,
         required=True,
         on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
-        help="A token is written at one step and read at the next. Which of the two rows shows better where it comes "
-        "from differs between models and layers: Chen et al. 2020 found it to be the step that reads it, in the middle "
-        "layers.",
+        help="A token is written at one step and read at the next. Which of the two rows shows its source better "
+        "depends on the model and the layer. Chen et al. 2020 found it to be the step that reads the token, in the "
+        "middle layers.",
     )
     rows = alignment_rows(trace, shift=shift).mean(axis=1)
     special = special_columns(trace)
     if not rows.shape[1] or special.all():
-        st.caption("The translation has no token that could be aligned.")
+        st.caption("The translation has no tokens to align.")
         return
     sources = told_apart(piece_label(piece, trace.source_text) for piece in trace.source_pieces)
     targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
@@ -115,7 +115,7 @@ def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
 def _coverage_form(sources: int) -> alt.LayerChart:
     bars = alt.Chart(alt.NamedData("bars")).mark_bar().encode(
         x=alt.X("at:O", title=None, axis=label_axis("column_labels", sources, labelAngle=-60)),
-        y=alt.Y("coverage:Q", title="coverage: weights added up", axis=alt.Axis(grid=False, **AXIS)),
+        y=alt.Y("coverage:Q", title="coverage (sum of weights)", axis=alt.Axis(grid=False, **AXIS)),
         tooltip=[alt.Tooltip("token:N"), alt.Tooltip("coverage:Q", format=".2f")],
     )
     once = alt.Chart(alt.InlineData([{"coverage": 1.0}])).mark_rule(strokeDash=[4, 4], color="currentColor")
@@ -132,5 +132,5 @@ def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: in
         f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} {target} tokens. Most looked "
         f"at: **{markdown(sources[most])}** ({each[most]:.2f})"
         + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ") +
-        f"On average {rest:.0%} of a row rests on the end symbol."
+        f"On average, {rest:.0%} of a row is on the end symbol."
     )

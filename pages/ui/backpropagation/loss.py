@@ -23,8 +23,8 @@ def pick_loss(reading: Reading) -> None:
     st.selectbox(
         "Loss of", range(len(labels)), key=preset(key, at), format_func=labels.__getitem__, width=220,
         on_change=lambda: session.update(BackpropagationParams, step=st.session_state[key], row=0, column=0),
-        help="The translation above counts as the right one. The loss of a step is −log p, where p is the probability "
-        "of its token.",
+        help="The translation above counts as the correct one. The loss of a step is −log p, where p is the "
+        "probability of its token.",
     )
     st.number_input(
         "Label smoothing", step=0.1, format="%.2f", width=150, **bind_number(BackpropagationParams, "smoothing"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 # The keys are keys of stages, or the last part of a key.
 SENTENCES = {
-    "logits": "By how much was each token too likely? By its probability p; for the right token, by p − 1.",
+    "logits": "How much too likely was each token? By p; for the correct token, by p − 1.",
     "generator.bias": "The bias of a token shifts its logit at every step, so its gradient is the sum over all steps.",
     "generator.weight": "A token's weights are pushed away from the outputs at which it was too likely.",
-    "generator.hidden": "How the loss depends on the decoder's output: a step against this gradient makes the right "
+    "generator.hidden": "How the loss depends on the decoder's output: a step against this gradient makes the correct "
     "tokens more likely.",
     "table": "A token's row collects gradient from every place where it was used, whether it was read or compared with "
     "an output.",

@@ -40,13 +40,13 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         "The next word, at the step that writes", list(labels), format_func=labels.__getitem__,
         key=preset(key, step if step in labels else ""), on_change=lambda: change(step=st.session_state[key]),
         help="The words before this step stay as they are; from there on, the changed model writes. Unless you choose, "
-        "the page takes the row that you changed, or the first step at which the likeliest word changes.",
+        "the page takes the row that you changed, or the first step at which the most likely word changes.",
     )
     tokenizer = reading.translator.tokenizer
     st.markdown(says_next(found, tokenizer))
     table = next_table(found, tokenizer)
     show_altair(
-        next_chart(table, COLUMNS), "edit_next", "Probability of the likeliest next tokens as trained and changed; the "
+        next_chart(table, COLUMNS), "edit_next", "Probability of the most likely next tokens as trained and changed. The "
         "sentence above and the saved table have the numbers.",
     )
     st.caption(

@@ -40,7 +40,7 @@ from transformer.values.trace import Kind
 MANY = "over {} sentences"
 # Key of the map of the heads' importance, beside those of METRICS.
 WORTH = "worth"
-WITHOUT = "change without it, nats"
+WITHOUT = "effect of removing it, nats"
 
 
 def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
@@ -59,9 +59,9 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     if worth:
         titles[WORTH] = f"{WITHOUT}, {MANY.format(worth.sentences)}"
     metric = comparison.metric if comparison.metric in titles else "confidence"
-    controls.markdown("The maps show", width="content")
+    controls.markdown("Colour heads by", width="content")
     controls.selectbox(
-        "What the maps show", titles, format_func=titles.__getitem__, label_visibility="collapsed",
+        "Colour heads by", titles, format_func=titles.__getitem__, label_visibility="collapsed",
         **bind(CompareParams, "metric", value=metric),
     )
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
@@ -83,7 +83,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
                     fields=("row", "column"), maps=reading.maps,
                 )
             else:
-                st.caption("This number does not exist for this kind of attention, or not for this sentence.")
+                st.caption("This measurement is not defined for this kind of attention or for this sentence.")
     st.caption(
         f"{meanings[metric]} Click a cell of a map to open that head; by keyboard, use the table below.",
         help=explain("attention sink", "entropy", "log-probability", "nats"),
@@ -198,17 +198,17 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
 def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     """Explain when a head of a kind that the model has gets a name."""
     if len(kinds) > 1:
-        sinks = "on the first token and on the end symbol, so links there count for no name except “end symbol”."
+        sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
     else:
-        sinks = "on the first token, so links there count for no name."
+        sinks = "on the first token, so links there do not count for any name."
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(
             f"- **{', '.join(NAMES.values())}**, by random patterns: more than {THRESHOLD:.0%} of its attention, on "
             "average, is on that place when the model reads random patterns twice (Olsson et al. 2022)."
         )
-    st.markdown(f"Heads with nothing to do rest {sinks}\n\n" + "\n".join(rules))
+    st.markdown(f"Heads with nothing to do park {sinks}\n\n" + "\n".join(rules))
 
 
 def _statistics(translator: Translator, sentences: Iterable[str]) -> Statistics:

@@ -37,8 +37,8 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
         help=explain("Jensen-Shannon divergence", "nats"),
     )
     st.caption(
-        "Click a point to open its head, or choose the head here. Where points crowd together, names are left out: "
-        "point at one to read it."
+        "Click a point to open its head, or choose the head here. Where points are close together, names are left out; "
+        "hover over a point to see its name."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = pick_head(reading, kind, CompareParams.PREFIX)

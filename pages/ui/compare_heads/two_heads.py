@@ -119,8 +119,9 @@ def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
         st.markdown(_differs_most(sides[2]))
     else:
         st.caption(
-            "No difference can be drawn: A and B need the same kind of attention and equally many rows and columns. "
-            "Try words instead of tokens: their number often agrees where that of the tokens does not."
+            "No difference can be drawn: A and B need the same kind of attention and the same number of rows and "
+            "columns. Try words instead of tokens: sentences with different numbers of tokens often have the same "
+            "number of words."
         )
     _list_heads(pins, traces)
 
@@ -165,8 +166,8 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
     if not listed:
         return
     st.markdown(
-        f"**The heads that differ most between A and B**, in nats a row (at most {np.log(2):.3f}). Click one to see it "
-        "above.", help=explain("Jensen-Shannon divergence", "nats"),
+        f"**The heads that differ most between A and B**, in nats per row (at most {np.log(2):.3f}). Click one to see "
+        "it above.", help=explain("Jensen-Shannon divergence", "nats"),
     )
     with st.container(horizontal=True):
         for each in listed:

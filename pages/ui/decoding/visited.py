@@ -138,7 +138,7 @@ def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> s
     """
     if tuple(tokenizer.encode_ids(written.text)) == written.pieces:
         return params.in_words
-    return f"{params.in_words}; read from its text, which splits into other tokens than it was written in"
+    return f"{params.in_words}; read from its text, which is split into different tokens from those that were written"
 
 
 def decoded(params: DecodingParams) -> dict[str, object]:

@@ -44,7 +44,7 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     def clicked() -> None:
         st.session_state[CLICKED] = place(st.session_state[key].get("open"), found)
 
-    with main_figure(), saveable("gallery", "What single heads of this model do", sentence=""):
+    with main_figure(), saveable("gallery", "What individual heads of this model do", sentence=""):
         draw_gallery(
             key=key, on_open_change=clicked, width="stretch",
             data={"exhibits": [card(each, languages) for each in found]},
@@ -55,13 +55,14 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
         st.switch_page(PAGES[exhibit.kind].path, query_params=address(exhibit, example))
     missing = [each for each in gallery.exhibits if not each.does_it]
     if not gallery.exhibits:
-        st.info("There is nothing to see: none of the translations came to its end within the limit on length.")
+        st.info("There is nothing to show: no translation ended within the length limit.")
     if missing:
-        st.caption(f"Looked for, and not found: {'; '.join(_not_found(each, languages) for each in missing)}.")
+        st.caption(f"Not found: {'; '.join(_not_found(each, languages) for each in missing)}.")
     st.caption(
-        f"`{GALLERY.beside(translator).command}` makes this page, from {gallery.sentences} sentences. The text alone "
-        f"says where a task wants a head to look. A card needs a head with {DOES:.0%} of its attention there, and, "
-        f"unless the card is about a general rule, {MARGIN:.0%} of it more than the head's general rules explain."
+        f"`{GALLERY.beside(translator).command}` makes this page from {gallery.sentences} sentences. The text alone "
+        f"decides where a task expects a head to look. A card needs a head with {DOES:.0%} of its attention there. "
+        f"Unless the card is about a general rule, that must be {MARGIN:.0%} of its attention more than the head's "
+        "general rules explain."
     )
 
 

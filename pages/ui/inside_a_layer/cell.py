@@ -67,7 +67,7 @@ def show_cell(reading: HeadReading) -> None:
 
 def _score(found: Cell) -> None:
     """Draw steps 1 and 2."""
-    st.subheader("1. Query times key, 2. divided by the root of K", anchor=False)
+    st.subheader("1. Query times key, 2. divided by √K", anchor=False)
     width, score = len(found.query), found.raw_score / found.divisor + found.bias
     biased = ""
     if found.bias:
@@ -82,9 +82,10 @@ def _score(found: Cell) -> None:
             key="inside_vectors", alt="The query, the key, and their product element by element; the table has both.",
         )
         st.markdown(
-            f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last number of the table). "
-            f"Divided by √{width} = {found.divisor:.6f} that is {typeset(found.raw_score / found.divisor, '.6f')}"
-            f"{biased}; the trace says **{typeset(found.score, '.6f')}**, {_apart(score, found.score)}."
+            f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last row of the table). "
+            f"Divided by √{width} = {found.divisor:.6f} that is "
+            f"{typeset(found.raw_score / found.divisor, '.6f')}{biased}; the trace says "
+            f"**{typeset(found.score, '.6f')}**, {_apart(score, found.score)}."
         )
     with sums:
         show_table(product_table(found), "inside_products", height=330)
@@ -228,4 +229,4 @@ def _unique(
 
 
 def _apart(computed: float, traced: float) -> str:
-    return f"{typeset(abs(computed - traced), '.1e')} apart, as far as float32 goes"
+    return f"{typeset(abs(computed - traced), '.1e')} apart, within float32 precision"

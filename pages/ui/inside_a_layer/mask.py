@@ -150,9 +150,9 @@ def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: Hea
         else f"rises from {typeset(before)} to **{typeset(after)}** nats: it sees some of what it has to predict"
     )
     return (
-        f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head now lies "
-        f"on tokens that come later, and {shares[most].mean():.1%} in "
-        f"{linked_head('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The "
-        f"log-probability of the {what} {change}. A model *trained* without the mask would learn to copy the next "
-        "token from there, and would be lost when it has to write by itself."
+        f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head is now on "
+        f"tokens that come later, and {shares[most].mean():.1%} in "
+        f"{linked_head('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The log-probability of the "
+        f"{what} {change}. A model *trained* without the mask would learn to copy the next token from there, and would "
+        "be lost when it has to write by itself."
     )

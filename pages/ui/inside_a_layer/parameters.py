@@ -22,7 +22,7 @@ def show_parameters_of_language_model(config: TransformerConfig) -> None:
     st.markdown(f"**{said}.**")
     with main_figure(f"**{said}**"):
         _counts(table, "ours")
-    st.caption("The table of the tokens is used twice, to read and to write, and counts once.")
+    st.caption("The token table is used twice, to read and to write, and counts once.")
 
 
 def show_parameters(model: Translator) -> None:
@@ -42,7 +42,7 @@ def show_parameters(model: Translator) -> None:
     st.caption(
         "`python -m transformer info` prints the same numbers for a model. With pre-norm, each stack ends in a norm of "
         "its own, which makes 2 × 2D parameters more than post-norm. Sinusoids are computed, so they cost no "
-        "parameters; what is shared counts once."
+        "parameters; shared parameters count once."
     )
 
 

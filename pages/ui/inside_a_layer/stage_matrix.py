@@ -58,7 +58,7 @@ def stage_matrix(
     if letters[1] == "V":
         shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
         labels = [piece_label(piece, "") for piece in tokenizer.pieces(shown)]
-        note = f"Of {values.shape[1]:,} columns, the {len(shown)} that are the likeliest somewhere."
+        note = f"Of {values.shape[1]:,} columns, the {len(shown)} that are most likely at some step."
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
     columns = piece_labels(trace, letters[1]) if letters[1] in "ST" else None
@@ -77,6 +77,6 @@ def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.Da
     if stage.key == "generator.words":
         table = {
             "position": numbered(row_labels(axes_of(trace, "decoder"))), "id in the vocabulary": ids,
-            "likeliest next token": [piece_label(piece, "") for piece in tokenizer.pieces(ids)],
+            "most likely next token": [piece_label(piece, "") for piece in tokenizer.pieces(ids)],
         }
     return pd.DataFrame(table)

@@ -10,14 +10,14 @@ from transformer.text.languages import Languages
 # sizes of a shape, and source and target for the names of the languages. The name pieces is the number of tokens
 # that are text.
 SENTENCES = {
-    "encoder.pieces": "The {source} sentence is cut into {pieces}, and the end symbol follows. Each of these {S} "
-    "becomes its number in the vocabulary.",
+    "encoder.pieces": "The {source} sentence is cut into {pieces}, and the end symbol follows. Each of these {S} is "
+    "replaced by its vocabulary ID.",
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads what it wrote.",
     "tokens": "Each token is looked up in a table learned in training: {D} numbers that stand for it.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
                  "bites dog”.",
-    "input": "What a token means and where it stands are added, number by number: this goes into the first layer.",
+    "input": "What a token means and where it is are added, number by number: this goes into the first layer.",
     "self_attention.stream": "What arrives from below: {D} numbers for each token, to which every step will add.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
@@ -30,7 +30,7 @@ SENTENCES = {
     "decoder.self_attention.queries": "Each {target} token asks: {K} numbers that say what this head wants to find.",
     "decoder.self_attention.keys": "Each {target} token puts up a sign: {K} numbers that say what it can be found by.",
     "decoder.self_attention.values": "Each {target} token prepares {K} numbers to hand over to those that look at it.",
-    "decoder.self_attention.raw_scores": "Each question is compared with each sign, also with those that come later.",
+    "decoder.self_attention.raw_scores": "Each question is compared with each sign, even with later ones.",
     "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
     "is about to write.",
     "cross_attention.queries": "Each {target} token asks the {source} sentence: {K} numbers that say what it needs "
@@ -39,9 +39,9 @@ SENTENCES = {
     "cross_attention.values": "Each {source} token prepares {K} numbers to hand over to the {target} side.",
     "cross_attention.raw_scores": "Each {target} question is compared with each {source} sign.",
     "cross_attention.masked_scores": "All of the {source} sentence is known, so the mask hides nothing here.",
-    "unturned_queries": "{K} numbers that say what this head wants to find. They do not know yet where the token "
-    "stands.",
-    "unturned_keys": "{K} numbers that say what a token can be found by. They do not know yet where it stands.",
+    "unturned_queries": "{K} numbers that say what this head wants to find. They do not yet contain the token's "
+    "position.",
+    "unturned_keys": "{K} numbers that say what a token can be found by. They do not yet contain its position.",
     "biases": "This model adds no positions to its embeddings. Each score falls with the distance of the two tokens, "
     "in each head at its own rate.",
     "scores": "All of them are divided by √{K}, because with large numbers the next step would leave only one winner.",
@@ -59,11 +59,11 @@ SENTENCES = {
     "decoder.output": "The decoder's result: {D} numbers at each step, from which the next token can be read.",
     "generator.logits": "Each of the {V} tokens of the vocabulary gets a number: how well it would fit next.",
     "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} tokens.",
-    "generator.words": "The likeliest token at each step: what the model would write next.",
+    "generator.words": "The most likely token at each step: what the model would write next.",
 }
 # Sentences that differ for a language model, which has one stack and one text.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
-    "decoder.pieces": "The text is cut into tokens, and each becomes its number in the vocabulary: {T} with the start "
+    "decoder.pieces": "The text is cut into tokens, and each is replaced by its vocabulary ID: {T} with the start "
     "symbol, which comes first.",
     **{
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]

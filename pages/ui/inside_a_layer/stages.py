@@ -29,7 +29,7 @@ SECTIONS = {
     "encoder.": "Into the encoder", "encoder.self_attention.": "Encoder attention",
     "encoder.feed_forward.": "Encoder: feed-forward", "decoder.": "Into the decoder",
     "decoder.self_attention.": "Masked attention", "decoder.cross_attention.": "Cross attention",
-    "decoder.feed_forward.": "Decoder: feed-forward", "generator.": "To the word",
+    "decoder.feed_forward.": "Decoder: feed-forward", "generator.": "To the output",
 }
 # Sections of a language model, which has one stack.
 SECTIONS_OF_ONE_STACK = {

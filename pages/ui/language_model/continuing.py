@@ -54,8 +54,8 @@ def show_continuation(loaded: LanguageModel) -> None:
     )
     prose("lm_sharpest", sharpest(metrics), MAPS)
     st.caption(
-        how_to_read(view, ENGLISH) + " The row of a token decides what comes after it, so a head that matters for a "
-        "word shows it in the row before. What else it could have written stands under “Step by step”.",
+        how_to_read(view, ENGLISH) + " The row of a token decides which token follows it, so a head that matters for a "
+            "word shows this in the row before. For the alternatives, see “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
     show_numbers(piece_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
@@ -97,7 +97,7 @@ def show_text(reading: LanguageReading) -> None:
     at = spans[0][0] if spans else len(text)
     beginning, written = markdown(text[:at]), markdown(text[at:])
     if not written:
-        nothing = "nothing but white space" if spans else "nothing: the end came first"
+        nothing = "nothing but white space" if spans else "nothing: the end symbol came first"
         beginning, written = f"{beginning} ", f"*({nothing})*"
     elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
         beginning, written = f"{beginning} ", f"**{written}**"

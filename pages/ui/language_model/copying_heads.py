@@ -1,4 +1,4 @@
-"""Heads that copy: previous-token and induction heads, found with random patterns."""
+"""Copying heads: previous-token and induction heads, found with random patterns."""
 
 from __future__ import annotations
 

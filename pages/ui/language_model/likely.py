@@ -60,10 +60,10 @@ def show_likely(loaded: LanguageModel) -> None:
         )
     show_table(score_table(scores), "lm_score_table")
     st.caption(
-        "The probability of a text is the product of all its tokens’ probabilities, each given the tokens before; "
-        "that it ends there is not counted. Every further token makes it smaller, so texts of different lengths are "
-        "compared by their perplexity, the lower the better expected. Perplexity per word, and bits per byte, depend "
-        "less on how the words are cut into tokens."
+        "The probability of a text is the product of the probabilities of its tokens, each given the tokens before it; "
+        "the end of the text is not counted. Every further token makes it smaller, so texts of different lengths are "
+        "compared by their perplexity: the lower it is, the more the model expected the text. Perplexity per word and "
+        "bits per byte depend less on how words are split into tokens."
     )
     for number, score in scores.items():
         part = st.expander(f"Token by token: text {number}", key=f"lm_pieces_{number}_part", on_change="rerun")
@@ -80,7 +80,7 @@ def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
     first = name == "first"
     text_box(
         f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
-        label=f"Text {NUMBERS[name]}, {'' if first else 'to compare; '}up to {most_pieces(loaded)} tokens",
+        label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {most_pieces(loaded)} tokens)",
         placeholder="Type a text …" if first else "Another text, or none …",
         button="Read", help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
     )
@@ -108,7 +108,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
     if len(scores) == 1:
         (score,) = scores.values()
         return (
-            f"To this model **{_quoted(score)}** has the probability {power_of_ten(score.log_prob)}.",
+            f"This model gives **{_quoted(score)}** the probability {power_of_ten(score.log_prob)}.",
             f"That is {typeset(score.log_prob)} nats: a perplexity of {score.perplexity:,.1f} per token.",
         )
     (_, first), (_, second) = scores.items()
@@ -117,7 +117,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
     times = f"{math.exp(abs(gap)):,.1f}" if abs(gap) < 7 else power_of_ten(abs(gap))
     return (
         "The model finds both texts equally likely." if abs(gap) < 0.005 else
-        f"To this model **{_quoted(likelier)}** is {times} times as likely as **{_quoted(other)}**"
+        f"This model finds **{_quoted(likelier)}** {times} times as likely as **{_quoted(other)}**"
         + ("" if _quoted(other).endswith((".", "!", "?", "…")) else "."),
         _numbers(scores),
     )
@@ -136,8 +136,8 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
         for better in (first.perplexity < second.perplexity, _nats_per_word(first) < _nats_per_word(second))
     )
     expected = (
-        f"by both the model expects **text {by_pieces}** more" if by_pieces == by_words else
-        f"by the first the model expects **text {by_pieces}** more, by the second **text {by_words}**"
+        f"by both measures, the model expects **text {by_pieces}** more" if by_pieces == by_words else
+        f"by the first, the model expects **text {by_pieces}** more; by the second, **text {by_words}**"
     )
     return (
         f"{log_probs}; but text {number} has {_counted(first)}, text {another} {_counted(second)}, and every further "

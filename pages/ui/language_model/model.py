@@ -16,8 +16,8 @@ from transformer.errors import AtlasError, CheckpointError
 from transformer.model.devices import available_devices
 
 NONE = (
-    "There is no language model here: put the folder of one, trained with `python -m transformer.training` or a GPT-2 "
-    f"of Hugging Face's, into `{OWN}` and reload this page."
+    "There is no language model here. Put a language model's folder, trained with `python -m transformer.training` or "
+    f"a GPT-2 from Hugging Face, into `{OWN}` and reload this page."
 )
 
 
@@ -48,5 +48,5 @@ def language_model_choice() -> None:
     chosen = session.params(LanguageModelParams).model
     st.selectbox(
         "Model", folders, **bind(LanguageModelParams, "model", value=chosen if chosen in folders else folders[0]),
-        width=200, help="The language model that ships, and the folders of others in `models`.",
+        width=200, help="The built-in language model, and the other models in the folder `models`.",
     )

@@ -40,7 +40,7 @@ MAPS = HeadMaps(
 # A text that can be continued by looking at what came after the same words earlier.
 REPEATING = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
-NOTHING = "(nothing: the model begins by itself)"
+NOTHING = "(nothing: the model starts by itself)"
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,9 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
     with box:
         text_box(
-            "beginning", asked.text, go_on_from, label=f"A beginning, up to {most_pieces(loaded)} tokens",
-            placeholder="Type a beginning, or nothing …", button="Go on", primary=True, asked=session.box_request(),
+            "beginning", asked.text, go_on_from, label=f"Start of a text (up to {most_pieces(loaded)} tokens)",
+            placeholder="Type the start of a text, or nothing …", button="Continue", primary=True,
+            asked=session.box_request(),
             help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
         )
     example.selectbox(

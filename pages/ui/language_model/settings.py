@@ -39,6 +39,6 @@ def continuation_settings() -> None:
             st.number_input(
                 label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name)
             )
-        st.number_input("Tokens, at most", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length"))
+        st.number_input("Maximum tokens", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length"))
         device_choice()
         language_model_choice()

@@ -116,11 +116,11 @@ def ranks(table: Table) -> alt.LayerChart:
         ],
     })
     base = alt.Chart(frame).encode(x=alt.X(
-        "at:Q", title="heads, the one needed most first",
+        "at:Q", title="heads, most needed first",
         scale=alt.Scale(domain=[0, len(change) + 1], nice=False), axis=alt.Axis(tickCount=6, **AXIS),
     ))
     bar = base.mark_bar(size=max(2, 420 // len(change))).encode(
-        y=alt.Y("change:Q", title="change without it, nats",
+        y=alt.Y("change:Q", title="effect of removing it, nats",
                 axis=alt.Axis(tickCount=6, **{**AXIS, "grid": True})),
         color=alt.Color("ink:N", scale=None),
         tooltip=["without:N", alt.Tooltip("change:Q", format="+.3f"),

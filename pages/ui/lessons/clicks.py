@@ -34,7 +34,7 @@ def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
     if (clicked.layer, clicked.head) == _asked_in(measured):
         # The map opens at this head, so the user has clicked nothing.
         return ""
-    return f"You opened **layer {layer}, head {head}**, which is not the one."
+    return f"You opened **layer {layer}, head {head}**, which is not the right one."
 
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
@@ -52,7 +52,7 @@ def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
         return f"You marked {name}, in another head than layer {layer}, head {head}."
     column = int(view.weights[clicked.layer, clicked.head, row].argmax())
     looked_at = f"“{markdown(columns[column])}”{place_of(columns, column)}"
-    return f"You marked {name}, which looks most at {looked_at}: it is not the row that is asked for."
+    return f"You marked {name}, which looks most at {looked_at}: this is not the row in the question."
 
 
 def _asked_in(measured: MeasuredStep) -> tuple[int, int]:

@@ -60,7 +60,7 @@ def show_lesson(path: Path) -> None:
         head, back = st.columns([8, 2], vertical_alignment="center")
         head.markdown(f"##### {title}")
         if several_models():
-            head.caption(f"About the model {folder}, whichever is chosen on other pages.")
+            head.caption(f"This lesson uses the model {folder}, whichever model is chosen on other pages.")
         back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
         measured = measured_step(model, lesson.steps[number])
@@ -134,7 +134,7 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if not measured.finding.holds:
-            st.caption("On this model, what the lesson says here is not true; the numbers are this model's.")
+            st.caption("For this model, the lesson's statement is not true; the numbers are this model's.")
 
 
 def _ask(measured: MeasuredStep) -> None:

@@ -36,7 +36,7 @@ def show_costs() -> None:
     """Draw the plot, the sentences about its slopes, and the button that measures on this machine."""
     recorded = costs()
     if recorded is None:
-        st.warning("The recorded measurement is missing or damaged: measure on this machine.")
+        st.warning("The recorded measurement is missing or damaged. Measure on this machine instead.")
         measure_button()
         return
     quantity = session.params(LongTextsParams).quantity
@@ -60,10 +60,10 @@ def show_costs() -> None:
         st.markdown(says_saving(recorded.costs, quantity))
         st.markdown(concludes(recorded.costs, quantity))
     st.caption(
-        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} tokens on; the time "
-        "of a shorter text is that of everything around the attention. The map is written out here, as it must be to "
-        "be looked at. Fast kernels (FlashAttention) never store it, so their memory grows with slope 1; they still "
-        f"compute every cell. The same again: `{recorded.command}`"
+        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} tokens on; for a "
+        "shorter text, everything around the attention takes most of the time. Here the map is stored, because "
+        "otherwise it could not be shown. Fast kernels (FlashAttention) never store it, so their memory grows with "
+        f"slope 1; they still compute every cell. To repeat the measurement: `{recorded.command}`"
     )
     show_numbers(table, "long_cost_numbers", digits=4)
 

@@ -27,15 +27,15 @@ GPT2, GPT2_HEADS = "GPT-2 small", 144
 # Above this slope, seconds grow faster than the cells of a map.
 STEEP = 2.1
 CONCLUSIONS = {
-    WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it moves the wall, and does not "
-    "take it away. A text cut into blocks has slope 1, but nothing sees beyond its block. Up to one block it is full "
-    "attention: there the two lines are one.",
-    SECONDS: "What is done to each token alone, as in the feed-forward network, grows with slope 1, the map with slope "
-    "2: the longer the text, the more of the time is the map’s. Compression takes a share of it off and leaves the "
-    "slope near 2; blocks bring it near 1.",
-    KEYS_AND_VALUES: "Keys and values grow with slope 1, the map with slope 2: it is the map that does not fit. "
-    "Compression saves some of both. Local attention saves cells of the map alone, and keeps every key and value: the "
-    "lines of full and local attention are one.",
+    WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it postpones the limit but does not "
+    "remove it. A text cut into blocks has slope 1, but no token sees beyond its block. Up to the length of one block "
+    "it equals full attention, so the two lines coincide there.",
+    SECONDS: "Work on each token alone, as in the feed-forward network, grows with slope 1, the map with slope 2. So "
+    "the longer the text, the larger the map’s share of the time. Compression removes part of the map’s time but "
+    "leaves the slope near 2; blocks bring the slope near 1.",
+    KEYS_AND_VALUES: "Keys and values grow with slope 1, the map with slope 2, so it is the map that does not fit into "
+    "memory. Compression saves some of both. Local attention saves only cells of the map and keeps every key and "
+    "value, so the lines of full and local attention coincide.",
 }
 MACHINE = (
     " A slope above 2 is the machine’s doing: a map too large for the processor’s cache takes longer to write and read."

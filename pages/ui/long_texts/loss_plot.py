@@ -27,7 +27,8 @@ def show_losses() -> None:
     recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
-            "What the three lose was not measured; `python -m transformer.training compare-attention` does that."
+            "The loss of the three kinds was not measured; `python -m transformer.training compare-attention` measures "
+            "it."
         )
         return
     with main_figure("**Held-out loss of small models that differ in their attention alone**", says_losses(recorded)):
@@ -40,16 +41,16 @@ def show_losses() -> None:
     show_table(loss_table(recorded), "long_loss_numbers", digits=3)
     seeds = len({each.seed for each in recorded.losses})
     caution = (
-        "One seed proves little: another one moves each number by some hundredths." if seeds == 1 else
-        f"Each was trained with {seeds} seeds, a point each; differences as small as those between seeds mean nothing."
+        "One seed proves little: another seed changes each number by a few hundredths." if seeds == 1 else
+        f"Each was trained with {seeds} seeds, one point per seed; differences as small as those between seeds mean "
+        "nothing."
     )
     st.caption(
         f"Each model: {recorded.model}; {recorded.training}, the same texts in the same order, contexts of "
-        f"{recorded.context} tokens, blocks of {recorded.block}, {recorded.stride} tokens to a compressed key. "
-        f"Held out: {recorded.pieces:,} tokens of everyday sentences in any order, so that little depends on what is "
-        "far away; where a text hangs together over pages, local attention can lose more. "
-        f"{caution} Models this small and this shortly trained say which way it goes, not how far. On "
-        f"{recorded.machine}: `{recorded.command}`"
+        f"{recorded.context} tokens, blocks of {recorded.block}, {recorded.stride} tokens to a compressed key. Held "
+        f"out: {recorded.pieces:,} tokens of everyday sentences in any order, so little depends on distant tokens; in "
+        f"a text that is coherent over pages, local attention can lose more. {caution} Models this small, trained this "
+        f"briefly, show the direction of an effect, not its size. On {recorded.machine}: `{recorded.command}`"
     )
 
 
@@ -82,7 +83,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
         {"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses
     ])
     return alt.Chart(table).mark_point(size=220, filled=True, opacity=0.8).encode(
-        x=alt.X("loss:Q", title="held-out loss, nats per token; to the left is better",
+        x=alt.X("loss:Q", title="held-out loss (nats per token); lower is better",
                 scale=alt.Scale(zero=False, padding=20), axis=alt.Axis(format=".2f", tickCount=6, **AXIS)),
         y=alt.Y("attention:N", title=None, sort=list(NAMES.values()), axis=alt.Axis(**AXIS)),
         tooltip=["attention:N", "seed:Q", alt.Tooltip("loss:Q", format=".3f")],

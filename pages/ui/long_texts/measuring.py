@@ -55,7 +55,7 @@ def _measure() -> None:
         found.append(cost)
         bar.progress(len(found) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} tokens")
     if found:
-        cores = f"this machine, just now, one of its {os.cpu_count()} cores of a CPU"
+        cores = f"this machine, just now, one of its {os.cpu_count()} CPU cores"
         st.session_state[MEASURED] = RecordedCosts(tuple(found), MODEL, cores, "python benchmarks/long_texts.py")
 
 

@@ -66,11 +66,11 @@ def show_maps() -> None:
         )
     st.markdown(says_sizes(maps), help=explain("attention weight", "mask", "key"))
     st.caption(
-        "Each row is a token that looks; its cells add up to 1. Hatched cells are masked: what comes later is never "
-        "seen, and with local attention nothing of another block, so that nothing is computed there. A column of "
-        "compressed attention holds three tokens, which a convolution has made one key and one value; until all three "
-        "are read, nobody sees it, so the first two rows look at nothing. The three models are small, trained on the "
-        "same texts."
+        "Each row is a token that looks; its cells add up to 1. Hatched cells are masked and not computed: no token "
+        "sees later tokens, and with local attention no token sees another block. A column of compressed attention "
+        "holds three tokens, which a convolution has merged into one key and one value. No row sees it until all three "
+        "are read, so the first two rows look at nothing. The three models are small and were trained on the same "
+        "texts."
     )
 
 

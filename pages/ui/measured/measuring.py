@@ -61,7 +61,7 @@ def offer_measuring(
     file, source = examples_file(translator), markdown(translator.languages.source.name)
     if file is None:
         path = markdown(path_label(own.path.with_name(SENTENCES)))
-        st.caption(f"{missing} It takes sentences in {source}: put them into {path}, one a line.")
+        st.caption(f"{missing} It needs sentences in {source}: put them into {path}, one per line.")
         return
     try:
         sentences = [line for line in read_small_text(file).splitlines() if line.strip()]
@@ -69,15 +69,15 @@ def offer_measuring(
         reason = error.strerror or error if isinstance(error, OSError) else error
         st.caption(
             f"{missing} {markdown(path_label(file))} cannot be read ({says(reason)}): write it as UTF-8 text of at "
-            f"most {MOST // MEGABYTE} MB, one sentence a line."
+            f"most {MOST // MEGABYTE} MB, with one sentence per line."
         )
         return
     asked = _name(recording, translator)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label, key=f"measure_{own.path.stem}", icon=":material/bar_chart:", on_click=_ask, args=asked,
-            help=f"Runs this model on {len(sentences)} sentences, with a bar that says how long that takes; it can be "
-            f"stopped. The same in a terminal: `{own.command}`",
+            help=f"Runs this model on {len(sentences)} sentences. A progress bar shows the time left, and you can stop "
+            f"it. In a terminal: `{own.command}`",
         )
         st.caption(missing)
     # A page may offer several measurements.
@@ -113,7 +113,7 @@ def _measure(
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
             bar = st.progress(0.0)
-        st.button("Stop", key=f"stop_{path.stem}", icon=":material/stop:", help="Nothing is kept of what was measured.")
+        st.button("Stop", key=f"stop_{path.stem}", icon=":material/stop:", help="Discards the measurements so far.")
 
     def each() -> Generator[str, None, None]:
         began = monotonic()

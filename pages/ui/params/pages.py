@@ -107,10 +107,10 @@ _PAGES = (
         "each token and the attention of all heads; two texts compared; copying heads",
         needs="language model",
         parts={
-            "continue": Part("How it goes on", "continuing.show_continuation"),
+            "continue": Part("Continue a text", "continuing.show_continuation"),
             "steps": Part("Step by step", "steps.show_steps"),
-            "likely": Part("How likely a text is", "likely.show_likely"),
-            "heads": Part("Heads that copy", "copying_heads.show_copying_heads"),
+            "likely": Part("Score a text", "likely.show_likely"),
+            "heads": Part("Copying heads", "copying_heads.show_copying_heads"),
         },
     ),
     Page(
@@ -121,7 +121,7 @@ _PAGES = (
         parts={
             "heads": Part("All heads", "all_heads.show_all_heads"),
             "similarity": Part("Similarity", "similar_heads.show_similar_heads"),
-            "two_heads": Part("A against B", "two_heads.show_two_heads", former=("versus",)),
+            "two_heads": Part("A vs. B", "two_heads.show_two_heads", former=("versus",)),
             "layers": Part("Across layers", "across_layers.show_across_layers"),
         },
     ),
@@ -182,7 +182,7 @@ _PAGES = (
         "How the model knows the order of the words, and what happens without it.",
         "curves, matrix, distances and rotations; what happens to this model without word order",
         parts={
-            "shuffled": Part("What if the order were lost?", "shuffled.show_shuffled", former=("matters",)),
+            "shuffled": Part("What if word order is lost?", "shuffled.show_shuffled", former=("matters",)),
             "curves": Part("Curves", "curves.show_curves", reads=False),
             "matrix": Part("Matrix", "matrix.show_matrix", reads=False),
             "distances": Part(

@@ -24,7 +24,7 @@ LONGEST_CODE = 6_000
 MOST_BYTES = MOST_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # First line of a file; its first character marks a line that is left out.
-HEADING = "# Slides of Attention Atlas: a line each, in order. Lines that begin with # are left out."
+HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are ignored."
 REMARK = "#"
 MOST_PARAMETERS = 200
 # The parameter for a slide's title in its address, a name that no page uses, and the title's most characters.

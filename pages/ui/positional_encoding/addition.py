@@ -115,8 +115,8 @@ def _why_scaled(text: EmbeddedText) -> str:
     if text.scale != 1:
         sentences.append(
             f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f}, which makes it "
-            f"**{scaled:.2f}** long: the word is heard above its place. The embedding matrix itself stays small, as "
-            "the output layer needs it that shares it (the paper, section 3.4)."
+            f"**{scaled:.2f}** long: the word outweighs its position. The embedding matrix itself stays small, as the "
+            "output layer that shares it needs (the paper, section 3.4)."
         )
     else:
         sentences.append("This model does not scale its embeddings.")

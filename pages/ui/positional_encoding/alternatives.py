@@ -120,13 +120,13 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
         # The main figure is the alternative that is not a vector.
         with place, main_figure(
             f"**{title}:** what is added to a score, and nothing to the embeddings",
-            "The further apart two tokens are, the less; each head has a slope of its own",
+            "The further apart two tokens are, the more is subtracted; each head has its own slope",
             when=place is lines,
         ):
             st.markdown(f"**{title}**")
             show_altair(
                 alternatives_chart(table, value), key=f"positions_alternatives_{value}",
-                alt=f"{title} over the offset, a line each; the table has the numbers.", sentence="",
+                alt=f"{title} over the offset, one line each; the table has the numbers.", sentence="",
             )
             show_numbers(table.pivot(index="offset", columns="positions", values="value").reset_index(),
                          f"positions_alternatives_numbers_{value}")

@@ -129,7 +129,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
         show_plotly(
             heatmap(rotation(offset, width)[:drawn, :drawn], titles=("dimension out", "dimension in"), name="entry",
                     height=400),
-            key="positions_rotation", alt="The map: 0 but for blocks of two by two along the diagonal.",
+            key="positions_rotation", alt="The map: 0 except for blocks of two by two along the diagonal.",
             sentence="",
         )
         show_numbers(frame(rotation(offset, width)[:drawn, :drawn], None, None, corner="dimension out"),

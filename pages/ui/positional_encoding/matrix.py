@@ -29,7 +29,7 @@ def show_matrix() -> None:
     tables = {halves: sinusoids(encoding.rows, columns, halves=halves) for halves in LAYOUTS}
     for place, (halves, title) in zip(st.columns(2, gap="medium"), LAYOUTS.items(), strict=True):
         with place, main_figure(
-            "**Positional encoding:** a row a position",
+            "**Positional encoding:** one row per position",
             "On the left it changes from row to row, on the right hardly at all",
             when=not halves,
         ):

@@ -59,9 +59,9 @@ class Run:
 def show_shuffled(reading: Reading) -> None:
     """Draw the table of runs, one head's attention in each, and the proof that order is lost without positions."""
     st.markdown(
-        "**What if the order were lost?** Attention itself knows no order, so each token is told its place: its "
-        "positional encoding is added to it. Below, the model reads your sentence, the same words shuffled, and both "
-        "again without being told where each word stands."
+        "**What if word order is lost?** Attention has no built-in word order, so a positional encoding is added to "
+        "each token. Below, the model reads your sentence, then the same words shuffled, then both again without "
+        "position information."
     )
     text = reading.own.source_text
     encoding = session.params(PositionsParams)
@@ -78,7 +78,7 @@ def show_shuffled(reading: Reading) -> None:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
-    with main_figure("**What if the order were lost?** What the model writes; words that are new are marked"):
+    with main_figure("**What if word order is lost?** What the model writes; words that are new are marked"):
         table = run_table(runs)
         show_figure_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS, words=new_words(runs))
         show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
@@ -176,7 +176,7 @@ def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
     words = word_groups(typed.source_pieces, typed.source_text)
     moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, words, mixed.order)
     if moved is None:
-        return "The shuffled words are cut into other tokens, so their attention cannot be compared token by token."
+        return "The shuffled words are split into different tokens, so no token's attention can be compared."
     with_positions, without = (
         float(np.abs(one.encoder[:, :, moved][..., moved] - other.encoder).max())
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))

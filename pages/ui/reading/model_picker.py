@@ -120,7 +120,7 @@ def model_choice() -> None:
     st.selectbox(
         "Model", list(folders), key=preset("model", chosen if chosen in folders else SHIPPED), on_change=choose,
         format_func=lambda name: str(folders[name]),
-        help="The model that ships, and the folders beside it in `models`. All pages are about the one chosen here; "
+        help="The built-in model, and the other models in the folder `models`. All pages show the model chosen here; "
         "at most two stay in memory.",
     )
 

@@ -99,7 +99,7 @@ def resolved(pair: Pair, a: Trace, b: Trace) -> str:
     """Return Markdown: whether the translation shows that the model distinguishes the meanings of the pair's word."""
     first, second = translated(a, pair.word), translated(b, pair.word)
     if not first or not second:
-        return f"No word of the translation can be read off for *{pair.word}* in both sentences."
+        return f"No translated word was found for *{pair.word}* in both sentences."
     if first == second:
         return (
             f"*{pair.word}* becomes **{markdown(first)}** both times: the translation does not show that the model "

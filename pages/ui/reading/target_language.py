@@ -48,8 +48,8 @@ def language_choice(codes: Sequence[str]) -> None:
         "Write in", sorted(codes, key=_label), index=None, format_func=_label, on_change=choose,
         placeholder="Choose one …",
         key=preset("target_language", chosen_code(codes) or None),
-        help="This model writes several languages. The code of the one that it is to write is the first token of the "
-        "sentence, a row and a column of its own.",
+        help="This model writes several languages. The code of the chosen language is the first token of the sentence, "
+        "with its own row and column.",
     )
 
 

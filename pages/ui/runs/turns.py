@@ -153,7 +153,7 @@ class Turns:
             # The other threads must not wait for a thread that was ended.
             for each in group:
                 if not each.finished:
-                    each.finish(RuntimeError("the run that this one was part of was ended"))
+                    each.finish(RuntimeError("the batch that this run was part of was cancelled"))
 
     def _others_go_on(self) -> AbstractContextManager[object]:
         return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()

@@ -193,7 +193,7 @@ def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
             session.update(OffParams, heads=HeadSet((head,)))
 
     show_altair(
-        heads_matrix(values[kind], name="less likely … likelier without it", scale=diverging(most)), key=key,
+        heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)), key=key,
         on_select=clicked, selection_mode=PICK,
         alt=f"{name.capitalize()} {CHANGE}, of {TITLES[kind].lower()}; the table below has the numbers.",
     )

@@ -78,10 +78,10 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
             alt="Log-probability of the translation against the number of heads removed; the table has the numbers.",
         )
     st.caption(
-        f"The same translation is scored each time; in the place of a removed head: {MODES[params.mode]}"
-        f"{', the first draw' if params.drawn else ''}. The least important head is the one whose removal, on its own, "
-        "leaves the translation most likely. That order does not see teamwork: two heads together can be worth more "
-        "than each by itself.",
+        "The same translation is scored each time; in the place of a removed head: "
+        f"{MODES[params.mode]}{', the first draw' if params.drawn else ''}. The least important head is the one whose "
+        "removal, on its own, leaves the translation most likely. That order ignores teamwork: two heads together can "
+        "be worth more than each by itself.",
         help=explain("log-probability", "nats"),
     )
     numbers = removal_table(curves)
@@ -173,8 +173,8 @@ def says_origin(recorded: RemovalQuality) -> str:
     """Markdown: the data of the recorded scores, in the words of the record."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
-        f"({markdown(recorded.data)}), against a person's; nothing in the place of a removed head. The orders are "
-        f"those of the mean over other sentences, so that none is fitted to these. Computed by `{REMOVAL.command}`."
+        f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. The orders "
+        f"are those of the mean over other sentences, so that none is fitted to these. Computed by `{REMOVAL.command}`."
     )
 
 

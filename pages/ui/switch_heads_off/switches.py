@@ -25,11 +25,11 @@ MODES: dict[Mode, str] = {
 # Descriptions of the values that replace the output of a head that is off.
 BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",
-    "mean": "what sets a head's output apart from its mean over 200 sentences is multiplied by the gate, so 0 leaves "
-    "the mean",
+    "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate, so 0 "
+    "leaves the mean",
     "uniform": "a head's weights are drawn towards an even share for every visible token, so 0 makes them even",
-    "resample": "what sets a head's output apart from its output at a random position of another of 200 sentences is "
-    "multiplied by the gate, so 0 leaves the other sentence's; every draw takes another sentence",
+    "resample": "the difference between a head's output and its output at a random position of another of 200 "
+    "sentences is multiplied by the gate, so 0 leaves the other sentence's; every draw takes another sentence",
 }
 
 draw_switches = component("head_switches/head_switches")
@@ -44,9 +44,10 @@ def pick_heads(reading: Reading) -> Interventions:
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
         "Replace the head's output with", list(MODES), format_func=lambda mode: MODES[mode], required=True,
-        help="The field calls these zero ablation, mean ablation, uniform attention and resample ablation. Zeros are "
-        "something a later layer never met in training; a mean is what it is used to, on average; the output for "
-        "another sentence is what it has met, and a matter of chance, so several are tried.", **bind(OffParams, "mode"),
+        help="These are called zero ablation, mean ablation, uniform attention and resample ablation. A later layer "
+        "never received zeros in training. The mean is what it receives on average. The output for another sentence is "
+        "something it could have received; it depends on chance, so several are tried.",
+        **bind(OffParams, "mode"),
     )
     gate.slider(
         "Gate: share of the output kept", step=0.1, help=explain("gate"),

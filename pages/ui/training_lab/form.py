@@ -15,7 +15,8 @@ from transformer.tasks.registry import TASKS, task_named
 from transformer.tasks.run import TaskRun
 
 OPTIMIZER_NAMES = {
-    "muon": "Muon, as the translation model", "adam": "Adam, PyTorch’s", "adam-by-hand": "Adam, written out by hand",
+    "muon": "Muon, as for the translation model", "adam": "Adam, PyTorch’s",
+    "adam-by-hand": "Adam, written out by hand",
 }
 # Numbers that the page can set, and their names in the configuration of a training.
 NUMBERS = {
@@ -58,10 +59,10 @@ def show_recorded_settings(config: TaskConfig) -> None:
     if config == params.config:
         return
     settings = settings_of(config, params)
-    said = (f"The recorded training has {config.heads} heads, {config.items:,} items a step, {config.steps:,} steps, "
+    said = (f"The recorded training has {config.heads} heads, {config.items:,} items per step, {config.steps:,} steps, "
             f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up")
     if settings is None:
-        st.caption(f"{said}: more than one would wait for here.")
+        st.caption(f"{said}: too much to wait for here.")
     else:
         st.caption(f"{said}.")
         st.button("Use these settings", key="lab_as_recorded", on_click=session.store, args=(settings,))
@@ -91,7 +92,7 @@ def settings_form(recorded: TaskRun | None) -> None:
         st.selectbox("Optimiser", OPTIMIZERS, format_func=OPTIMIZER_NAMES.__getitem__, **bind(LabParams, "optimizer"))
         st.number_input("Learning rate at its peak", step=0.001, format="%.4f", **bind_number(LabParams, "rate"))
         st.number_input("Steps of warm-up", step=10, help=explain("warm-up"), **bind_number(LabParams, "warmup"))
-        st.number_input("Items a step (batch)", step=8, **bind_number(LabParams, "items"))
+        st.number_input("Items per step (batch)", step=8, **bind_number(LabParams, "items"))
         st.number_input("Steps", step=100, **bind_number(LabParams, "steps"))
         st.number_input(
             "Weight decay", step=0.01, format="%g", disabled=params.optimizer == "adam-by-hand",

@@ -123,7 +123,7 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
     if training is None:
         st.button(
             "Train live", key="lab_start", icon=":material/play_arrow:", type="primary", on_click=start,
-            help="Trains a new Transformer with the settings. The recording stays, one click away.",
+            help="Trains a new Transformer with these settings. The recording stays one click away.",
         )
         return
     same = training.trainer.config == session.params(LabParams).config
@@ -133,7 +133,7 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
     else:
         goes_on = same and step and not training.trainer.finished
         st.button(
-            "Go on" if goes_on else "Train", key="lab_start", icon=":material/play_arrow:", type="primary",
+            "Continue" if goes_on else "Train", key="lab_start", icon=":material/play_arrow:", type="primary",
             help="Trains a Transformer here and now.", on_click=start,
         )
     st.button("One step", key="lab_step", icon=":material/skip_next:", on_click=one_step)
@@ -149,7 +149,7 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
 def show_training(training: Training) -> None:
     """Draw a training, and let it continue in slices while it runs."""
     if training.trainer.config != session.params(LabParams).config:
-        st.caption("The settings have changed: the next training has them.")
+        st.caption("Settings changed; they apply to the next training.")
     # The fragment runs by the clock only while there is something to do.
     st.fragment(_slice, run_every=EVERY if training.running else None)()
 
@@ -166,7 +166,7 @@ def _slice() -> None:
     show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=speed_of(run))
     if waiting:
         st.info(
-            f"{SEATS} trainings are running on this server. Yours goes on as soon as one of them has ended or paused."
+            f"{SEATS} trainings are running on this server. Yours continues as soon as one of them ends or pauses."
         )
     if STOPPED in st.session_state:
         st.warning(
@@ -180,7 +180,7 @@ def _slice() -> None:
 
 def speed_of(run: TaskRun) -> str:
     """A sentence about the speed, as soon as there is a number."""
-    return f"{run.step / run.seconds:.0f} steps a second here, snapshots included." if run.step else ""
+    return f"{run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
 
 
 def show_made_room() -> None:
@@ -188,6 +188,6 @@ def show_made_room() -> None:
     if st.session_state.get(BEGUN) and TRAININGS.of(_person()) is None:
         st.session_state.pop(BEGUN)
         st.info(
-            f"This server keeps {MAX_TRAININGS} trainings, and yours had to make room for others. Train again: with "
-            "the same settings it becomes the same."
+            f"Your training was dropped to make room, because this server keeps {MAX_TRAININGS} trainings. The same "
+            "settings give the same result."
         )

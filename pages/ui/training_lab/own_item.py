@@ -43,7 +43,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
         session.update(LabParams, item=read or "")
         st.session_state[TYPED] = None if read else (task.name, typed)
 
-    st.markdown("**Ask the model of this moment**", help=explain("exact match", "attention weight"))
+    st.markdown("**Ask the model at this moment**", help=explain("exact match", "attention weight"))
     text_box(
         "lab_item", text, submitted, label="Your own item", placeholder=task.example, button="Ask", belongs=task.name,
         help=f"{task.says} For example {task.example}.",
@@ -85,7 +85,7 @@ def says(found: Answer, run: TaskRun, snapshot: Snapshot) -> str:
     if found.right:
         verdict = ":green-background[right]"
     elif not found.ended:
-        verdict = f":red-background[wrong]: it goes on and on; the right answer is **{markdown(right)}**"
+        verdict = f":red-background[wrong]: it does not stop; the right answer is **{markdown(right)}**"
     else:
         verdict = f":red-background[wrong]: the right answer is **{markdown(right)}**"
     pieces = (*found.written, *([END] if found.ended else []))

@@ -59,7 +59,7 @@ def show_guess(reading: Reading) -> None:
     groups, labels, ranked = source_columns(trace, words=True)
     question = "**Without which one word would the translation change most?**"
     st.markdown(
-        f"{question} Guess first. Then every method names its word, and you see what the model does without it."
+        f"{question} Guess first. Then every method picks its word, and you see what the model does without it."
     )
     firsts = {groups[column][0] + 1: column for column in ranked}
     if len(firsts) < 2:
@@ -108,9 +108,9 @@ def show_guess(reading: Reading) -> None:
         )
     st.caption(
         "Two experiments. In one, the word is *hidden* from all others in every layer, while its place stays. That is "
-        "what erasure measures, so erasure names this winner by definition. In the other, the sentence is *typed* "
-        "again without the word; this is done only for words that you or a method named. Both say how much less likely "
-        "the translation of the whole sentence becomes.",
+        "what erasure measures, so erasure picks this winner by definition. In the other, the sentence is *typed* "
+        "again without the word; this is done only for words that you or a method picked. Both say how much less "
+        "likely the translation of the whole sentence becomes.",
         help=explain("log-probability", "nats"),
     )
     save_buttons(reading, None, table, "which_word", hidden=pd.DataFrame({
@@ -156,20 +156,20 @@ def says_winner(
     right = [name for name in answers.get(best, ()) if name != YOU]
     parts = [
         f"When **{shown(labels[best])}** is hidden, the translation changes most: its log-probability falls by "
-        f"{measured[best]:.2f} nats. {', '.join(right) or 'No method'} named it."
+        f"{measured[best]:.2f} nats. {', '.join(right) or 'No method'} picked it."
     ]
     guessed = next((column for column, names in answers.items() if YOU in names), None)
     if guessed is not None:
         parts.append(
             "**You were right.**" if guessed == best else
-            f"Your **{shown(labels[guessed])}** is number {places[guessed]} of {len(ranked)}, with "
-            f"{measured[guessed]:.2f} nats."
+            f"Your word, **{shown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
+            f"({measured[guessed]:.2f} nats)."
         )
     falls = {column: each.fall for column, each in typed.items() if each.fall is not None}
     if falls:
         worst = max(falls, key=lambda column: falls[column])
         parts.append(
-            f"Of the words that were named, typing the sentence without **{shown(labels[worst])}** costs most: "
+            f"Of the words that were picked, retyping the sentence without **{shown(labels[worst])}** costs most: "
             f"{falls[worst]:.2f} nats."
         )
     return " ".join(parts)

@@ -40,7 +40,7 @@ def pick_question(reading: Reading) -> Question:
         "What mattered for", list(labels), format_func=labels.__getitem__, required=True,
         key=preset(EXPLAINED, asked),
         on_change=when_chosen(EXPLAINED, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
-        help="Each button stands for a step of the model: the word that it wrote there is explained.",
+        help="Each button is a step of the model. Choose one to explain the word written there.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if asked != WHOLE:
@@ -55,7 +55,7 @@ def pick_question(reading: Reading) -> Question:
 def _pick_other(reading: Reading, group: Group) -> None:
     probabilities = candidates(reading.trace, reading.translator.tokenizer.symbols, group)
     against = session.params(MatteredParams).against
-    labels = {NOTHING: "compare with nothing"} | {
+    labels = {NOTHING: "no other word"} | {
         piece: f"{entry_label(reading.translator.tokenizer, piece)} ({probability:.1%})"
         for piece, probability in probabilities.items()
     }
@@ -65,7 +65,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
         session.update(MatteredParams, against=st.session_state[key])
 
     st.selectbox(
-        "Why this word and not …", list(labels), width=320, format_func=labels.__getitem__,
+        "Compared with", list(labels), width=320, format_func=labels.__getitem__,
         key=preset(key, against if against in labels else NOTHING), on_change=store_other,
         help="The other tokens that the model found likely at this step, with their probabilities.",
     )

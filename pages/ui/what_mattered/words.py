@@ -90,7 +90,7 @@ def show_words(reading: Reading) -> None:
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
             "with what no word can be credited with: positions and biases. Integrated gradients add up to the growth "
             "of the log-probability, apart from a small error, because they are computed in a limited number of steps. "
-            "Erasure need not add up to anything: of two words that say the same, either can go without harm.",
+            "Erasure need not add up to anything: of two words that mean the same, either one can go without harm.",
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
@@ -117,9 +117,9 @@ def _how_to_read(question: Question, found: Sequence[Attribution]) -> str:
     sentences = [
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
-        f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the "
-        f"method puts first. Red speaks for {'the word' if question.name else 'the translation'}, blue against it. "
-        "Grey, in the row of erasure: the token just read cannot be hidden from its own step.",
+        f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the method "
+        f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. Grey, "
+        "in the row of erasure: the token just read cannot be hidden from its own step.",
     ]
     missing = [title(method) for method in METHODS if method not in {each.method for each in found}]
     if question.other:

@@ -89,7 +89,7 @@ def read_own() -> OwnReading:
             **bind(OwnParams, "file", value=chosen if chosen in listed else ""),
         )
         if st.get_option("server.maxUploadSize"):
-            sent = st.file_uploader("or a file of yours", type=["npz", "json"], key="own_upload", width=420)
+            sent = st.file_uploader("or your own file", type=["npz", "json"], key="own_upload", width=420)
             if sent is not None and (uploaded is None or uploaded[2] != sent.file_id):
                 st.session_state[UPLOADED] = sent.name, sent.getvalue(), sent.file_id
                 session.update(OwnParams, file="")
@@ -97,7 +97,7 @@ def read_own() -> OwnReading:
         with st.popover("Bring your own", icon=":material/add:"):
             st.markdown(
                 f"The list shows the .npz and .json files of the folder `{folder().name}`, next to which the app was "
-                f"started. The variable `{VARIABLE}` names another folder. A notebook or a script writes them:"
+                f"started. To use another folder, set the variable `{VARIABLE}`. A notebook or a script writes them:"
             )
             st.code(LINES, language="python")
             st.caption(

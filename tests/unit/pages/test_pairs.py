@@ -60,7 +60,7 @@ def test_translations_show_whether_a_word_is_resolved(shipped):
     same = shipped.trace("I have a dream.")
     said = resolved(Pair("x", "", "", "dream"), same, same)
     assert "**Traum** both times" in said and "does not show" in said
-    assert "No word of the translation" in resolved(Pair("x", "", "", "cat"), same, same)
+    assert "No translated word" in resolved(Pair("x", "", "", "cat"), same, same)
     other = shipped.trace("You have a dream.")
     first, second = (translated(trace, "have") for trace in (same, other))
     said = resolved(Pair("x", "", "", "have"), same, other)

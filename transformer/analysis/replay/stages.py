@@ -191,7 +191,7 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
         ("probabilities", "generator (softmax)", r"p = \mathrm{softmax}(z)", "B, T, V", predicted.probabilities),
-        ("words", "likeliest next token", r"\hat{w}_{t+1} = \arg\max_v\, p_{t,v}", "B, T", predicted.likeliest),
+        ("words", "most likely next token", r"\hat{w}_{t+1} = \arg\max_v\, p_{t,v}", "B, T", predicted.likeliest),
     ):
         yield Stage(f"generator.{key}", "decoder", None, name, formula, letters, array[None])
 
