@@ -65,7 +65,7 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> No
     known, others = parser.parse_known_args(list(options))
     if known.certificate:
         raise SystemExit(
-            "error: --lecture and --processes do no TLS: leave them out, or put a proxy with TLS in front of them"
+            "error: --lecture and --processes do not support TLS: leave them out, or put a proxy with TLS in front"
         )
     address, port = known.address, port_of(options)
     allow_connections()
@@ -95,8 +95,8 @@ def listen(address: str, port: int) -> socket.socket:
         # Python adds the address, which this message already has.
         reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
-            f"error: the app cannot be opened at {address}:{port} ({reason}); "
-            f"choose another port: --server.port {port + 1 if port < MOST_PORT else port - 1}"
+            f"error: the app cannot listen on {address}:{port} ({reason}); choose another port: --server.port "
+            f"{port + 1 if port < MOST_PORT else port - 1}"
         ) from None
 
 
@@ -163,7 +163,7 @@ async def keep_running(
                 backend.port, pause = port, PAUSE
                 if not up.done():
                     up.set_result(None)
-                what = f"has ended ({await process.wait()})"
+                what = f"exited with code {await process.wait()}"
         except StartError as error:
             if not up.done():
                 up.set_exception(error)
@@ -172,7 +172,7 @@ async def keep_running(
             what, pause = "did not start", min(2 * pause, LONGEST_PAUSE)
         finally:
             backend.port = None
-        print(f"A process of the app {what}. Another is started; visitors go to the rest.", file=sys.stderr, flush=True)
+        print(f"A worker {what}; restarting it. Users are served by the other workers.", file=sys.stderr, flush=True)
         await asyncio.sleep(pause)
 
 

@@ -20,32 +20,32 @@ from transformer.files.terminal import at_terminal
 PROG = "attention-atlas"
 # Module in `transformer.commands` and one line of help for each command; importing the modules would take seconds.
 COMMANDS = {
-    "translate": ("translate", "translate a sentence and keep the trace of the run"),
+    "translate": ("translate", "translate a sentence, and save the trace of the run"),
     "info": ("translate", "print the architecture and its parameters"),
-    "import": ("translate", "make a model folder of a Hugging Face Marian model"),
-    "export": ("translate", "write a model folder for another program"),
+    "import": ("translate", "convert a Hugging Face Marian model to a model folder"),
+    "export": ("translate", "convert a model folder for another program"),
     "align": ("align", "align the words of sentence pairs, as text"),
     "prepare": ("train", "make a vocabulary and split sentence pairs into its tokens"),
     "prepare-language-model": ("train", "the same for a language model"),
     "train": ("train", "train in a prepared folder, or continue there"),
-    "compare-attention": ("train", "train small language models of each kind of attention alike"),
-    "average": ("train", "make a model of the mean weights of several"),
-    "synthesise": ("train", "let a model translate sentences into pairs to train another on"),
+    "compare-attention": ("train", "train one small language model per kind of attention"),
+    "average": ("train", "average the weights of several models"),
+    "synthesise": ("train", "let a model translate sentences, to train another model on them"),
     "evaluate": ("train", "BLEU and chrF of a model on held-out pairs"),
     "samples": ("train", "translate chosen sentences, as a model card lists them"),
     "vocabulary": ("train", "how well a model's vocabulary keeps the words of a text whole"),
     "overlap": ("train", "count the held-out sentences that are in the training data"),
     "measure": ("measure", "measure what every head looks at, over many sentences"),
     "match": ("measure", "which head of another model does what each head does"),
-    "gallery": ("measure", "find heads that do something telling, over many sentences"),
-    "means": ("measure", "write every head's mean output beside the model"),
+    "gallery": ("measure", "find heads with a clear function, over many sentences"),
+    "means": ("measure", "compute every head's mean output, and save it in the model folder"),
     "importance": ("measure", "switch every head off by itself, over many sentences"),
     "removal": ("measure", "BLEU and chrF while heads are removed"),
-    "agreement": ("measure", "whether methods of attribution agree, over many sentences"),
+    "agreement": ("measure", "how well the attribution methods agree, over many sentences"),
     "paths": ("measure", "whether the graph of a prediction predicts what cutting its paths does"),
     "lessons": ("lessons", "check a lesson, or list what a lesson can claim"),
     "serve": ("serve", "serve the model to many apps, on one machine or on several"),
-    "language-model": ("language_model", "write on in English, score texts, find heads that copy"),
+    "language-model": ("language_model", "continue English texts, score texts, find copying heads"),
     "tasks": ("tasks", "let a small Transformer learn to copy, reverse, sort or add"),
 }
 # Packages from requirements.txt that every command imports, and those that the app imports too.
@@ -78,7 +78,7 @@ def start_app(options: Sequence[str]) -> None:
     parser.add_argument("--processes", type=int, metavar="N")
     known, others = parser.parse_known_args(options)
     if known.processes is not None and not 1 <= known.processes <= app_processes.MOST_PROCESSES:
-        raise SystemExit(f"error: --processes takes a number from 1 to {app_processes.MOST_PROCESSES}")
+        raise SystemExit(f"error: --processes must be a number from 1 to {app_processes.MOST_PROCESSES}")
     # Streamlit would report an invalid port with a traceback.
     port_of(others)
     others, hall = open_to_hall(others)
@@ -105,7 +105,7 @@ def check_packages(names: Sequence[str], extra: str) -> None:
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise SystemExit(
-            f"error: {sys.executable} has no {', '.join(missing)}: in an installation, run "
+            f"error: {sys.executable} has no {', '.join(missing)}. In an installation, run "
             f"`pip install 'attention-atlas[{extra}]'`; in the folder of app.py, `pip install -r requirements.txt`"
         )
 

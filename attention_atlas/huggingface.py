@@ -105,7 +105,9 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
     """Features for the model, and a token for each frame that its encoder makes of two of them."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
-        raise AttentionError("The text is no string: for sound, give the model's processor instead of its tokenizer.")
+        raise AttentionError(
+            "The text is not a string: for sound, give the model's processor instead of its tokenizer."
+        )
     inputs = extractor(samples, sampling_rate=extractor.sampling_rate, return_tensors="pt")
     count = inputs["input_features"].shape[-1] // 2
     return inputs, ("", frames(count, 2 * extractor.hop_length / extractor.sampling_rate))

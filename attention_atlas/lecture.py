@@ -39,8 +39,8 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
     host = checked(known.lecture) if known.lecture else own_address()
     if host is None:
         raise SystemExit(
-            "error: this machine is in no network: join the one of the hall, or say `--lecture ADDRESS` with the "
-            "address at which the others reach it"
+            "error: this machine is not in a network: join the one of the lecture hall, or give the address at which "
+            "others reach this machine, with `--lecture ADDRESS`"
         )
     port = port_of(options)
     allowed = dict.fromkeys([host, socket.gethostname(), "localhost", "127.0.0.1"])
@@ -64,7 +64,7 @@ def port_of(options: Sequence[str]) -> int:
     port: str = parser.parse_known_args(list(options))[0].port
     if not (port.isdecimal() and len(port) <= len(str(MOST_PORT)) and 1 <= int(port) <= MOST_PORT):
         raise SystemExit(
-            f"error: the app's port, --server.port or STREAMLIT_SERVER_PORT, is a number from 1 to {MOST_PORT}, "
+            f"error: the app's port, --server.port or STREAMLIT_SERVER_PORT, must be a number from 1 to {MOST_PORT}, "
             f"not {port!r}"
         )
     return int(port)
@@ -93,13 +93,15 @@ def checked(host: str) -> str:
     except ipaddress.AddressValueError:
         if not NAME.fullmatch(host):
             raise SystemExit(
-                "error: --lecture takes the address or the name of this machine in its network, such as "
-                f"{own_address() or '192.168.1.20'}, without http:// and without a port (--server.port 8600 names "
-                f"one), not '{host}'"
+                "error: --lecture needs the address or the name of this machine in its network, such as "
+                f"{own_address() or '192.168.1.20'}, without http:// and without a port (for a port, add --server.port "
+                f"8600), not '{host}'"
             ) from None
         for_itself = host == "localhost"
     if for_itself:
-        raise SystemExit(f"error: {host} is this machine for itself, and nobody else's; without it --lecture finds out")
+        raise SystemExit(
+            f"error: {host} cannot be reached from other machines; leave it out and --lecture detects the address"
+        )
     return host
 
 
@@ -122,14 +124,15 @@ def announce(address: str) -> None:
 
     host = str(urlsplit(address).hostname)
     if is_own(host):
-        print(f"\n  Everybody in this network can open {address}\n", flush=True)
+        print(f"\n  Everyone in this network can open {address}\n", flush=True)
     else:
         own = own_address()
         print(
             f"\n  {host} is not this machine's address"
-            + (f", which is {own}: say `--lecture {own}`" if own else "; it is in no network: join the one of the hall")
-            + f".\n  Only behind a router that leads from {host} to this machine can others open {address}:\n"
-            f"  who comes by another address than {host} sees an empty page.\n", flush=True,
+            + (f", which is {own}: use `--lecture {own}`" if own else "; this machine is not in a network: join the "
+                "one of the lecture hall")
+            + f".\n  Others can open {address} only if a router forwards {host} to this machine.\n  At any other "
+            f"address than {host}, they see an empty page.\n", flush=True,
         )
     segno.make(address, micro=False).terminal(compact=True)
-    print("\n  The model is loaded. Ctrl-C ends everything.\n", flush=True)
+    print("\n  The model is loaded. Press Ctrl-C to stop the app.\n", flush=True)

@@ -88,7 +88,7 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
         ValueError: the process would read other lines in it.
     """
     if BARE.search(head):
-        raise ValueError("a line of the head ends with half of its end")
+        raise ValueError("a line of the request head ends in a lone CR or LF")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     named = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")

@@ -17,7 +17,7 @@ try:
     import traitlets
 except ImportError as error:
     raise ImportError(
-        "Browser needs anywidget: say pip install 'attention-atlas[widget]'; show() draws without it."
+        "Browser needs anywidget: run pip install 'attention-atlas[widget]'. show() works without it."
     ) from error
 
 ENTRY = "attention_browser/widget"
@@ -68,5 +68,7 @@ class Browser(anywidget.AnyWidget):
         trace = getattr(self, "trace", None)
         count = None if trace is None else trace.attention(self.kind).shape[place.index(proposal.trait.name)]
         if count is not None and not 0 <= proposal.value < count:
-            raise traitlets.TraitError(f"there is no {proposal.trait.name} {proposal.value}: there are {count}, from 0")
+            raise traitlets.TraitError(
+                f"there is no {proposal.trait.name} {proposal.value}: there are {count}, counted from 0"
+            )
         return proposal.value

@@ -99,7 +99,7 @@ class TransformerConfig:
                 f"{self.source_vocabulary}, target_vocabulary is {self.target_vocabulary}"
             )
         if self.d_model % self.heads:
-            raise ValueError(f"d_model must be a multiple of heads: {self.d_model} is no multiple of {self.heads}")
+            raise ValueError(f"d_model must be a multiple of heads: {self.d_model} is not a multiple of {self.heads}")
         if self.d_model % 2 and self.positions.startswith("sinusoidal"):
             raise ValueError(f"sinusoidal positions need an even d_model, not {self.d_model}")
         if self.d_head % 2 and self.positions == "rotary":
@@ -183,7 +183,10 @@ class TransformerConfig:
         if self.tied_embeddings != "none" and not self.decoder_layers:
             raise ValueError(f"tied_embeddings={self.tied_embeddings!r} needs a decoder, and decoder_layers is 0")
         if self.attention == "compressed" and self.positions in RELATIVE:
-            raise ValueError(f"compressed keys stand for several positions, and positions={self.positions!r} for one")
+            raise ValueError(
+                f"compressed keys stand for several positions, but positions={self.positions!r} needs one position per "
+                "key"
+            )
         if self.attention != "full" and self.encoder_layers:
             raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 

@@ -23,7 +23,7 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
         raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")
     unknown = choice.keys() - CHOICE.keys()
     if unknown:
-        raise AttentionError(f"There is no choice {', '.join(sorted(unknown))}: choose of {', '.join(CHOICE)}.")
+        raise AttentionError(f"There is no choice {', '.join(sorted(unknown))}: the choices are {', '.join(CHOICE)}.")
     choice = {**CHOICE, **{name: value for name, value in choice.items() if value is not None}}
     for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
         if not -1 <= choice[name] < count:

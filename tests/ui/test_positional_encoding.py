@@ -109,7 +109,7 @@ def test_concatenation_has_a_cost_and_a_configuration_can_be_typed():
     test.button("architecture_preset_The model of this app").click().run()
     assert test.metric[0].value == "17,228,224" and test.query_params["architecture_d_model"] == "256"
     test.number_input("architecture_heads").set_value(7).run()
-    assert healthy(test, warned=True) and "256 is no multiple of 7" in test.warning[0].value.replace("\\", "")
+    assert healthy(test, warned=True) and "256 is not a multiple of 7" in test.warning[0].value.replace("\\", "")
     test.number_input("architecture_heads").set_value(8)
     test.selectbox("architecture_positions").set_value("none").run()
     assert healthy(test) and "nothing to put beside" in texts(test)

@@ -80,7 +80,7 @@ def test_ended_process_is_restarted_and_ctrl_c_ends_everything(port):
         process.send_signal(signal.SIGINT)
         printed, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and printed == ""
-    assert errors == "A process of the app has ended (-9). Another is started; visitors go to the rest.\n"
+    assert errors == "A worker exited with code -9; restarting it. Users are served by the other workers.\n"
     assert not psutil.wait_procs(processes, timeout=0)[1]
     with socket.create_server(("127.0.0.1", port)):
         pass
@@ -120,7 +120,7 @@ def test_occupied_port_is_one_line(monkeypatch, capsys, port, options, address):
         with pytest.raises(SystemExit) as ended:
             command_line.main()
     message = str(ended.value)
-    assert message.startswith(f"error: the app cannot be opened at {address}:{port} (") and "\n" not in message
+    assert message.startswith(f"error: the app cannot listen on {address}:{port} (") and "\n" not in message
     assert f"--server.port {port + 1}" in message and capsys.readouterr() == ("", "")
 
 
@@ -137,7 +137,7 @@ def test_invalid_number_of_processes_is_one_line(monkeypatch, options):
 @pytest.mark.parametrize("port", ["85010", "-1", "0", "none", "²", "9" * 30])
 @pytest.mark.parametrize("options", [("--processes=2",), ("--processes=1",), ("--lecture=10.1.2.3",)], ids=" ".join)
 def test_invalid_port_is_one_line(monkeypatch, options, port):
-    message = "^error: the app's port, .*, is a number from 1 to 65535, not .*$"
+    message = "^error: the app's port, .*, must be a number from 1 to 65535, not .*$"
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", port])
     with pytest.raises(SystemExit, match=message):
         command_line.main()

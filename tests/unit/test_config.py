@@ -40,7 +40,7 @@ def test_head_width_divides_the_model_width():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"d_model": 10, "heads": 4}, "10 is no multiple of 4"),
+        ({"d_model": 10, "heads": 4}, "10 is not a multiple of 4"),
         ({"d_model": 9, "heads": 3}, "even d_model, not 9"),
         ({"heads": 0}, "heads .* not 0"),
         ({"unapplied": "num_beams 6"}, "unapplied must be texts"),

@@ -434,7 +434,7 @@ def test_number_of_draws_is_as_requested():
         assert draws_of(once, 8) == (once,), "nothing is drawn"
     with pytest.raises(InterventionError, match="The number of draws is 100,000,000: take at most 512"):
         draws_of(off, 100_000_000)
-    with pytest.raises(InterventionError, match="The number of draws is 0: take at least one"):
+    with pytest.raises(InterventionError, match="The number of draws is 0: give at least one"):
         draws_of(off, 0)
 
 

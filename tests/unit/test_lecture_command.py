@@ -61,7 +61,7 @@ def test_name_and_own_address_pass_without_a_remark(capsys):
         hall.announce(f"http://{own}:8501")
         printed = capsys.readouterr().out
         assert "not this machine's" not in printed
-        assert printed.startswith(f"\n  Everybody in this network can open http://{own}:8501\n")
+        assert printed.startswith(f"\n  Everyone in this network can open http://{own}:8501\n")
 
 
 @pytest.mark.parametrize("host", ["10.9.8.7", "hall.invalid"])
@@ -69,7 +69,7 @@ def test_foreign_address_is_reported_before_the_code_and_not_promised(capsys, ho
     hall.announce(f"http://{host}:8501")
     printed = capsys.readouterr().out
     own = hall.own_address()
-    known = f", which is {own}: say `--lecture {own}`." if own else "; it is in no network: "
+    known = f", which is {own}: use `--lecture {own}`." if own else "; this machine is not in a network: "
     assert printed.startswith(f"\n  {host} is not this machine's address{known}") and "Everybody" not in printed
     warned, code = printed.index("a router"), min(map(printed.index, set("█▀▄") & set(printed)))
     assert warned < code, "it may be right behind a router, so the code is there"

@@ -31,7 +31,7 @@ def over_draws(values: np.ndarray) -> Estimate:
         ValueError: there is only one draw, which gives no spread.
     """
     if len(values) < 2:
-        raise ValueError("there is only one draw: an interval needs at least two")
+        raise ValueError("an interval needs at least two draws, not one")
     values = np.asarray(values, dtype=np.float64)
     mean = values.mean(axis=0)
     reach = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))

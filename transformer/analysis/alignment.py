@@ -41,7 +41,9 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
         ValueError: every source position is special.
     """
     if special.all():
-        raise ValueError(f"all {special.size} source positions are special: there is nothing to align with")
+        raise ValueError(
+            f"all {special.size} source positions are special symbols: give a sentence with at least one word"
+        )
     return np.where(special, -1.0, weights).argmax(axis=-1)
 
 

@@ -105,7 +105,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if not self.positions:
-            raise ValueError("a target has at least one position")
+            raise ValueError("a target needs at least one position")
         if self.against is not None and len(self.against) != len(self.positions):
             raise ValueError(
                 f"against needs one candidate for each of the {len(self.positions)} positions, not {len(self.against)}"
@@ -219,7 +219,7 @@ def shares(
     """
     if any(target.against for target in targets):
         contrastive = ", ".join(name for name, properties in METHODS.items() if properties.contrastive)
-        raise ValueError(f"{method} is the same for every candidate: for a contrast choose one of {contrastive}")
+        raise ValueError(f"{method} gives every candidate the same scores; for a contrast, choose one of {contrastive}")
     rows = [list(target.positions) for target in targets]
     source_groups, prefix_groups = piece_groups(trace)
     return Attribution(

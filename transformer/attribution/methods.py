@@ -22,7 +22,9 @@ def attribute(
     for target in targets:
         outside = [position for position in target.positions if position not in positions]
         if outside:
-            raise ValueError(f"the translation has {len(positions)} tokens, counted from 0, and no token {outside[0]}")
+            raise ValueError(
+                f"the translation has {len(positions)} tokens, counted from 0, so there is no token {outside[0]}"
+            )
     if METHODS[method].as_trained and trace.interventions != AS_TRAINED:
         raise ValueError("this method explains the model as it was trained: make the trace without interventions")
     groups = piece_groups(trace, words=words)

@@ -171,21 +171,21 @@ def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
     if "model_type" in values:
         if values["model_type"] != "marian":
             raise ValueError(
-                f"it is one of Hugging Face's of the family {values['model_type']}, and only those of Marian and GPT-2 "
+                f"it is a Hugging Face model of the family {values['model_type']}, but only Marian and GPT-2 models "
                 "can be used"
             )
         raise ValueError(
-            f"it is one of Hugging Face's; `attention-atlas import {path} --output {path.with_name('NAME')}` makes "
-            "a model folder of it"
+            f"it is a model of Hugging Face; `attention-atlas import {path} --output {path.with_name('NAME')}` "
+            "converts it to a model folder"
         )
     if not TransformerConfig.from_json(json.dumps(values)).layers_of("cross"):
-        raise ValueError("it is an encoder alone, and no page shows one")
+        raise ValueError("it has only an encoder, and no page shows such a model")
     return ModelFolder(path.name, path, read_languages(path), _codes(path / IDS))
 
 
 def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
     if "model_type" not in values and TransformerConfig.from_json(json.dumps(values)).attention != "full":
-        raise ValueError("its attention is not full attention, and the page shows nothing else")
+        raise ValueError("its attention is not full attention, and the page shows only full attention")
     return ModelFolder(path.name, path)
 
 

@@ -97,7 +97,8 @@ class Folder:
             pickled = name.endswith(Path(PICKLE).suffix)
             if pickled and not allow_pickle:
                 raise CheckpointError(
-                    f"The weights in {self.path} are a pickle only ({name}), which may hold code: {otherwise}."
+                    f"The weights in {self.path} are only available as a pickle ({name}), which may contain code: "
+                    f"{otherwise}."
                 )
             for key, tensor in (self._pickle(name) if pickled else self._safetensors(name)).items():
                 if left_out is not None and left_out.fullmatch(key):
@@ -144,7 +145,7 @@ class Folder:
         if not isinstance(weights, dict) or not all(
             isinstance(key, str) and isinstance(value, Tensor) for key, value in weights.items()
         ):
-            raise CheckpointError(f"The file {self.path / name} holds something else than weights.")
+            raise CheckpointError(f"The file {self.path / name} does not contain weights: fetch the folder again.")
         return weights
 
     def _number(self, tensor: Tensor, key: str, name: str) -> Tensor:
@@ -163,7 +164,7 @@ class Folder:
             # Python 3.12 and older raise the latter where links lead in a circle.
             raise CheckpointError(f"The file {path} is missing: fetch the folder again.") from None
         if not real.is_file() or not any(real.is_relative_to(root) for root in self._roots):
-            raise CheckpointError(f"The file {path} is no file of this folder but leads to {real}.")
+            raise CheckpointError(f"The file {path} is a link that leads out of this folder, to {real}.")
         with self._reading(name):
             if real.stat().st_size > largest:
                 raise CheckpointError(

@@ -51,7 +51,7 @@ def activation(settings: Mapping[str, Any], default: str) -> Activation:
     """
     name = settings.get("activation_function", default)
     if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise ValueError(f"its activation is {name!r}, and there is {', '.join(ACTIVATIONS)}")
+        raise ValueError(f"its activation is {name!r}, but the choices are {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 
@@ -64,4 +64,4 @@ def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     for name, parameter in model.named_parameters():
         expected, found = tuple(parameter.shape), tuple(weights[name].shape)
         if found != expected:
-            raise ValueError(f"its weights do not fit {CONFIG}: {name} should be {expected} and is {found}")
+            raise ValueError(f"its weights do not fit {CONFIG}: {name} should be {expected}, but is {found}")

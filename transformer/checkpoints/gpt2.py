@@ -82,7 +82,7 @@ def _read(folder: Folder) -> ImportedLanguageModel:
     settings = folder.json(CONFIG)
     if settings.get("model_type") != "gpt2":
         raise CheckpointError(
-            f"{folder.path} is no GPT-2 model: model_type in {CONFIG} is {settings.get('model_type')!r}, not 'gpt2'."
+            f"{folder.path} is not a GPT-2 model: model_type in {CONFIG} is {settings.get('model_type')!r}, not 'gpt2'."
         )
     config = _config(settings)
     tokenizer = _vocabulary(folder, settings, config.target_vocabulary)
@@ -110,8 +110,7 @@ def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteToke
     """
     if not any(folder.has(name) for name in (VOCABULARY, IDS, MERGES)):
         raise ValueError(
-            f"it has no tokenizer that can be read, which is {VOCABULARY}, or {IDS} and {MERGES}; save its tokenizer "
-            "into the same folder"
+            f"it needs a tokenizer, either {VOCABULARY} or {IDS} and {MERGES}; save its tokenizer into the same folder"
         )
     needed = (VOCABULARY,) if folder.has(VOCABULARY) else (IDS, MERGES)
     beside = (TOKENIZER, ADDED)
@@ -133,7 +132,7 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
     """
     for name, value in REQUIRED.items():
         if settings.get(name, value) != value:
-            raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, and only {value!r} can be computed")
+            raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, but only {value!r} is supported")
     sizes = {name: whole({**SIZES, **settings}, name, LARGEST) for name in SIZES}
     return decoder_only(
         vocabulary=sizes["vocab_size"], d_model=sizes["n_embd"], heads=sizes["n_head"], layers=sizes["n_layer"],
@@ -195,5 +194,5 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
                 # Scores are proportional to the queries, which come first.
                 weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
     if found:
-        raise ValueError(f"it has a tensor that no GPT-2 model has, {min(found)}")
+        raise ValueError(f"it has the tensor {min(found)}, which no GPT-2 model has")
     return weights

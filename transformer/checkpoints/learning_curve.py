@@ -55,7 +55,7 @@ def check_curve(text: str) -> None:
             if len(row) != len(FIELDS) or not all(map(_valid, FIELDS, row)):
                 raise ValueError(f"line {lines.line_num} is not a finite number for each of its columns")
     except csv.Error as error:
-        raise ValueError(f"line {lines.line_num} is no CSV ({error})") from error
+        raise ValueError(f"line {lines.line_num} is not CSV ({error})") from error
 
 
 def _valid(name: str, value: str) -> bool:
@@ -108,7 +108,7 @@ class Curve:
         except FileNotFoundError:
             return ""
         except UnicodeDecodeError as error:
-            raise self._unusable(f"it is no text in UTF-8 ({error})") from error
+            raise self._unusable(f"it is not UTF-8 text ({error})") from error
         except OSError as error:
             raise self._unusable(f"it cannot be read ({error.strerror})") from error
         return text[: text.rfind("\n") + 1]

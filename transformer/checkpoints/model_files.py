@@ -124,7 +124,7 @@ def read_weights(
     if not floating or not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise CheckpointError(
             f"The weights in {folder} are not all finite numbers: their training diverged. Train again with a lower "
-            "learning rate, or take a checkpoint from before."
+            "learning rate, or use an earlier checkpoint."
         )
     named = {current_name(name): tensor for name, tensor in weights.items()}
     return SealedWeights(named, metadata.get("tokenizer"))
@@ -209,8 +209,8 @@ def _check_shapes(
     wrong = sorted(name for name in names if expected.get(name) != found.get(name))
     if wrong:
         raise CheckpointError(
-            f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')} "
-            f"and is {found.get(wrong[0], 'absent')}. {RESTORE}"
+            f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')}, "
+            f"but is {found.get(wrong[0], 'absent')}. {RESTORE}"
         )
 
 

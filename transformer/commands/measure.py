@@ -89,7 +89,7 @@ def read_sentences(path: Path) -> list[str]:
     """
     sentences = list(sentences_of(path))
     if not sentences:
-        raise ValueError(f"{path} has no sentence: write one a line")
+        raise ValueError(f"{path} has no sentences: write one per line")
     return sentences
 
 
@@ -300,14 +300,14 @@ def paths(options: argparse.Namespace) -> None:
 
 def removal(options: argparse.Namespace) -> None:
     if options.pairs < 1 or options.every < 1:
-        raise ValueError("--pairs and --every are at least 1")
+        raise ValueError("--pairs and --every must be at least 1")
     pairs = read_pairs(options.data)[: options.pairs]
     try:
         statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise ValueError(
-            f"{options.importance} does not say what heads are worth ({reason}): have `importance` write it"
+            f"{options.importance} is not a file of head importance ({reason}): write one with `importance --output`"
         ) from error
     translator = model_of(options)
     if statistics.model != translator.version:

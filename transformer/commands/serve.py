@@ -38,7 +38,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.serving") -> None:
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
-        sys.exit(f"error: there are to be {options.replicas} copies of the model: take at least one")
+        sys.exit(f"error: --replicas must be at least 1, not {options.replicas}")
     if (copies := max(options.replicas, options.most)) > MOST_REPLICAS:
         sys.exit(f"error: there are to be {copies:,} copies of the model: take at most {MOST_REPLICAS:,}")
     if not 1 <= options.port <= MOST_PORT:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         try:
             probe.bind((options.host, options.port))
         except OSError as error:
-            sys.exit(f"error: nobody can listen at {place} ({error.strerror}): give another --host or --port")
+            sys.exit(f"error: cannot listen on {place} ({error.strerror}): give another --host or --port")
     try:
         # Here, where a person reads what is wrong with it, and not in a replica's log.
         load_description(options.model)

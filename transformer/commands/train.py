@@ -160,7 +160,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
             try:
                 training.train()
             except KeyboardInterrupt:
-                sys.exit("interrupted: called again with the same options, it continues from its last checkpoint")
+                sys.exit("interrupted: the same command continues from the last checkpoint")
     elif command == "compare-attention":
         keep_freed_memory()
         compare_attentions(options.pop("run"), options.pop("output"), **options)

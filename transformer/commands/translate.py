@@ -109,7 +109,7 @@ def in_language(translator: Translator, text: str, language: str) -> str:
     if code not in codes:
         raise not_written(inside, codes, translator.languages)
     if own not in ("", code):
-        raise TextError(f"The text begins with {own}, and --language says {language}: leave out one of them.")
+        raise TextError(f"The text begins with {own}, but --language is {language}: leave out one of them.")
     return with_code(text, code, codes)
 
 
@@ -182,7 +182,9 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         return
     text = options.text if options.language is None else in_language(translator, options.text, options.language)
     if options.mode != "resample" and (options.draws is not None or options.seed is not None):
-        raise InterventionError("Nothing is drawn in this mode: --draws and --seed belong to --mode resample.")
+        raise InterventionError(
+            "--draws and --seed have no effect in this mode: leave them out, or use --mode resample."
+        )
     interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
     if options.patch or options.other:
         taken = patched(translator, text, options)

@@ -39,7 +39,7 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
     if asked := (ASKED if codes else ASKED_IN_VAIN).match(rest):
         second = f">>{asked[1]}<<"
         if second in codes:
-            raise TextError(f"The text asks for two languages, {code} and {second}: leave out one of them.")
+            raise TextError(f"The text names two languages, {code} and {second}: leave out one of them.")
         raise not_written(asked[1], codes, languages)
     return text
 

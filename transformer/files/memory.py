@@ -76,7 +76,7 @@ def check_memory(folder: Path, needed: int, available: int | None) -> None:
     if available is not None and needed > available:
         raise CheckpointError(
             f"The model in {folder} needs {gigabytes(needed)} of memory to be loaded, but this machine has "
-            f"{gigabytes(available)} free. Close other programs, or take a smaller model."
+            f"{gigabytes(available)} free. Close other programs, or use a smaller model."
         )
 
 

@@ -45,7 +45,7 @@ class Record:
             )
         except (LookupError, TypeError, AttributeError, msgspec.ValidationError) as error:
             raise ValueError(
-                f"it is another record, or of another version ({type(error).__name__}: {error})"
+                f"it is not the expected record, or is of another version ({type(error).__name__}: {error})"
             ) from error
 
     def _written(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _array(kind: type, value: Any) -> np.ndarray:
     """An array from `_packed`; of numbers, never of objects."""
     dtype, shape, data = value
     if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
-        raise TypeError(f"{dtype!r} is no array of numbers")
+        raise TypeError(f"{dtype!r} is not an array of numbers")
     return np.frombuffer(data, dtype).reshape(shape)
 
 

@@ -27,8 +27,8 @@ def writing(path: Path) -> Iterator[None]:
     except (OSError, SafetensorError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise OSError(
-            f"{path} could not be written ({reason}): see that its folder is there, may be written to and has room, "
-            "then call this again"
+            f"{path} could not be written ({reason}): check that its folder exists, is writable and has space, then "
+            "run this again"
         ) from error
 
 
@@ -47,7 +47,7 @@ def check_output(path: Path) -> None:
             # No other check works for every folder.
             TemporaryFile(dir=path.parent).close()
         elif not os.access(path, os.W_OK):
-            raise AtlasError(f"{path} could not be written: it may not be written to; name another file")
+            raise AtlasError(f"{path} is not writable: name another file")
     except OSError as error:
         raise AtlasError(f"{path} could not be written ({error.strerror}): name another file") from error
 
@@ -65,7 +65,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     with writing(path):
         there = place.exists()
         if there and (not place.is_dir() or any(place.iterdir())):
-            raise AtlasError(f"{path} is there already: give another --output, or move it away.")
+            raise AtlasError(f"{path} already exists: give another --output, or move it away.")
         place.mkdir(parents=True, exist_ok=True)
         # Inside the existing folder, which stays: a user may be in it, and may have no permission to write elsewhere.
         unfinished = TemporaryDirectory(dir=place)

@@ -52,9 +52,9 @@ def json_object(content: bytes | str, name: str) -> dict[str, Any]:
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):
-        raise ValueError(f"{name} is no JSON file, or a damaged one") from None
+        raise ValueError(f"{name} is not a JSON file, or is damaged") from None
     if not isinstance(values, dict):
-        raise ValueError(f"{name} is no JSON object")
+        raise ValueError(f"{name} is not a JSON object")
     return values
 
 
@@ -81,4 +81,4 @@ def _decoded(content: bytes, path: Path, *, whole: bool = True) -> str:
     try:
         return getincrementaldecoder("utf-8")().decode(content, final=whole)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is no text in UTF-8 ({error})") from error
+        raise ValueError(f"{path.name} is not UTF-8 text ({error})") from error

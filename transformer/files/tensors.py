@@ -100,14 +100,15 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
         raise ValueError(f"the file {path} is damaged: {advice}") from error
     if metadata.get("format") != FORMAT:
         raise ValueError(
-            f"the file {path} is damaged, or of another version of the Atlas: it is not format {FORMAT}: {advice}"
+            f"the file {path} is damaged, or is from another version of Attention Atlas (its format is not {FORMAT}): "
+            f"{advice}"
         )
     written = metadata.get("notes", "")
     if metadata.get("seal") != _seal(tensors, written):
         raise ValueError(f"the file {path} was altered or damaged: {advice}")
     notes = json.loads(written)
     if notes.keys() != set(names):
-        raise ValueError(f"the file {path} has other content than its name says: {advice}")
+        raise ValueError(f"the file {path} does not have the content that its name says: {advice}")
     return SealedTensors(tensors, notes)
 
 

@@ -54,8 +54,8 @@ def export_huggingface(model: Path, output: Path) -> None:
         config = checkpoint.model.config
         if config.positions in RELATIVE:
             raise CheckpointError(
-                f"The model in {model} has {config.positions} positions, and Hugging Face's Marian only positions that "
-                "are added to the embeddings."
+                f"The model in {model} has {config.positions} positions, but Hugging Face's Marian supports only "
+                "positions that are added to the embeddings: this model cannot be exported."
             )
         if config.norm == "pre":
             raise CheckpointError(

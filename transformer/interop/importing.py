@@ -66,17 +66,21 @@ def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, 
     # `Path` would raise an error for a name that is too long.
     if os.path.isdir(path):
         if revision is not None:
-            raise CheckpointError(f"{path} is a folder, which has no --revision.")
+            raise CheckpointError(
+                f"{path} is a folder: leave out --revision, which is for names on the Hugging Face Hub."
+            )
         return path, path.resolve().name, ""
     if os.path.exists(path):
-        raise CheckpointError(f"{path} is a file: give the folder that it lies in.")
+        raise CheckpointError(f"{path} is a file: give its folder.")
     if not hub.NAME.fullmatch(source) or source.startswith("."):
-        raise CheckpointError(f"There is no folder {path}; a name is written as Helsinki-NLP/opus-mt-en-fr.")
+        raise CheckpointError(
+            f"There is no folder {path}; a name on the Hugging Face Hub looks like Helsinki-NLP/opus-mt-en-fr."
+        )
     folder, commit = hub.fetch(source, revision=revision, pickle=pickle)
     if not pickle and not any((folder / name).exists() for name in (WEIGHTS, INDEX)):
         raise CheckpointError(
-            f"{source} has no safetensors file: a copy is often in --revision refs/pr/1; or read {PICKLE}, which may "
-            "hold code, as weights alone with --allow-pickle-weights."
+            f"{source} has no safetensors file. A copy is often in --revision refs/pr/1. --allow-pickle-weights reads "
+            f"the weights in {PICKLE}, a file that may contain code."
         )
     return folder, source, commit
 

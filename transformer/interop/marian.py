@@ -129,7 +129,7 @@ def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions
             weights |= _layer(found, stack, layer)
     weights["generator.bias"] = _bias(found, config.target_vocabulary, tokenizer.size)
     if found:
-        raise ValueError(f"it has a tensor that no Marian model has, {min(found)}")
+        raise ValueError(f"it has the tensor {min(found)}, which no Marian model has")
     with torch.device("meta"), Undrawn():
         check_fit(Transformer(config), weights)
     config = _cut(config, weights, tokenizer, notes)
@@ -183,7 +183,7 @@ def _check_family(settings: dict[str, Any], folder: Folder) -> None:
     if family != "marian":
         named = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
         raise CheckpointError(
-            f"{folder.path} is {named}: only Marian models can be imported, as Helsinki-NLP/opus-mt-en-fr is one."
+            f"{folder.path} is {named}: only Marian models can be imported, for example Helsinki-NLP/opus-mt-en-fr."
         )
 
 
@@ -198,8 +198,8 @@ def _config(settings: dict[str, Any], tied: str, *, learned: bool) -> Transforme
         first, second = numbers[f"encoder_{key}"], numbers[f"decoder_{key}"]
         if first != second:
             raise ValueError(
-                f"a layer of its encoder has {first} {what} and one of its decoder {second}, and only equal numbers "
-                "can be computed"
+                f"a layer of its encoder has {first} {what} and one of its decoder {second}, but only equal numbers "
+                "are supported"
             )
     return TransformerConfig(
         source_vocabulary=numbers["vocab_size"],
@@ -241,7 +241,7 @@ def _vocabulary(
         pieces = len(read_ids(files[name], name))
         if pieces > rows[name]:
             raise ValueError(
-                f"{name} has {pieces:,} tokens, and {CONFIG} says {rows[name]:,}; if tokens were added, resize the "
+                f"{name} has {pieces:,} tokens, but {CONFIG} says {rows[name]:,}; if tokens were added, resize the "
                 "model's embeddings and save it again"
             )
     source = read_ids(files[IDS], IDS)
@@ -269,7 +269,7 @@ def _vocabulary(
         text = texts[name]
         number = (given(f"{name}_id") or [source.get(text)])[0]
         if number is None or (not given(f"{name}_id") and target.get(text) != number):
-            raise ValueError(f"{CONFIG} has no {name}_id, and {IDS} no token {text}")
+            raise ValueError(f"{CONFIG} has no {name}_id, and {IDS} has no token {text}")
         return number
 
     pad, ends = symbol("pad_token"), given("eos_token_id")

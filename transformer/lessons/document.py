@@ -29,7 +29,7 @@ def read_document(text: str) -> dict[str, Any]:
         document = tomllib.loads(text)
     except ValueError as error:
         raise LessonError(
-            f"the file is not TOML: {error}; write texts in quotes, and begin each step with [[steps]]"
+            f"the file is not TOML: {error}; put texts in quotes, and begin each step with [[steps]]"
         ) from error
     left: list[object] = [document]
     while left:

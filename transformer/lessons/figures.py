@@ -58,7 +58,7 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
         takes = ", ".join([*sorted(needed), *(f"{one} (optional)" for one in sorted(optional))]) or "nothing"
         raise LessonError(f"{what} takes {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
     if optional >= TOGETHER and len(TOGETHER & parameters.keys()) == 1:
-        raise LessonError(f"{what} takes kind and head together")
+        raise LessonError(f"{what} needs kind and head together")
     if "part" in parameters and "head" in parameters and "part" in optional:
         raise LessonError(f"{what} takes either a part, or a kind and a head")
     for key, value in parameters.items():

@@ -162,7 +162,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
     show, figure = read_figure(where, step)
     choices = step.get("choices", [])
     if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
-        raise LessonError(f"{where}: choices is a list of texts, such as [\"rises\", \"falls\"]")
+        raise LessonError(f"{where}: choices must be a list of texts, such as [\"rises\", \"falls\"]")
     next_when = step.get("next_when", "answered" if "question" in step else "read")
     read = Step(
         look_for=_text(where, step, "look_for", needed=True), question=_text(where, step, "question"),
@@ -177,8 +177,8 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
     _check_next(where, read)
     if read.address and not ADDRESS.fullmatch(read.address):
         raise LessonError(
-            f"{where}: the address {quoted(read.address)} is not understood; write a page of the app and its "
-            "parameters, such as cross_attention or inside_a_layer?inside_part=mask"
+            f"{where}: the address {quoted(read.address)} cannot be read; write a page of the app and its parameters, "
+            "such as cross_attention or inside_a_layer?inside_part=mask"
         )
     if read.address and (page := read.address.partition("?")[0]) not in PAGES:
         raise LessonError(f"{where}: the address names a page {quoted(page)}; the pages are: {', '.join(PAGES)}")
@@ -236,8 +236,8 @@ def _check_next(where: str, step: Step) -> None:
         raise LessonError(f"{where}: next_when is {quoted(step.next_when)}; it must be one of: {', '.join(NEXT_WHEN)}")
     if (step.next_when == "answered") != bool(step.question):
         raise LessonError(
-            f"{where}: next_when is {quoted(step.next_when)}; a step with a question goes on when it is "
-            "\"answered\", one without cannot"
+            f"{where}: next_when is {quoted(step.next_when)}; use \"answered\" in a step with a question, and only "
+            "there"
         )
     if step.next_when == "row pinned" and (step.show != "map" or "row" not in step.figure):
         raise LessonError(f"{where}: next_when is \"row pinned\", which needs a map whose row is named")

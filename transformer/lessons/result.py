@@ -53,7 +53,7 @@ def question_of(step: Step, finding: Finding) -> Question:
     texts = [filled(choice, finding.values) for choice in step.choices]
     right = filled(step.answer, finding.values) if step.answer else ""
     if texts.count(right) > 1:
-        raise LessonError(f"two choices read {right!r}, which is the answer: write another one")
+        raise LessonError(f"two choices read {right!r}, which is the answer: change one of them")
     if right and right not in texts:
         raise LessonError(f"the answer is {right!r}, which is not among the choices: {', '.join(texts)}")
     shown = tuple(sorted(dict.fromkeys(texts), key=str.casefold))

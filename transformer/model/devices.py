@@ -66,7 +66,7 @@ def device_errors_explained(device: str) -> Iterator[None]:
         # The GPU was unplugged, reset or taken by its driver; older kernels report it only in the message.
         if isinstance(error, torch.AcceleratorError) or "cuda error" in str(error).lower():
             raise DeviceError(
-                f"The device {device} does not answer any more ({str(error).splitlines()[0]}). Choose the device cpu, "
-                "or start the app again."
+                f"The device {device} no longer answers ({str(error).splitlines()[0]}). Choose the device cpu, or "
+                "start the app again."
             ) from error
         raise

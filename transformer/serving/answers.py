@@ -144,13 +144,13 @@ def _check(head: Head, address: str, model: str) -> None:
         raise RequestError("it names no protocol and no model")
     if head.protocol != PROTOCOL:
         raise ServerError(
-            f"The model's server at {address} speaks version {head.protocol} of the protocol, and this app "
-            f"version {PROTOCOL}: install the same version of Attention Atlas on both machines, and start both again."
+            f"The model's server at {address} uses version {head.protocol} of the protocol, but this app uses version "
+            f"{PROTOCOL}: install the same version of Attention Atlas on both machines, and start both again."
         )
     if head.model != model:
         raise ServerError(
-            f"The model's server at {address} has the model {head.model}, and this app wants {model}: start the "
-            "server with the same model folder (`attention-atlas serve --model FOLDER`), or choose its model here."
+            f"The model's server at {address} has the model {head.model}, but this app needs {model}: start the server "
+            "with the same model folder (`attention-atlas serve --model FOLDER`), or choose its model here."
         )
 
 

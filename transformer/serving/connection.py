@@ -48,7 +48,9 @@ class Connection:
         except ValueError:
             host = port = parts = None
         if parts is None or not host or parts.scheme not in ("http", "https"):
-            raise ServerError(f"{address!r} is not an address of a model's server: write it as http://10.0.0.5:8600.")
+            raise ServerError(
+                f"{address!r} is not the address of a model's server: write it like http://10.0.0.5:8600."
+            )
         self.address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._folder = host, port, parts.path.rstrip("/")
@@ -72,7 +74,7 @@ class Connection:
                 reply = self._once(path, body, seconds)
             except ConnectionRefusedError as error:
                 # No process listens; asking again would only keep the user waiting.
-                raise self._gone("nobody listens there") from error
+                raise self._gone("no server listens there") from error
             except TimeoutError as error:
                 raise self._gone("it took too long") from error
             except TooLong as error:

@@ -79,7 +79,7 @@ def read_run(body: bytes) -> TranslatorRun[Any]:
     run = _decoded(asked.value, TranslatorRun.KINDS[asked.run])
     # The request has an unknown field at some depth, or a field in another form.
     if msgspec.json.decode(_written(run)) != msgspec.json.decode(asked.value):
-        raise RequestError(f"this is not how {asked.run} is written")
+        raise RequestError(f"the parameters of {asked.run} are invalid")
     return run
 
 

@@ -61,7 +61,7 @@ def compare_attentions(
     tokenizer = folder.tokenizer()
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))
     if not isinstance(train, Contexts) or not isinstance(validation, Contexts):
-        raise ValueError(f"{run} was prepared for a translation model: call `prepare-language-model --run {run}`")
+        raise ValueError(f"{run} was prepared for a translation model: run `prepare-language-model --run {run}`")
     config = TrainConfig(
         d_model=64, heads=2, layers=2, d_ff=256, dropout=0.0, label_smoothing=0.0, batch_pieces=2048, steps=steps,
         warmup=max(1, steps // WARMUP_SHARE),
@@ -122,7 +122,7 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
             total, _ = steps.take(step, [batch], batch.pieces)
         except DivergedError as error:
             raise ValueError(
-                f"the training has diverged at step {step + 1}: start again with other --steps"
+                f"the training diverged at step {step + 1}: start again with other --steps"
             ) from error
         if (step + 1) % LOG_STEPS == 0:
             log.info("step %d: %.3f", step + 1, total / batch.pieces)

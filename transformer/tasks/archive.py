@@ -67,7 +67,7 @@ def load_run(path: Path) -> TaskRun:
     try:
         return _run(arrays)
     except (ValueError, KeyError) as error:
-        raise TaskError(f"{path.name} is a run of another version of Attention Atlas: {error}") from None
+        raise TaskError(f"{path.name} is a run from another version of Attention Atlas: {error}") from None
 
 
 def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:

@@ -19,7 +19,7 @@ def summands(task: Task, source: Pieces) -> tuple[Pieces, Pieces]:
         TaskError: the number of plus signs is not one.
     """
     if source.count(PLUS) != 1:
-        raise TaskError(f"an item of {task.title} has exactly one plus sign, for example {task.example}")
+        raise TaskError(f"an item of {task.title} needs exactly one plus sign, for example {task.example}")
     place = source.index(PLUS)
     return source[:place], source[place + 1 :]
 
@@ -90,7 +90,7 @@ class ModularAddition(Task):
 
     def check(self, source: Pieces) -> None:
         if {len(side) for side in summands(self, source)} != {1}:
-            raise TaskError(f"an item of {self.title} is two numbers and a plus sign, for example {self.example}")
+            raise TaskError(f"an item of {self.title} must be two numbers and a plus sign, for example {self.example}")
 
     def split(self, text: str) -> list[str]:
         return text.replace(PLUS, f" {PLUS} ").split()

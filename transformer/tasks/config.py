@@ -55,7 +55,7 @@ class TaskConfig:
     def __post_init__(self) -> None:
         task_named(self.task)
         if self.optimizer not in OPTIMIZERS:
-            raise TaskError(f"there is no optimiser {self.optimizer!r}: there are {', '.join(OPTIMIZERS)}")
+            raise TaskError(f"there is no optimiser {self.optimizer!r}: choose one of {', '.join(OPTIMIZERS)}")
         try:
             check_options(self)
             _ = self.model

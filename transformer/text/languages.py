@@ -87,13 +87,13 @@ def given_language(code: str) -> Language:
         ValueError: it is not a code; the message says what to write.
     """
     if not is_code(code):
-        raise ValueError(f"{code!r} is not a language code: write it as en, deu or pt_BR")
+        raise ValueError(f"{code!r} is not a language code: write a code such as en, deu or pt_BR")
     found = language(code)
     if found.name == code:
         # The code is unknown: it is a group of languages, such as ROMANCE, or a name instead of a code.
         for each in _known().values():
             if each.name.lower() == code.lower():
-                raise ValueError(f"{code!r} is the name of a language: write its code, {each.code}")
+                raise ValueError(f"{code!r} is the name of a language: use its code, {each.code}")
     return found
 
 

@@ -52,7 +52,7 @@ class PairTokenizer:
         target_ids = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source_ids
         for name, ids in ((IDS, source_ids), (TARGET_IDS if TARGET_IDS in files else IDS, target_ids)):
             if wrong := [piece for piece in _numbers(symbols).values() if piece >= len(ids)]:
-                raise ValueError(f"{SYMBOLS} names token {wrong[0]}, and {name} has 0 to {len(ids) - 1}")
+                raise ValueError(f"{SYMBOLS} names token {wrong[0]}, but {name} has only 0 to {len(ids) - 1}")
         processors = [_processor(files[name], name) for name in (SOURCE, TARGET)]
         self.symbols = _with_start(symbols, processors, (source_ids, target_ids))
         self._source = _Side(processors[0], source_ids, self.symbols)
@@ -221,7 +221,7 @@ def _processor(model: bytes, name: str) -> sentencepiece.SentencePieceProcessor:
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
     except (RuntimeError, ValueError, TypeError) as error:
-        raise ValueError(f"{name} is damaged, or is not a sentencepiece model") from error
+        raise ValueError(f"{name} is damaged, or is not a SentencePiece model") from error
 
 
 def _with_start(

@@ -64,7 +64,7 @@ class Tokenizer:
             self.size: int = self._processor.get_piece_size()
             self.source_size = self.size
         except (RuntimeError, ValueError, TypeError) as error:
-            raise ValueError("the vocabulary is damaged, or is not a sentencepiece model") from error
+            raise ValueError("the vocabulary is damaged, or is not a SentencePiece model") from error
         processor = self._processor
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if ids != (PAD, UNKNOWN, START, END):

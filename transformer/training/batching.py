@@ -54,7 +54,7 @@ class Batches:
             raise ValueError("there are no sentence pairs to train on")
         longest = max(data.source.lengths.max(), data.target.lengths.max())
         if longest > WIDTHS[-1]:
-            raise ValueError(f"the longest sentence has {longest} tokens; at most {WIDTHS[-1]} are possible")
+            raise ValueError(f"the longest sentence has {longest} tokens; the limit is {WIDTHS[-1]}")
         self.data = data
         self.pieces = pieces
         self.seed = seed

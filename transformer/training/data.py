@@ -162,7 +162,7 @@ def check_size(tokenizer: Tokenizer) -> None:
         ValueError: the vocabulary is too large.
     """
     if tokenizer.size > MOST_PIECES:
-        raise ValueError(f"a vocabulary may have up to {MOST_PIECES:,} tokens, this one has {tokenizer.size}")
+        raise ValueError(f"the vocabulary has {tokenizer.size} tokens; the limit is {MOST_PIECES:,}")
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,10 @@ class RunFolder:
             return Tokenizer.load(self.path / VOCABULARY)
         except FileNotFoundError:
             raise ValueError(
-                f"there is no prepared run in {self.path}: call `prepare --run {self.path}` first"
+                f"there is no prepared run in {self.path}: run `prepare --run {self.path}` first"
             ) from None
         except ValueError as error:
-            raise ValueError(f"{error}: call `prepare --run {self.path}` again, or put a copy back") from error
+            raise ValueError(f"{error}: run `prepare --run {self.path}` again, or restore a copy") from error
 
     def save_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Create the folder with its vocabulary.

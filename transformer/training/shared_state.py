@@ -36,7 +36,7 @@ def shared_state(
     if process.sum(len(others)):
         which = f"this one has another {' and another '.join(others)}" if others else "another one has not"
         raise ValueError(
-            f"all processes of a training must have the options and the prepared data of the first one, but {which}: "
+            f"all processes of a training must have the same options and prepared data as the first one, but {which}: "
             f"start all with the same options, and copy what `prepare` wrote into {folder.path} from the first"
         )
     if first["progress"] is None:

@@ -90,7 +90,7 @@ def trainee_of(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> 
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))
     if type(train) is not type(validation):
         raise ValueError(
-            f"the data in {folder.path} is for two kinds of models: call `prepare --run {folder.path}` again"
+            f"the data in {folder.path} is for two kinds of models: run `prepare --run {folder.path}` again"
         )
     return Trainee(train, validation, tokenizer, config)
 

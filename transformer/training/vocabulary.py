@@ -46,7 +46,7 @@ def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
     """
     counts = Counter(word for text in texts for word in WORD.findall(normalise(text)))
     if not counts:
-        raise ValueError("there is no word in these texts")
+        raise ValueError("these texts have no words")
     pieces = {word: [tokenizer.texts[piece] for piece in tokenizer.encode_ids(word, end=False)] for word in counts}
     cut = {
         word: tuple(pieces[word]) for word, _ in counts.most_common(FREQUENT)

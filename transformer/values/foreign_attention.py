@@ -55,7 +55,8 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
         layers = [_of_batch(layer, name, item) for layer in (array if array.ndim > 3 else [array])]
     if len({layer.shape for layer in layers}) != 1:
         raise AttentionError(
-            f"The layers of the {name} attention have different shapes: give only layers with as many heads and tokens."
+            f"The layers of the {name} attention have different shapes: give layers with the same number of heads and "
+            "tokens."
         )
     return np.stack(layers)
 

@@ -76,7 +76,7 @@ class HeadMeans:
                 ]
             pairs = tuple(zip(*sides, strict=True))
             if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):
-                raise ValueError("it does not have finite means for every head of all three kinds")
+                raise ValueError("it lacks finite means for some heads")
             # Files that are older than this checksum have none.
             if metadata.get("contents", _seal(outputs, pairs)) != _seal(outputs, pairs):
                 raise ValueError("its numbers were altered after they were saved")

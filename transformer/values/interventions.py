@@ -229,9 +229,9 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
         InterventionError: `count` is less than 1 or more than MOST_DRAWS.
     """
     if count < 1:
-        raise InterventionError(f"The number of draws is {count}: take at least one.")
+        raise InterventionError(f"The number of draws is {count}: give at least one.")
     if count > MOST_DRAWS:
-        raise InterventionError(f"The number of draws is {count:,}: take at most {MOST_DRAWS}.")
+        raise InterventionError(f"The number of draws is {count:,}: give at most {MOST_DRAWS}.")
     drawn = interventions.mode == "resample" and any(interventions.head_gates())
     first = interventions.draw
     return tuple(replace(interventions, draw=first + number) for number in range(count)) if drawn else (interventions,)

@@ -61,7 +61,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
 def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
     """Return the positions that exist; add a problem for each of the others."""
     problems += [
-        f"the {language} has {count} tokens: there is no token {position + 1} to be erased."
+        f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
         for position in asked if position >= count
     ]
     return tuple(position for position in asked if position < count)
@@ -79,13 +79,13 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
     layers, heads, queries, keys = trace.attention(edit.kind).shape
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
         if number is not None and number >= count:
-            raise InterventionError(f"{edit}: there is no {name} {number + 1}, only {count} of them.")
+            raise InterventionError(f"{edit}: there is no {name} {number + 1}; there are {count}.")
     for name, span, count in (("row", edit.rows, queries), *(("column", columns, keys) for columns, _ in edit.shares)):
         if span[1] >= count:
-            raise InterventionError(f"{edit}: there is no {name} {span[1] + 1}, only {count} of them.")
+            raise InterventionError(f"{edit}: there is no {name} {span[1] + 1}; there are {count}.")
     total = sum(percent for _, percent in edit.shares)
     if total > MOST_PERCENT:
-        raise InterventionError(f"{edit}: the shares add up to {total}%, and a row adds up to 100%.")
+        raise InterventionError(f"{edit}: the shares add up to {total}%, but a row must add up to 100%.")
     visible = erased.visible(edit.kind, queries, keys)
     found: dict[Row, dict[int, float]] = {}
     for row in range(edit.rows[0], edit.rows[1] + 1):

@@ -120,8 +120,10 @@ def read_maps() -> MapReading:
 def compared_subject() -> Compared:
     """The chosen model, in the form that A vs. B needs; stops the page with one message if there is none."""
     if own_shown():
-        st.info("“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose "
-            "another model.")
+        st.info(
+            "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "
+            "model."
+        )
         raise PageEnd
     if not language_model_shown():
         return compared_translator(translator())

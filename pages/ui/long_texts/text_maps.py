@@ -53,7 +53,7 @@ def show_maps() -> None:
     try:
         if len(text) > MOST_CHARACTERS:
             raise TextError(
-                f"This text has {len(text):,} characters, and a map has room for {MOST_PIECES} tokens: shorten it."
+                f"This text has {len(text):,} characters, but a map has room for only {MOST_PIECES} tokens: shorten it."
             )
         maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
     except AtlasError as error:

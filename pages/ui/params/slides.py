@@ -161,7 +161,7 @@ class Slides:
     def _of(cls, lines: Iterable[str]) -> Slides:
         listed = list(lines)
         if not listed:
-            raise SlidesError("there is no slide in it")
+            raise SlidesError("it contains no slide")
         if len(listed) > MOST_SLIDES:
             raise SlidesError(f"a list has at most {MOST_SLIDES} slides, and this one has {len(listed):,}")
         return cls(tuple(map(Slide.read, listed)))

@@ -136,7 +136,7 @@ def test_file_without_head_statistics_is_named(model_folder, tmp_path, run_main,
         main, "removal", "--data", tmp_path / "pairs.tsv", "--importance", path, "--output", tmp_path / "removal.json",
         "--model", model_folder,
     )
-    assert done.returncode == 1 and done.stderr.startswith(f"error: {path} does not say what heads are worth")
+    assert done.returncode == 1 and done.stderr.startswith(f"error: {path} is not a file of head importance")
     assert done.stderr.count("\n") == 1
 
 

@@ -158,5 +158,5 @@ def test_shares_sum_to_one(shaped_translator, shaped_trace):
 
 @ONE_SHAPE
 def test_contrast_is_rejected_by_methods_that_share_out(shaped_trace):
-    with pytest.raises(ValueError, match="for a contrast choose one of frozen_gradient"):
+    with pytest.raises(ValueError, match="for a contrast, choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

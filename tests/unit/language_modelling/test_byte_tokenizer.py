@@ -140,8 +140,8 @@ def written(ids):
 
 @pytest.mark.parametrize(("change", "message"), [
     (lambda files: files.pop("merges.txt"), "merges.txt is missing"),
-    (lambda files: files.update({"vocab.json": b"{"}), "vocab.json is no JSON"),
-    (lambda files: files.update({"vocab.json": b"[]"}), "vocab.json is no JSON object"),
+    (lambda files: files.update({"vocab.json": b"{"}), "vocab.json is not a JSON"),
+    (lambda files: files.update({"vocab.json": b"[]"}), "vocab.json is not a JSON object"),
     (lambda files: files.update({"vocab.json": written(ids_of(files) | {"cat": 9000})}), "does not number its"),
     (lambda files: files.update({"vocab.json": written({
         {"<|endoftext|>": "<end>"}.get(text, text): number for text, number in ids_of(files).items()

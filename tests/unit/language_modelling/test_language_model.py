@@ -121,7 +121,7 @@ def test_model_learns():
 
 @pytest.mark.parametrize(("values", "message"), [
     ({"layers": 0}, "encoder_layers and decoder_layers are both 0"),
-    ({"heads": 3}, "16 is no multiple of 3"),
+    ({"heads": 3}, "16 is not a multiple of 3"),
     ({"activation": "tanh"}, "activation must be one of relu, gelu, gelu_tanh, silu"),
     ({"norm": "both"}, "norm must be one of pre, post"),
     ({"dropout": 1}, "dropout must be at least 0 and below 1"),

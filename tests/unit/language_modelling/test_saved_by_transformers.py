@@ -216,9 +216,9 @@ def without_symbols(folder):
 
 
 UNREADABLE = {
-    "no tokenizer": (without_tokenizer, "it has no tokenizer that can be read, which is tokenizer.json, or vocab.json"),
+    "no tokenizer": (without_tokenizer, "it needs a tokenizer, either tokenizer.json or vocab.json"),
     "a damaged tokenizer": (
-        lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json is no JSON file"
+        lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json is not a JSON file"
     ),
     "another tokenizer": (model_of(type="WordPiece"), "a model of the type 'WordPiece', but only byte-level BPE"),
     "another pattern": (
@@ -234,7 +234,7 @@ UNREADABLE = {
         tokenizer_file(added_tokens=[{"content": "x"}]), "tokenizer.json has an added token without"
     ),
     "no symbol": (without_symbols, "the start symbol is unknown"),
-    "a pickle": (pickled, "a pickle only (pytorch_model.bin), which may hold code: load the model with today's"),
+    "a pickle": (pickled, "only available as a pickle (pytorch_model.bin), which may contain code: load"),
     "weight files of other names": (index_of({"a": "../x.safetensors"}), "does not name the weight files"),
     "weight files that are no names": (index_of({"a": ["x"], "b": 3}), "does not name the weight files"),
     "a weight file that is missing": (
@@ -270,7 +270,7 @@ def test_unreadable_file_is_named(written_folder, tmp_path):
     folder = shutil.copytree(written_folder, tmp_path / "copy")
     (folder / "tokenizer.json").unlink()
     (folder / "tokenizer.json").mkdir()
-    with pytest.raises(CheckpointError, match=r"tokenizer\.json is no file of this folder"):
+    with pytest.raises(CheckpointError, match=r"tokenizer\.json is a link that leads out of this folder"):
         load_language_model(folder, "cpu")
 
 

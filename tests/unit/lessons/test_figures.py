@@ -114,7 +114,7 @@ def test_thousand_figures_are_rejected_or_drawn(small_translator):
     ("removed", {"count": -5}, "has count = -5; it must be a whole number from 1"),
     ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a text"),
     ("without", {"kind": "encoder", "head": "next", "part": "soul"}, "it must be one of: positions, mask"),
-    ("worth", {"kind": "encoder"}, "the figure worth takes kind and head together"),
+    ("worth", {"kind": "encoder"}, "the figure worth needs kind and head together"),
     ("probabilities", {"kind": "encoder", "head": "1.1", "part": "mask"}, "either a part, or a kind and a head"),
     ("translations", {"temperature": "hot"}, "has temperature = 'hot'; it must be a number"),
     ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),

@@ -75,7 +75,7 @@ def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     ('guess = "sum"', 'choices = ["1"]\nanswer = "1"', "a question has 2 to 6"),
     ('guess = "sum"', 'guess = "sum"\npercent = "yes"', "percent must be true or false"),
     ('guess = "sum"', 'guess = "sum"\nnext_when = "soon"', "next_when is 'soon'; it must be one of: read"),
-    ('guess = "sum"', 'guess = "sum"\nnext_when = "read"', "goes on when it is"),
+    ('guess = "sum"', 'guess = "sum"\nnext_when = "read"', "in a step with a question, and only there"),
     ('address = "encoder_attention"', 'address = "https://example.org"', "the address"),
     ('address = "encoder_attention"', 'address = "javascript:alert(1)"', "the address"),
     ('address = "encoder_attention"', 'address = "encoder"', "a page 'encoder'; the pages are: about, "),

@@ -143,11 +143,11 @@ def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
     ("encoder.1.5.1~even", {}, "no head 5, only 4"),
     ("cross.1.1.900~even", {}, "no row 900"),
     ("cross.1.1.1~900x10", {}, "no column 900"),
-    ("cross.1.1.1~1x60~2x50", {}, "the shares add up to 110%, and a row adds up to 100%"),
+    ("cross.1.1.1~1x60~2x50", {}, "the shares add up to 110%, but a row must add up to 100%"),
     ("decoder.1.1.1~3x50", {}, "row 1 may not look at column 3, which is masked"),
     ("encoder.1.1.1~2x50", {"hidden_source": (1,)}, "may not look at column 2, which is masked"),
     ("decoder.1.1.1~1x50", {}, "no other column can take the rest"),
-    ("none", {"hidden_source": (900,)}, "no token 901 to be erased"),
+    ("none", {"hidden_source": (900,)}, "no token 901 to erase"),
     ("<b>", {}, "cannot be read"),
 ])
 def test_impossible_edit_is_dropped_with_a_sentence(trace, text, others, problem):

@@ -135,7 +135,7 @@ def test_papers_base_model_has_the_numbers_of_the_paper():
 
 
 def test_contradictory_values_are_named():
-    with pytest.raises(ValueError, match="512 is no multiple of 7"):
+    with pytest.raises(ValueError, match="512 is not a multiple of 7"):
         ArchitectureParams(heads=7).config()
 
 

@@ -228,7 +228,7 @@ def test_server_of_another_model_is_rejected(small_translator, copying_translato
     f"http://{'m' * 64}.lan:8600", "http://127.0.0.1:8600/modèle",
 ])
 def test_invalid_address_is_reported(model_folder, address):
-    with pytest.raises(ServerError, match="is not an address of a model's server: write it as"):
+    with pytest.raises(ServerError, match="is not the address of a model's server: write it like"):
         RemoteTranslator(address, model_folder, "cpu")
 
 

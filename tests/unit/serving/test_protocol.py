@@ -199,10 +199,10 @@ def test_errors_are_raised_with_their_original_type():
 
 def test_other_protocol_and_other_model_are_reported_in_one_line():
     newer = json.dumps({"protocol": PROTOCOL + 1, "model": "m", "what": "nobody knows yet"}).encode()
-    versions = f"speaks version {PROTOCOL + 1} of the protocol, and this app version {PROTOCOL}"
+    versions = f"uses version {PROTOCOL + 1} of the protocol, but this app uses version {PROTOCOL}"
     with pytest.raises(ServerError, match=f"^The model's server at .* {versions}: .*$"):
         result_of(Reply(200, JSON, newer), ADDRESS, "m", TraceRun("A dog."))
-    with pytest.raises(ServerError, match="^The model's server at .* has the model other, and this app wants m: .*$"):
+    with pytest.raises(ServerError, match="^The model's server at .* has the model other, but this app needs m: .*$"):
         result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 

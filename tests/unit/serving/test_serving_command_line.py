@@ -27,7 +27,7 @@ def test_host_may_be_an_ipv6_address(run_main):
     with taken:
         port = taken.getsockname()[1]
         done = run_main(main, "--host", "::1", "--port", port, "--model", "none")
-        assert done.stderr.startswith(f"error: nobody can listen at [::1]:{port} (Address already in use)")
+        assert done.stderr.startswith(f"error: cannot listen on [::1]:{port} (Address already in use)")
     done = run_main(main, "--host", "::1", "--port", port, "--model", "none")
     assert done.stderr.startswith("error: The file none/config.json is missing"), "somebody can listen there"
 
@@ -36,5 +36,5 @@ def test_host_may_be_an_ipv6_address(run_main):
 @pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
 def test_host_of_another_machine_is_one_line(run_main, host):
     done = run_main(main, "--host", host)
-    assert done.returncode == 1 and done.stderr.startswith("error: nobody can listen at ")
+    assert done.returncode == 1 and done.stderr.startswith("error: cannot listen on ")
     assert done.stderr.endswith("): give another --host or --port\n") and done.stderr.count("\n") == 1

@@ -131,7 +131,7 @@ def test_data_for_two_kinds_of_models_is_rejected(run, prepared, tmp_path):
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(pairs, **files, start=prepared)
     (run / "validation.safetensors").write_bytes((pairs / "validation.safetensors").read_bytes())
-    with pytest.raises(ValueError, match="is for two kinds of models: call `prepare"):
+    with pytest.raises(ValueError, match="is for two kinds of models: run `prepare"):
         trainer(run)
 
 

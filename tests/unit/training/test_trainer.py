@@ -223,7 +223,7 @@ def test_damaged_file_of_a_run_is_named(trained, name, how):
 def test_file_under_the_name_of_another_is_reported(trained, name):
     other = STATE if name == "train.safetensors" else "train.safetensors"
     shutil.copy(trained / other, trained / name)
-    with pytest.raises(ValueError, match=f"{name} has other content than its name says"):
+    with pytest.raises(ValueError, match=f"{name} does not have the content that its name says"):
         trainer(trained, steps=4)
 
 
@@ -285,7 +285,7 @@ def test_damaged_vocabulary_is_reported_with_its_file(run):
 
 def test_state_without_metadata_is_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
-    with pytest.raises(ValueError, match="is damaged, or of another version .*: delete it to start again"):
+    with pytest.raises(ValueError, match="is damaged, or is from another version .*: delete it to start again"):
         trainer(trained, steps=4)
 
 

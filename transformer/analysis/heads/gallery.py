@@ -110,7 +110,7 @@ class Gallery(Record):
 
     def __post_init__(self) -> None:
         if not {name for each in self.exhibits for name in (each.task, each.rule)} <= {"", *TASK}:
-            raise ValueError("a task is none of today")
+            raise ValueError("the gallery has a task that this version does not know")
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:

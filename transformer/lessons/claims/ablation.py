@@ -36,7 +36,7 @@ def head_worth(evidence: Evidence) -> Finding:
 def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
     """A head does one thing most of the time, but the translation needs many other heads more."""
     if job not in JOBS:
-        raise LessonError(f"{quoted(job)} is no job of a head; the jobs are: {', '.join(JOBS)}")
+        raise LessonError(f"{quoted(job)} is not a job of a head; the jobs are: {', '.join(JOBS)}")
     layer, head = at = evidence.head(kind, job)
     changes = evidence.head_changes()
     change = float(changes[all_heads(evidence.runs.config).index((kind, layer, head))])
@@ -67,7 +67,7 @@ def check_removable(evidence: Evidence, count: int) -> None:
     """
     half = len(all_heads(evidence.runs.config)) // 2
     if not 1 <= count <= half:
-        raise LessonError(f"count is 1 to {half}, half of the heads, not {count}")
+        raise LessonError(f"count must be 1 to {half}, half of the heads, not {count}")
 
 
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:

@@ -24,7 +24,7 @@ FIRST_NUMBERS = 5
 def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -> Finding:
     """Two scores, divided by the root of the head's width, give these weights; the sum is 1."""
     if width < 1:
-        raise LessonError(f"the width of a head is at least 1, not {width}")
+        raise LessonError(f"the width of a head must be at least 1, not {width}")
     scores, root = np.array([score, other], dtype=np.float64), math.sqrt(width)
     first, second = (float(weight) for weight in softmax(scores / root))
     return Finding(abs(first + second - 1) < ROUNDING, {

@@ -75,7 +75,7 @@ def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Tr
         LessonError: the size of the beam is out of range.
     """
     if not 1 <= beam_size <= MAX_BEAM_SIZE:
-        raise LessonError(f"a beam has 1 to {MAX_BEAM_SIZE} hypotheses, not {beam_size}")
+        raise LessonError(f"beam_size must be 1 to {MAX_BEAM_SIZE}, not {beam_size}")
     greedy = evidence.runs.get(TranslationRun(evidence.sentence))
     if beam_size == 1:
         return greedy, greedy

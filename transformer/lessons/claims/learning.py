@@ -52,7 +52,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
 def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     """The model reached most of its quality in the first half of the training."""
     if not 0 < share < 1:
-        raise LessonError(f"a share is between 0 and 1, not {share:g}")
+        raise LessonError(f"share must be between 0 and 1, not {share:g}")
     scores = noted_scores(evidence)
     best, steps = max(score for _, score in scores), scores[-1][0]
     if best <= 0:
