@@ -39,8 +39,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
     command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="its size (%(default)s)")
     for name, kind, what in (
-        ("temperature", float, "below 1 sharpens, above 1 flattens"), ("top-k", int, "likeliest tokens; 0 for all"),
-        ("top-p", float, "the likeliest tokens that have this probability together"), ("seed", int, "of the draws"),
+        ("temperature", float, "below 1 sharpens, above 1 flattens"), ("top-k", int, "most likely tokens; 0 for all"),
+        ("top-p", float, "the most likely tokens that reach this probability together"), ("seed", int, "of the draws"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
         command.add_argument(f"--{name}", type=kind, default=default, help=f"of sampling: {what} (%(default)s)")
