@@ -101,7 +101,7 @@ def test_changed_settings_apply_to_the_next_training_and_stay_in_the_address():
     test.button("lab_step").click().run()
     test.number_input("lab_heads").set_value(4).run()
     test.number_input("lab_rate").set_value(0.01).run()
-    assert film(test)["heads"] == 2 and "settings have changed" in texts(test)
+    assert film(test)["heads"] == 2 and "Settings changed" in texts(test)
     test.button("lab_step").click().run()
     assert film(test)["heads"] == 4 and film(test)["id"] == "own 2"
     assert test.query_params["lab_heads"] == "4" and test.query_params["lab_rate"] == "0.01"

@@ -396,7 +396,7 @@ def test_game_knows_the_right_answer():
     typed = {0: Typed("*b*", "c", 1.0), 1: Typed("a", "d", 4.0)}
     sentence = says_winner(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert "When **a** is hidden, the translation changes most" in sentence
-    assert "Erasure named it." in sentence and "number 2 of 2" in sentence
+    assert "Erasure picked it." in sentence and "number 2 of 2" in sentence
     assert r"**\*b\*** costs most: 4.00 nats" in sentence
     table = answer_table(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert list(table.word) == ["a", "*b*"] and list(table["named by"]) == ["Erasure", "you, Attention weights"]

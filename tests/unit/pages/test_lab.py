@@ -156,7 +156,7 @@ def test_answer_states_whether_it_is_right(run):
     assert "wrong]: the right answer is **abc**" in says(wrong, run, run.snapshots[1])
     assert "After step 2 " in says(wrong, run, run.snapshots[1])
     endless = replace(wrong, ended=False, probabilities=(0.5, 0.25))
-    assert "goes on and on" in says(endless, run, run.snapshots[-1])
+    assert "it does not stop" in says(endless, run, run.snapshots[-1])
     nothing = replace(wrong, written=(), probabilities=(1.0,))
     assert "with **nothing**" in says(nothing, run, run.snapshots[-1])
 

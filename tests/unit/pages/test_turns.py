@@ -208,7 +208,7 @@ def test_no_request_waits_for_an_ended_thread(users):
         answers = [users.want(item) for item in (1, "ends", 3)]
     with pytest.raises(Left):
         answers[0].result(PATIENCE)
-    with pytest.raises(RuntimeError, match="ended"):
+    with pytest.raises(RuntimeError, match="cancelled"):
         answers[2].result(PATIENCE)
     assert users.want(4).result(PATIENCE) == 8
 
