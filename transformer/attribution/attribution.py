@@ -63,7 +63,7 @@ METHODS: Mapping[Method, MethodEntry] = {
         "(Kobayashi et al. 2020, 2021).", "share of vector lengths", "separately",
     ),
     "rollout": MethodEntry(
-        "Rollout", "The weights are multiplied through all layers; half of each layer is counted as the residual "
+        "Rollout", "The weights are multiplied through all layers. Half of each layer counts as the residual "
         "connection (Abnar and Zuidema 2020; for an encoder-decoder as in Ferrando et al. 2022).", "share", "together",
     ),
     "alti": MethodEntry(

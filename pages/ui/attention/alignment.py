@@ -58,7 +58,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     )
     st.caption(
         f"Each cell names the {source} token that the heads of a layer look at most on average (start and end symbols "
-        "left out); its colour shows that average weight."
+        "left out). Its colour shows that average weight."
     )
     place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with place:

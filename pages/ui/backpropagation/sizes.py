@@ -126,9 +126,9 @@ def says_growth(found: Mapping[str, GradientSizes]) -> str:
         name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()
     }
     return (
-        "In the decoder’s last layer, the gradient of the feed-forward network’s second matrix is "
-        f"**{ratios[PRE]:.2f}** times that of the first layer in the untrained pre-norm model, **{ratios[POST]:.2f}** "
+        "Compare the gradient of the feed-forward network’s second matrix in the decoder’s last layer with that in the "
+        f"first. It is **{ratios[PRE]:.2f}** times as large in the untrained pre-norm model, **{ratios[POST]:.2f}** "
         f"times in the untrained post-norm model, and {ratios[TRAINED]:.2f} times in this one. Where the last layers "
-        "get far larger gradients than the first, large steps would break them, so training has to start with small "
-        "ones (a warm-up)."
+        "get far larger gradients than the first, large steps would break them. Training then has to start with small "
+        "steps (a warm-up)."
     )

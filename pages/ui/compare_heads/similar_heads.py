@@ -33,7 +33,7 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
     st.markdown(
         "Two heads are close if their rows are alike: their distance is the mean Jensen-Shannon divergence of their "
         f"rows, from 0 to ln 2 = {np.log(2):.3f} nats. A flat picture can show only {plane.shown:.0%} of these "
-        "distances, so heads that look close may still be apart; the tree below shows the distances themselves.",
+        "distances, so heads that look close may still be apart. The tree below shows the distances themselves.",
         help=explain("Jensen-Shannon divergence", "nats"),
     )
     st.caption(

@@ -168,9 +168,10 @@ def _output(
         term = float(np.linalg.norm(found.term))
         st.markdown(
             f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
-            f"norm {np.linalg.norm(found.head_term):.2f}; along it, that is {share:.1%} of it. The terms of all "
-            f"{len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.2f}"
-            f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
+            f"norm {np.linalg.norm(found.head_term):.2f}. In the direction of the head’s term, that is {share:.1%} of "
+            f"it. The terms of all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm "
+            f"{np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector moves little (Kobayashi et al. "
+            "2020): compare the two panels."
         )
         by_head = pd.DataFrame({
             "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],

@@ -78,10 +78,10 @@ def _why(scores: np.ndarray, mask: np.ndarray) -> str:
     row = int(share.argmax())
     return (
         "The softmax turns a score s into exp(s) over the sum of its row. Only one number gives exactly nothing: "
-        "exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets.\n\n"
-        f"In the head chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of its "
-        "attention on the future; with −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting "
-        "weights to 0 after it would leave rows that no longer sum to 1."
+        "exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets.\n\nIn the head "
+        f"chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of its attention on "
+        "the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting weights to 0 "
+        "after it would leave rows that no longer sum to 1."
     )
 
 
@@ -153,6 +153,6 @@ def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: Hea
         f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head is now on "
         f"tokens that come later, and {shares[most].mean():.1%} in "
         f"{linked_head('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The log-probability of the "
-        f"{what} {change}. A model *trained* without the mask would learn to copy the next token from there, and would "
+        f"{what} {change}. A model *trained* without the mask would learn to copy the next token from there. It would "
         "be lost when it has to write by itself."
     )

@@ -112,9 +112,9 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
     )
     return (
         f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
-        f"with deviations from {before.min():.2f} to {before.max():.2f}, to mean 0 and deviation 1 "
-        f"at every position; gain γ and bias β then give it deviations from {after.min():.2f} to "
-        f"{after.max():.2f}. What comes out agrees with the trace's stream to {typeset(off, '.1e')}."
+        f"with deviations from {before.min():.2f} to {before.max():.2f}, to mean 0 and deviation 1 at every position. "
+        f"Gain γ and bias β then give it deviations from {after.min():.2f} to {after.max():.2f}. What comes out agrees "
+        f"with the trace's stream to {typeset(off, '.1e')}."
     )
 
 

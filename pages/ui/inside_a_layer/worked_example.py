@@ -18,7 +18,7 @@ from transformer.backpropagation.softmax import exponentials, softmax
 def show_example() -> None:
     """Draw the numbers to change, and the result."""
     st.markdown(
-        "Two keys and one query: in the best-known drawing of attention (Alammar 2018, “The Illustrated Transformer”), "
+        "Two keys and one query. In the best-known drawing of attention (Alammar 2018, “The Illustrated Transformer”), "
         "the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
     )
     with st.container(horizontal=True, width=700):
@@ -47,9 +47,9 @@ def show_example() -> None:
     show_table(example_table(scores, root), "inside_example")
     st.markdown(
         f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {typeset(unscaled[0], 7)} and "
-        f"{typeset(unscaled[1], 7)}. A sum of K products of numbers with variance 1 has variance K, so without the "
-        "root, the softmax of a wide head is nearly all or nothing, and training can hardly change it (Vaswani et al. "
-        "2017, section 3.2.1)."
+        f"{typeset(unscaled[1], 7)}. A sum of K products of numbers with variance 1 has variance K. Without the root, "
+        "the softmax of a wide head is therefore nearly all or nothing, and training can hardly change it (Vaswani et "
+        "al. 2017, section 3.2.1)."
     )
 
 

@@ -51,8 +51,8 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     """Draw the scores of all heads as maps of layers by heads, and the heads that have a name."""
     st.markdown(
         f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. What comes next in the second "
-        "half can be known only by looking back at the first: a head of an earlier layer looks at the previous token, "
-        "and an *induction head* then finds what came after the same token before (Olsson et al. 2022).",
+        "half can be known only by looking back at the first. A head of an earlier layer looks at the previous token; "
+        "an *induction head* then finds what came after the same token before (Olsson et al. 2022).",
         help=explain("induction head", "previous-token head", "head"),
     )
     scores = scores_of_model(loaded)
@@ -64,9 +64,9 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     for name in NAMES:
         prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
-        f"A head has a name where more than {THRESHOLD:.0%} of its attention, on average, is on that place; in the map "
-        "of a text it may also have one for what it does there alone. A click on a head opens its map: that of an "
-        "induction head with a beginning that repeats itself, unless yours does."
+        f"A head has a name if more than {THRESHOLD:.0%} of its attention, on average, is on that place. In the map of "
+        "a text, it may also have a name for what it does only there. Click a head to open its map. For an induction "
+        "head, the text then repeats itself, unless yours already does."
     )
 
 

@@ -60,8 +60,8 @@ def show_likely(loaded: LanguageModel) -> None:
         )
     show_table(score_table(scores), "lm_score_table")
     st.caption(
-        "The probability of a text is the product of the probabilities of its tokens, each given the tokens before it; "
-        "the end of the text is not counted. Every further token makes it smaller, so texts of different lengths are "
+        "The probability of a text is the product of the probabilities of its tokens, each given the tokens before it. "
+        "The end of the text is not counted. Every further token makes it smaller, so texts of different lengths are "
         "compared by their perplexity: the lower it is, the more the model expected the text. Perplexity per word and "
         "bits per byte depend less on how words are split into tokens."
     )

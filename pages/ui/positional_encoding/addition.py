@@ -41,9 +41,9 @@ def show_addition(reading: Reading) -> None:
     st.subheader("What would putting them side by side cost?", anchor=False)
     st.markdown(
         "This is how the cost is counted: the position's vector, as wide as the embedding, is placed *beside* it. So "
-        "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it; the number "
-        "of heads and F stay the same. The embeddings themselves stay D wide, but an output layer that shared the "
-        "target embedding needs a matrix of its own, because it reads 2D numbers."
+        "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number "
+        "of heads and F stay the same. The embeddings themselves stay D wide. An output layer that shared the target "
+        "embedding needs its own matrix, because it reads 2D numbers."
     )
     config = architecture_form(reading.translator.config)
     if config.positions == "none":

@@ -136,11 +136,11 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
     )
     st.caption(
         "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
-        "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked attention "
-        "uses only the half that looks back. Rotary positions (Su et al. 2021) turn queries and keys, so that their "
-        "product depends on the distance; the map shows it for a vector whose pairs of dimensions are equally long. "
-        "Without any positions a self-attention layer cannot tell “dog bites man” "
-        "from “man bites dog”: the first part of this page shows it."
+        "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked attention uses "
+        "only the half that looks back. Rotary positions (Su et al. 2021) turn queries and keys, so that their product "
+        "depends on the distance. The map shows the product for a vector whose pairs of dimensions are equally long. "
+        "Without any positions a self-attention layer cannot tell “dog bites man” from “man bites dog”: the first part "
+        "of this page shows it."
     )
 
 

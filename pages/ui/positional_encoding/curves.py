@@ -60,7 +60,7 @@ def show_curves() -> None:
     st.caption(
         "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to go back. Dropout sets "
         f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others by 1 / (1 − "
-        f"{encoding.drop / 100:g}) = {gain:.2f}, so that the mean stays. In training, dropout is applied to the sum of "
+        f"{encoding.drop / 100:g}) = {gain:.2f}. That keeps the mean. In training, dropout is applied to the sum of "
         "embedding and position; when the model translates, it is off."
     )
     both = np.hstack([table[:, chosen], thinned[:, chosen]])

@@ -182,9 +182,9 @@ def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))
     )
     return (
-        "**Without positions a sentence is a bag of words:** put back into order, the encoder's attention to the "
-        f"shuffled sentence differs by at most **{typeset(without, '.1e')}** in any of its cells, which is rounding. "
-        f"With positions it differs by up to **{with_positions:.2f}**."
+        "**Without positions, a sentence is a bag of words.** Put back into order, the encoder's attention to the "
+        f"shuffled sentence differs by at most **{typeset(without, '.1e')}** in any cell, which is rounding. With "
+        f"positions it differs by up to **{with_positions:.2f}**."
     )
 
 

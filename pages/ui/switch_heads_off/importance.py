@@ -65,8 +65,8 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     st.subheader("What is every head worth to this sentence?", anchor=False)
     st.toggle(
         f"Switch each of the {len(all_heads(reading.translator.config))} heads off by itself, and measure",
-        help="Runs the model once for every head: a second or two for a short sentence, ten or more for a long one; "
-        "with another sentence's output in its place, once for every draw.",
+        help="Runs the model once for every head: a second or two for a short sentence, ten or more for a long one. If "
+        "the output for another sentence replaces the head's, the model runs once for every draw.",
         **bind(OffParams, "importance"),
     )
     if st.session_state.pop(LED, False):

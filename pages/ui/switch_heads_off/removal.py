@@ -160,8 +160,8 @@ def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
     best = int(likeliest.argmax())
     says = (
         f"In the measured order, **{gone[MEASURED]} of {_heads(curves)}** heads can go before the translation is less "
-        f"than half as likely as with all of them; in the gradient's order {gone[GRADIENT]}, in {len(others)} random "
-        f"orders {min(others)} to {max(others)}."
+        f"than half as likely as with all of them. In the gradient's order, {gone[GRADIENT]} can go; in {len(others)} "
+        f"random orders, {min(others)} to {max(others)}."
     )
     if not best:
         return says

@@ -28,8 +28,8 @@ BASELINES: dict[Mode, str] = {
     "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate, so 0 "
     "leaves the mean",
     "uniform": "a head's weights are drawn towards an even share for every visible token, so 0 makes them even",
-    "resample": "the difference between a head's output and its output at a random position of another of 200 "
-    "sentences is multiplied by the gate, so 0 leaves the other sentence's; every draw takes another sentence",
+    "resample": "the difference between a head's output and its output at a random position of another sentence is "
+    "multiplied by the gate. So 0 leaves the other sentence's output. Each draw takes one of 200 sentences",
 }
 
 draw_switches = component("head_switches/head_switches")

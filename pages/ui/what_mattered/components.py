@@ -58,8 +58,8 @@ def show_components(reading: Reading) -> None:
         )
     st.caption(
         "The decoder's residual stream is the sum of what the embedding, every head and every feed-forward network "
-        "wrote to it, so the logit is a sum of the same parts: all bars add up to it. Click the bar of a head to open "
-        "it. The encoder has no bar: what it found comes in through the heads of cross attention. Only direct "
+        "wrote to it. The logit is therefore a sum of the same parts: all bars add up to it. Click the bar of a head "
+        "to open it. The encoder has no bar: what it found comes in through the heads of cross attention. Only direct "
         "contributions count, not what a component makes later ones do.",
         help=explain("logit", "residual stream", "head", "feed-forward"),
     )

@@ -45,10 +45,10 @@ def show_over_many(translator: Translator) -> None:
     with words:
         st.markdown(says_over_many(recorded))
         st.caption(
-            f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random, "
-            f"and every method ranks the {translator.languages.source.name} words for it, {recorded.words:.1f} on "
-            "average. Each cell is the mean of Kendall's tau; it is grey where its 95% interval (bootstrap over "
-            f"sentences) includes 0. Computed by `{recording.command}`."
+            f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random. "
+            f"Every method ranks the {translator.languages.source.name} words for it, {recorded.words:.1f} on average. "
+            "Each cell is the mean of Kendall's tau; it is grey where its 95% interval (bootstrap over sentences) "
+            f"includes 0. Computed by `{recording.command}`."
         )
         show_numbers(table.drop(columns=["row", "column"]), "mattered_many_numbers", digits=2)
 

@@ -153,7 +153,7 @@ def _wrong_beginning(reading: Reading) -> None:
         st.markdown(
             f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradient, its lowest "
             f"share is **{now[lowest]:.0%}**, at step {lowest + 1}, where it writes "
-            f"“**{markdown(_piece(reading.trace, lowest))}**”; in the model's own translation the lowest is "
+            f"“**{markdown(_piece(reading.trace, lowest))}**”. In the model's own translation, the lowest is "
             f"{before:.0%}."
         )
     else:

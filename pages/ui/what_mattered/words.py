@@ -79,7 +79,7 @@ def show_words(reading: Reading) -> None:
         show_altair(
             lambda large: strip_chart(question, found, table, large=large), key="mattered_strip",
             alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
-            "word already written; the table below has the numbers.",
+            "word already written. The table below has the numbers.",
         )
     st.caption(_how_to_read(question, found))
     sums, parts = st.columns([8, 5], gap="large")
@@ -89,7 +89,7 @@ def show_words(reading: Reading) -> None:
         st.caption(
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
             "with what no word can be credited with: positions and biases. Integrated gradients add up to the growth "
-            "of the log-probability, apart from a small error, because they are computed in a limited number of steps. "
+            "of the log-probability. A small error remains, because they are computed in a limited number of steps. "
             "Erasure need not add up to anything: of two words that mean the same, either one can go without harm.",
             help=explain("logit", "log-probability", "nats"),
         )

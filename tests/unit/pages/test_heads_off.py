@@ -194,7 +194,7 @@ def test_removal_is_described_and_drawn_from_its_curves():
         )
     }
     says = says_removal(curves)
-    assert "**2 of 3** heads can go" in says and "in the gradient's order 1, in 2 random orders 0 to 2" in says
+    assert "**2 of 3** heads can go" in says and "In the gradient's order, 1 can go; in 2 random orders, 0 to 2" in says
     assert "most likely without 1 of them (log-probability +0.50 nats)" in says
     table = removal_table(curves)
     assert len(table) == 16 and table["last removed"].tolist()[:4] == ["", "encoder.1.1", "cross.1.2", "decoder.2.1"]

@@ -78,8 +78,8 @@ METRICS = (
     ),
     _share(
         "strongest_rarest", "looks most at the rarest token",
-        "Queries that look most at the rarest token, by its place in the vocabulary, which stands in for a count; a "
-        "sentence whose rarest token is its first says nothing.", KINDS,
+        "Queries that look most at the rarest token. Its place in the vocabulary stands in for a count. Sentences "
+        "whose rarest token is the first are not counted.", KINDS,
     ),
     _share("previous", "on the previous token", "Attention on the token before the query.", SELF),
     _share("same", "on the same token", "Attention on the query's own place.", SELF),
@@ -91,7 +91,7 @@ METRICS = (
     _share("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
     _share(
         "punctuation", "on punctuation",
-        "Attention on punctuation other than the first token; a sentence without any says nothing.", KINDS,
+        "Attention on punctuation other than the first token. Sentences without any are not counted.", KINDS,
     ),
     Metric(
         "distance", "distance", "How far away the tokens are that a query looks at: the mean of |i - j|, by weight.",
@@ -99,8 +99,8 @@ METRICS = (
     ),
     _share(
         "alignment_predicted", "aligns the token predicted",
-        "Target tokens at whose prediction the head looks most at the source token that all heads together agree on; "
-        "links to the first source token are not counted.", ("cross",),
+        "Target tokens at whose prediction the head looks most at the source token that all heads together agree on. "
+        "Links to the first source token are not counted.", ("cross",),
     ),
     _share(
         "alignment_read", "aligns the token read",

@@ -90,8 +90,8 @@ RULES = (
     # better than the best fixed offset. In short English and German sentences this offset finds about 40 % of links.
     Rule(
         "alignment",
-        "More than half of the target tokens, where it predicts or where it reads them, look most at the source token "
-        "that all heads together agree on (a threshold of this atlas).",
+        "For more than half of the target tokens, it looks most at the source token that all heads together agree on. "
+        "It does so where it predicts them, or where it reads them (a threshold of this atlas).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),
     ),
