@@ -172,7 +172,7 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
 
 def by_inseq(marian: Marian) -> dict[Method, Explain]:
-    """inseq on Hugging Face's model: its own loop over the pieces."""
+    """inseq on Hugging Face's model: its own loop over the tokens."""
     log_prob = {"attributed_fn": "probability", "logprob": True}
     calls: dict[Method, tuple[str, dict[str, object]]] = {
         "weights": ("attention", {}), "frozen_gradient": ("input_x_gradient", {"attributed_fn": "logit"}),

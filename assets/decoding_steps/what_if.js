@@ -70,7 +70,7 @@ export function candidates({ take, ban, type }) {
  * the forced and the suppressed tokens.
  * @param {{
  *   follow: (params: Decoded, parts: number | null) => void, readElsewhere: () => void, release: () => void,
- *   allow: (piece: number) => void,
+ *   allow: (token: number) => void,
  * }} act
  */
 export function translations({ follow, readElsewhere, release, allow }) {

@@ -1,4 +1,4 @@
-"""Linter for the project's English: docstrings, comments, documents and test names.
+"""Linter for the project's English: docstrings, comments, documents, test names, and texts on the screen.
 
 CONTRIBUTING.md has the rules.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,29 +25,44 @@ WORDS = {
     r"(?<!lecture )halls?": "lecture mode, or lecture hall", r"mend(s|ed|ing)?": "fix", r"rubbish": "invalid",
     r"told(?! apart| from)": "reported", r"visitors?": "user", r"strangers?": "user", r"whoever": "user",
     r"somebody": "user", r"hostile": "untrusted", r"besides": "also", r"thereby": "so", r"e\.g\.": "for example",
-    r"i\.e\.": "that is",
+    r"i\.e\.": "that is", r"(?<!-)pieces?(?! of bread)": "token", r"likeli(er|est)": "more or most likely",
 }
 PRIVATE = re.compile("|".join(rf"\b(?P<w{at}>{word})(?!\w)" for at, word in enumerate(WORDS)), re.IGNORECASE)
 USUAL = {f"w{at}": usual for at, usual in enumerate(WORDS.values())}
 HEADLESS = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of)\b(?!.*\?)")
 HEADLESS_MODULE = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of|Where|How|When)\b(?!.*\?)")
+# On the screen, "What arrives from below" is a subject that first-year students understand.
+HEADLESS_ON_SCREEN = re.compile(r"(Who|Whose|Whom|Whatever|Whoever)\b(?!.*\?)")
 HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of)_|_what_is_")
 # Marks that a comment may begin with, for a tool.
 FOR_TOOLS = re.compile(r"(noqa|type:|pyright:|ruff:|fmt:|@ts-|eslint)")
+# Three words in a row, and marks of style sheets, HTML, LaTeX and code.
+WORDS_IN_A_ROW = re.compile(r"[a-z]{2,},? [a-z]+,? [a-z]")
+NO_PROSE = re.compile(r"[;{}]\s*$|^\s*<|\\\w+\{|\bimport |\b[a-z]+ = ")
 
 
 def faults(text: str, headless: re.Pattern[str] = HEADLESS) -> Iterator[str]:
     """Findings in one docstring, comment or heading."""
     # Code, tables, headings of arguments and examples are not prose.
-    prose = re.sub(r"``?[^`]*``?|https?://[^\s)]+", "X", text)
-    for found in PRIVATE.finditer(prose):
+    prose = re.sub(r"``?[^`]*``?|https?://[^\s)]+|\{[^{}]*\}", "X", text)
+    for found in PRIVATE.finditer(re.sub(r"^ *\w+(, \w+)*: ", "", prose, flags=re.MULTILINE)):
         yield f"“{found.group()}”: write “{USUAL[found.lastgroup or '']}”"
     if headless.match(prose):
         yield f"no subject: “{prose.split(chr(10))[0]}”"
     lines = [line for line in prose.splitlines() if not re.match(r"\s*(>>>|[=|:-]{2,}|\w+:($| ))", line)]
-    for sentence in re.split(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*\d]+[. ]", "\n".join(lines)):
+    for sentence in re.split(r"(?<=[.!?:])\**\s+|\n\s*\n|\n\s*[-*\d]+[. ]", "\n".join(lines)):
         if (count := len(re.findall(r"[^\W_]+", sentence))) > LONGEST:
             yield f"{count} words: “{' '.join(sentence.split())[:60]} …”"
+
+
+def faults_on_screen(text: str) -> Iterator[str]:
+    """Findings in a text that a user reads, in which each value is an X."""
+    is_list = not re.search(r"[.,:;!?]", text) and len(text.split()) > LONGEST
+    if not WORDS_IN_A_ROW.search(text) or NO_PROSE.search(text) or is_list:
+        return
+    # Sources and values in parentheses do not make a sentence longer. A text without a full stop at its end is a list.
+    text = re.sub(r" \([^()]*\)", "", text).rstrip()
+    yield from faults(text if text.endswith(".") else text.replace(";", "."), HEADLESS_ON_SCREEN)
 
 
 def faults_of_name(name: str) -> Iterator[str]:
@@ -78,12 +94,47 @@ def faults_of_python(source: str) -> Iterator[str]:
         yield from faults("" if FOR_TOOLS.match(text) else text)
 
 
+def faults_of_strings(source: str) -> Iterator[str]:
+    """Findings in the strings of a module, except docstrings."""
+    tree = ast.parse(source)
+    inside = {
+        id(part) for node in ast.walk(tree) for part in (
+            [node.value] if isinstance(node, ast.Expr) else node.values if isinstance(node, ast.JoinedStr) else
+            [node.format_spec] if isinstance(node, ast.FormattedValue) else ()
+        )
+    }
+    for node in ast.walk(tree):
+        if id(node) not in inside and isinstance(node, ast.JoinedStr):
+            yield from faults_on_screen(
+                "".join(part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
+            )
+        elif id(node) not in inside and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from faults_on_screen(node.value)
+
+
+def faults_of_script_strings(source: str) -> Iterator[str]:
+    """Findings in the strings of a script."""
+    code = re.sub(r"/\*[\s\S]*?\*/|^[ \t]*//.*|(?<=\s)//.*", "", source, flags=re.MULTILINE)
+    for double, template in re.findall(r"\"([^\"\n]*)\"|`([^`\n]*)`", code):
+        yield from faults_on_screen(double or re.sub(r"\$\{[^{}]*\}", "X", template))
+
+
+def faults_of_texts(source: str) -> Iterator[str]:
+    """Findings in the strings of a TOML file, except example sentences."""
+    values = [tomllib.loads(source)]
+    for value in values:
+        if isinstance(value, dict):
+            value = [each for key, each in value.items() if key != "sentence"]
+        values += value if isinstance(value, list) else ()
+        yield from faults_on_screen(value) if isinstance(value, str) else ()
+
+
 def faults_of_javascript(source: str) -> Iterator[str]:
     """Findings in the comments of a script."""
     for comment in re.findall(r"/\*[\s\S]*?\*/|(?:^[ \t]*//.*\n?)+|(?<=\s)//.*", source, re.MULTILINE):
         text = "\n".join(line.strip("/* \t") for line in comment.splitlines()).strip()
         # Behind a type, "@param {T} name" is followed by a description.
-        described = [re.sub(r"^@\w+ (\{[^\n]*\} ?)?(\[?\w+\]? )?", "\n", line) for line in text.splitlines()]
+        described = [re.sub(r"^@\w+ (\{[^\n]*\} ?)?(\[?\w+\]?( |$))?", "\n", line) for line in text.splitlines()]
         yield from faults("" if FOR_TOOLS.match(text) else "\n".join(described).strip())
 
 
@@ -100,6 +151,8 @@ def faults_of_document(source: str) -> Iterator[str]:
 
 
 READERS = {".py": faults_of_python, ".js": faults_of_javascript, ".md": faults_of_document}
+# Readers of texts on the screen and in the terminal, for the folders that have some.
+ON_SCREEN = {".py": faults_of_strings, ".js": faults_of_script_strings, ".toml": faults_of_texts}
 
 
 def findings() -> list[str]:
@@ -110,6 +163,12 @@ def findings() -> list[str]:
         f"{path.relative_to(ROOT)}: {fault}" for path in sorted(paths)
         if path.suffix in READERS and not {"vendor", "node_modules", "fonts"} & set(path.parts)
         for fault in READERS[path.suffix](path.read_text(encoding="utf-8"))
+    ] + [
+        f"{path.relative_to(ROOT)}: {fault}"
+        for folder in ("transformer", "attention_atlas", "pages", "assets")
+        for path in sorted((ROOT / folder).rglob("*.*"))
+        if path.suffix in ON_SCREEN and not {"vendor", "node_modules", "fonts"} & set(path.parts)
+        for fault in ON_SCREEN[path.suffix](path.read_text(encoding="utf-8"))
     ]
 
 
@@ -128,6 +187,10 @@ def test_the_prose_has_no_findings():
     (faults_of_javascript, "let a = 1; // Of a few tens of steps.", 1),
     (faults_of_javascript, "/**\n * Whoever asks.\n * @param {number} by\n */", 2),
     (faults_of_document, "# What is closed\n\nA stranger's model card.", 2),
+    (faults_of_strings, "st.caption(f'{count} pieces are read, and each visitor sees them.')", 2),
+    (faults_of_strings, "raise ValueError('Who asks for a run that has failed is told nothing.')", 2),
+    (faults_of_script_strings, 'const note = `${count} pieces of the text are read.`;', 1),
+    (faults_of_texts, f'[[steps]]\nlook_for = "It is {"one and " * 13} more."', 1),
 ])
 def test_private_english_is_found(read, planted, count):
     assert len(list(read(planted))) == count
@@ -138,6 +201,8 @@ def test_private_english_is_found(read, planted, count):
     (faults_of_python, "x = 1  # noqa: E501 of rubbish\ny = 'hostile'"),
     (faults_of_python, "def test_invalid_browser_state_falls_back_to_defaults():\n    pass"),
     (faults_of_javascript, 'const address = "http://whoever";'),
+    (faults_of_strings, "table = {'pieces': 1}\nst.write('What comes later is hidden from the {size} that looks.')"),
+    (faults_of_script_strings, "element('p', { class: 'piece' }); // Words of a comment: whoever"),
     (faults_of_document, "# A lecture hall\n\n```\nwhoever\n```\n`visitor.py` runs in a lecture hall."),
 ])
 def test_plain_english_passes(read, plain):

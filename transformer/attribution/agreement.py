@@ -1,7 +1,7 @@
 """Whether methods agree, and whether that is more than chance.
 
-Kendall's tau-b compares two rankings of the same pieces. With few pieces unrelated rankings agree often: their tau has
-mean 0 and a deviation that only depends on the number of pieces (Kendall 1938, "A New Measure of Rank Correlation").
+Kendall's tau-b compares two rankings of the same tokens. With few tokens unrelated rankings agree often: their tau has
+mean 0 and a deviation that only depends on the number of tokens (Kendall 1938, "A New Measure of Rank Correlation").
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
 
     Args:
         attributions: of the same targets and groups. Scores that speak against the word rank below those of 0.
-        columns: of the source to rank, such as those of the words: special pieces, which stand for no word, left out.
+        columns: of the source to rank, such as those of the words: special tokens, which stand for no word, left out.
         target: which of their targets.
 
     Raises:
@@ -75,5 +75,5 @@ def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def chance_deviation(pieces: int) -> float:
-    """Standard deviation of tau between unrelated rankings of N >= 2 pieces without ties."""
+    """Standard deviation of tau between unrelated rankings of N >= 2 tokens without ties."""
     return math.sqrt(2 * (2 * pieces + 5) / (9 * pieces * (pieces - 1)))

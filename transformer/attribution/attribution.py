@@ -1,6 +1,6 @@
 """The result of every attribution method: scores over the source and over what was already written.
 
-Letters: R targets, S source pieces, T target pieces. The score of a word is that of all its pieces together.
+Letters: R targets, S source tokens, T target tokens. The score of a word is that of all its tokens together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MethodEntry:
         text: what it does, in a sentence.
         unit: of a score.
         signed: whether a score can speak against the word.
-        contrastive: whether it can say why this piece was predicted and not another.
+        contrastive: whether it can say why this token was predicted and not another.
         adds_up: "separately": to 1 over the source and to 1 over the prefix; "together": to one number over both;
             "no": nothing is promised.
         measured: whether it runs the model on changed input, instead of reading its numbers.
@@ -71,8 +71,8 @@ METHODS: Mapping[Method, MethodEntry] = {
         "(Ferrando et al. 2022).", "share", "together",
     ),
     "frozen_gradient": MethodEntry(
-        "Frozen gradient", "Splits the logit exactly into one term for each word, taking the attention weights, the "
-        "scales of the layer norms and the activations as they are (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
+        "Frozen gradient", "Splits the logit exactly into one term for each word. Attention weights, scales of the "
+        "layer norms and activations stay as they are (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
         "logit", "together", signed=True, contrastive=True, as_trained=True,
         baseline="none: the terms and the biases are all there is",
     ),
@@ -95,9 +95,9 @@ class Target:
 
     Attributes:
         positions: rows of the decoder; row t reads `trace.target_pieces[t]` and predicts `trace.predicted_pieces[t]`.
-            One for a piece, several for a word, all for the sentence.
-        against: ids of other candidates, one for each position: why were the pieces predicted and not these? None
-            explains the pieces themselves.
+            One for a token, several for a word, all for the sentence.
+        against: ids of other candidates, one for each position: why were the tokens predicted and not these? None
+            explains the tokens themselves.
     """
 
     positions: tuple[int, ...]
@@ -123,7 +123,7 @@ class Attribution:
         prefix: scores of what the decoder had read, the start symbol first, [R, T], or [R, words]; 0 for what it had
             not read. NaN where a method has no answer.
         source_groups, prefix_groups: the positions that each column stands for.
-        remainders: parts of the total that belong to no piece, such as the biases, by name, [R].
+        remainders: parts of the total that belong to no token, such as the biases, by name, [R].
         total: what the scores and the remainders add up to, computed on its own, [R]; NaN if nothing is promised.
     """
 
@@ -163,7 +163,7 @@ class Attribution:
         return np.divide(source, both, out=np.full_like(both, np.nan), where=both > 0)
 
     def merged(self, source_groups: Sequence[Group], prefix_groups: Sequence[Group]) -> Attribution:
-        """The scores of groups of pieces: the sums of theirs. Erasure erases groups together instead."""
+        """The scores of groups of tokens: the sums of theirs. Erasure erases groups together instead."""
         return replace(
             self,
             source=_summed(self.source, source_groups),
@@ -192,17 +192,17 @@ class Explained:
 
 
 def every_position(trace: Trace) -> tuple[Target, ...]:
-    """One target for each predicted piece."""
+    """One target for each predicted token."""
     return tuple(Target((position,)) for position in range(len(trace.predicted_pieces)))
 
 
 def whole_sentence(trace: Trace) -> Target:
-    """All predicted pieces together."""
+    """All predicted tokens together."""
     return Target(tuple(range(len(trace.predicted_pieces))))
 
 
 def piece_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
-    """The positions of each column over the source and over the prefix: a piece each, or a word each."""
+    """The positions of each column over the source and over the prefix: a token each, or a word each."""
     return (
         groups_of(trace.source_pieces, trace.source_text, words=words),
         groups_of(trace.target_pieces, trace.target_text, words=words),
@@ -215,7 +215,7 @@ def shares(
     """An attribution by shares of each row [T, S] and [T, T]: those of a target are the mean over its positions.
 
     Raises:
-        ValueError: a target asks for a contrast, which needs a method that knows which piece was predicted.
+        ValueError: a target asks for a contrast, which needs a method that knows which token was predicted.
     """
     if any(target.against for target in targets):
         contrastive = ", ".join(name for name, properties in METHODS.items() if properties.contrastive)

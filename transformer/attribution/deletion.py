@@ -1,4 +1,4 @@
-"""Deletion curves: how fast the prediction falls when pieces go in the order of a method.
+"""Deletion curves: how fast the prediction falls when tokens go in the order of a method.
 
 Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned". Comprehensiveness and
 sufficiency: DeYoung et al. 2020, "ERASER: A Benchmark to Evaluate Rationalized NLP Models", section 4.

@@ -20,14 +20,14 @@ from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Pieces of both sides in one batch.
+# Tokens of both sides in one batch.
 BATCH_PIECES = 2048
 
 
 def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """By how much each target's log-probability falls when a group of pieces is erased, nats.
+    """By how much each target's log-probability falls when a group of tokens is erased, nats.
 
-    The pieces read before stay as they are (teacher forcing). A step cannot help seeing the piece it has just read:
+    The tokens read before stay as they are (teacher forcing). A step cannot help seeing the token it has just read:
     the score of a group that only such a step could see is NaN.
     """
     variants = [AS_TRAINED]
@@ -56,13 +56,13 @@ def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
 def erased_log_probs(
     model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions]
 ) -> np.ndarray:
-    """Log-probabilities of the targets when some pieces are invisible.
+    """Log-probabilities of the targets when some tokens are invisible.
 
     Args:
         model: in evaluation mode.
-        trace: has the pieces read and predicted.
+        trace: has the tokens read and predicted.
         targets: R of them.
-        variants: N of them; each may hide pieces from all others in every layer, and changes nothing else.
+        variants: N of them; each may hide tokens from all others in every layer, and changes nothing else.
 
     Returns:
         nats, float64 [N, R].
@@ -96,11 +96,11 @@ def _numbered(variants: Iterable[Interventions]) -> dict[Interventions, int]:
 
 
 def _within(variant: Interventions, length: int) -> Interventions:
-    """The same without hidden pieces of the target that the decoder does not read."""
+    """The same without hidden tokens of the target that the decoder does not read."""
     return replace(variant, hidden_target=tuple(each for each in variant.hidden_target if each < length))
 
 
 def _parts(variants: list[Interventions], pieces: int) -> list[list[Interventions]]:
-    """Variants of so many pieces each, in batches."""
+    """Variants of so many tokens each, in batches."""
     size = max(1, BATCH_PIECES // pieces)
     return [variants[start : start + size] for start in range(0, len(variants), size)]

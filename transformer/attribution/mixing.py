@@ -11,7 +11,7 @@ import numpy as np
 class Mixing:
     """Shares of the input positions in the output positions of each attention layer, residual connection included.
 
-    L layers, S source pieces, T target pieces; float64. Rows sum to 1; a row of cross-attention together with its
+    L layers, S source tokens, T target tokens; float64. Rows sum to 1; a row of cross-attention together with its
     share in `residual`.
 
     Attributes:

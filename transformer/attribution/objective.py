@@ -13,12 +13,12 @@ from transformer.attribution.frozen import Frozen
 from transformer.model.transformer import Transformer
 from transformer.values.trace import Trace
 
-# Pieces of both sides in one batch: bounds the memory of a pass with gradients to a few hundred MB.
+# Tokens of both sides in one batch: bounds the memory of a pass with gradients to a few hundred MB.
 BATCH_PIECES = 1024
 
 
 def pieces_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids of the pieces that the encoder reads [S] and that the decoder reads [T]."""
+    """Ids of the tokens that the encoder reads [S] and that the decoder reads [T]."""
     source, prefix = ([piece.id for piece in pieces] for pieces in (trace.source_pieces, trace.target_pieces))
     return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
 
@@ -33,12 +33,12 @@ def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[
 
 
 def over_all_read(scores: Tensor, trace: Trace) -> Tensor:
-    """Scores of the pieces that `embed` took of the prefix, [..., T']: 0 for those after them, [..., T]."""
+    """Scores of the tokens that `embed` took of the prefix, [..., T']: 0 for those after them, [..., T]."""
     return torch.nn.functional.pad(scores, (0, len(trace.target_pieces) - scores.shape[-1]))
 
 
 def read_for(targets: Sequence[Target]) -> int:
-    """How many pieces the decoder has to read to predict all targets."""
+    """How many tokens the decoder has to read to predict all targets."""
     return max(max(target.positions) for target in targets) + 1
 
 
@@ -51,7 +51,7 @@ def objective(
     Args:
         model: in evaluation mode.
         hidden: the decoder's output, [B, T, D].
-        trace: has the pieces predicted.
+        trace: has the tokens predicted.
         targets: one for each row, or one for all.
         log_probs: of log-probabilities, nats, instead of logits. Differences between candidates are the same in both.
         bias: factor on the generator's bias in a frozen run, [B, 1, 1].

@@ -23,7 +23,7 @@ def rollout(run: Explained, targets: Sequence[Target]) -> Attribution:
 
 
 def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
-    """The shares of the input pieces in the decoder's output.
+    """The shares of the input tokens in the decoder's output.
 
     Returns:
         Over the source [T, S] and over the prefix [T, T]; the two rows of a position sum to 1 together.
@@ -39,7 +39,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encoder_rollout(mixing: Mixing) -> np.ndarray:
-    """The shares of the source pieces in the encoder's output, [S, S]."""
+    """The shares of the source tokens in the encoder's output, [S, S]."""
     product = np.eye(mixing.encoder.shape[-1])
     for layer in mixing.encoder:
         product = _product(layer, product)

@@ -102,7 +102,7 @@ def _read(folder: Folder) -> ImportedLanguageModel:
 
 
 def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteTokenizer:
-    """The tokenizer of a folder whose model has an embedding for some number of pieces.
+    """The tokenizer of a folder whose model has an embedding for some number of tokens.
 
     Raises:
         CheckpointError: a file of it is missing or cannot be read.

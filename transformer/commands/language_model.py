@@ -24,7 +24,7 @@ from transformer.values.decoding_settings import METHODS, DecodingSettings
 DEFAULTS = DecodingSettings()
 # So many of the best heads are printed.
 SHOWN = 3
-# Pieces to write, which takes minutes: a model without learned positions would never end.
+# Tokens to write, which takes minutes: a model without learned positions would never end.
 MOST_LIMIT = 65_536
 
 

@@ -33,7 +33,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     train.add_argument("--watch", metavar="ITEM", help="the item whose attention is kept; a long held-out one")
     train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(%(default)s)")
     train.add_argument(
-        "--positions", choices=CHOICES["positions"], default="sinusoidal", help="how positions are told (%(default)s)"
+        "--positions", choices=CHOICES["positions"], default="sinusoidal", help="positional encoding (%(default)s)"
     )
     for field in fields(TaskConfig):
         if field.metadata:

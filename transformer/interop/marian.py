@@ -320,7 +320,7 @@ def _embeddings(
         for name in there[1:]:
             if not torch.equal(given[name], given[there[0]]):
                 if not tie:
-                    mended = "try --revision refs/pr/1, which often has them mended, or " if revisions else ""
+                    mended = "try --revision refs/pr/1, which often fixes them, or " if revisions else ""
                     raise ValueError(
                         f"{there[0]} and {name} differ, and {CONFIG} says that they are one; {mended}take the first "
                         "for both with --tie"

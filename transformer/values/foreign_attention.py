@@ -63,7 +63,7 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
 
 @dataclass(frozen=True)
 class Side:
-    """One side of foreign attention: its tokens, and how they become pieces of this project.
+    """One side of foreign attention: its tokens, and how they become `Piece` objects.
 
     Attributes:
         name: "source" or "target".
@@ -95,7 +95,7 @@ class Side:
     def pieces(self, count: int) -> tuple[str, tuple[Piece, ...]]:
         """The text, and a `Piece` for each of `count` rows or columns that is not padding.
 
-        A target has one more piece if one more token is given than rows.
+        A target has one more token if one more token is given than rows.
         """
         given = len(self.tokens)
         if given < count:

@@ -1,4 +1,4 @@
-"""Converts tokens of other programs to pieces of a text, with the characters that each covers."""
+"""Converts tokens of other programs to tokens of a text, with the characters that each covers."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def pieces_of(
     tokens: Sequence[str | Piece], *, text: str | None = None, offsets: Offsets | None = None,
     roles: Sequence[str] | None = None, ids: Sequence[int] | None = None, first: Role = "",
 ) -> tuple[str, tuple[Piece, ...]]:
-    """A text and its pieces.
+    """A text and its tokens.
 
     Args:
-        tokens: tokens as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or pieces. If no
-            token has a mark, the tokens are words with spaces between them.
-        text: the text that the offsets or the pieces' spans refer to; without it, the text that the tokens spell.
+        tokens: as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Piece` objects.
+            If no token has a mark, the tokens are words with spaces between them.
+        text: the text that the offsets or the tokens' spans refer to; without it, the text that the tokens spell.
         offsets: characters [start, end) of the text for each token, as `offset_mapping` of Hugging Face's tokenizers;
             an empty span for a symbol.
         roles: the role of each token, "" for a part of the text; without roles, the spelling decides.
@@ -90,10 +90,10 @@ def pieces_of(
 
 
 def frames(count: int, seconds: float) -> tuple[Piece, ...]:
-    """Pieces for intervals of sound, which replace tokens: the name of each is the time at which it begins.
+    """Tokens that stand for intervals of sound: the name of each is the time at which it begins.
 
     Args:
-        count: number of pieces.
+        count: number of tokens.
         seconds: duration of each.
     """
     digits = 2 if seconds >= 0.01 else 3

@@ -1,4 +1,4 @@
-"""A piece: one token of a text, in the same form for every vocabulary."""
+"""A token of a text, in the same form for every vocabulary."""
 
 from __future__ import annotations
 

@@ -70,14 +70,14 @@ class Trace:
     >>> trace = Translator.load().trace("I have a dream.", details=True)
     >>> trace.target_text
     'Ich habe einen Traum.'
-    >>> trace.cross.shape  # layers, heads, target pieces, source pieces
+    >>> trace.cross.shape  # layers, heads, target tokens, source tokens
     (6, 8, 6, 6)
     >>> bool(abs(trace.cross.sum(axis=-1) - 1).max() < 1e-5)
     True
     >>> trace.detail("cross", "scores").shape
     (6, 8, 6, 6)
     >>> before, after = trace.residual("decoder", 0, "cross_attention")
-    >>> after.shape  # target pieces, model width
+    >>> after.shape  # target tokens, model width
     (6, 256)
 
     Attributes:

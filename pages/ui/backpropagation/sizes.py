@@ -128,7 +128,7 @@ def says_growth(found: Mapping[str, GradientSizes]) -> str:
     return (
         "Compare the gradient of the feed-forward network’s second matrix in the decoder’s last layer with that in the "
         f"first. It is **{ratios[PRE]:.2f}** times as large in the untrained pre-norm model, **{ratios[POST]:.2f}** "
-        f"times in the untrained post-norm model, and {ratios[TRAINED]:.2f} times in this one. Where the last layers "
-        "get far larger gradients than the first, large steps would break them. Training then has to start with small "
-        "steps (a warm-up)."
+        f"times in the post-norm one, and {ratios[TRAINED]:.2f} times in this one. Where the last layers get far "
+        "larger gradients than the first, large steps would break them. Training then has to start with small steps (a "
+        "warm-up)."
     )

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from transformer.text.languages import Languages
 
 # The keys are those of stages, or the ends of keys if several stages have the same sentence. Letters stand for the
-# sizes of a shape, and source and target for the names of the languages. The name pieces is the number of tokens
-# that are text.
+# sizes of a shape, and source and target for the names of the languages. `pieces` is the number of tokens that are
+# text.
 SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {pieces}, and the end symbol follows. Each of these {S} is "
     "replaced by its vocabulary ID.",

@@ -173,7 +173,7 @@ def step_table(effect: Effect) -> pd.DataFrame:
     """One row per step of the old translation.
 
     Returns:
-        Columns step (from 1), piece, before and after (log-probabilities, nats), change, kl, tvd, and rank (of the
+        Columns step (from 1), token, before and after (log-probabilities, nats), change, kl, tvd, and rank (of the
         token after). For several draws these are means, and the rank is the median. Then low and high are the ends of
         the 95 % interval of the change.
     """

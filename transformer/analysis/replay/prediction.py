@@ -19,7 +19,7 @@ class Prediction:
     Attributes:
         logits: of the generator, [T, V].
         probabilities: their softmax, [T, V].
-        likeliest: ids of the likeliest next tokens, [T].
+        likeliest: ids of the most likely next tokens, [T].
     """
 
     logits: np.ndarray
