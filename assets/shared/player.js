@@ -1,7 +1,7 @@
 // Plays something that has steps: one after another, once, until the last one.
 
 /**
- * What is played: the number of its steps, the current one, how to show one, and the milliseconds until the next.
+ * A player's content: the number of its steps, the current one, how to show one, and the milliseconds until the next.
  * `changed` runs when it starts or stops.
  * @typedef {{ count: () => number, at: () => number, show: (at: number) => void, pace: () => number, changed: () => void }} Played
  */

@@ -241,8 +241,8 @@ def resumable(state: Path, part: int) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if not state.exists():
-            sys.exit(f"stopped; nothing is kept of fewer than {part} sentences, and the same command begins again")
-        sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")
+            sys.exit(f"stopped; results of fewer than {part} sentences are not kept, so the same command starts again")
+        sys.exit(f"stopped; {state} has the results so far, and the same command continues from there")
 
 
 def gallery(options: argparse.Namespace) -> None:

@@ -48,8 +48,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     translate.add_argument("--seed", type=int, metavar="N", help="which ones; the same number draws the same (0)")
     translate.add_argument(
         "--patch", action="append", default=[], metavar="SITE.LAYER.HEAD~POSITION",
-        help="take the value of this place from another sentence's run, counted from 1, as in cross.outputs.4.8~10 or "
-        "encoder.residual.3~7; once for each place",
+        help="take the value of this place from another sentence's run; repeat it for more places; counted from 1, as "
+        "in cross.outputs.4.8~10 or encoder.residual.3~7",
     )
     translate.add_argument("--other", metavar="TEXT", help="the other sentence; it reads the same translation")
     translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights there")

@@ -72,8 +72,8 @@ def parse_patch(text: str) -> tuple[Place, int]:
         or int(found[3]) < (not is_residual(site))
     ):
         raise InterventionError(
-            f"{text!r} is not a patch: write site, layer, head if the site has heads, and position, counted from 1, as "
-            f"in cross.outputs.4.8~10 or encoder.residual.3~7; the sites are {', '.join(SITES)}."
+            f"{text!r} is not a patch. Write it as cross.outputs.4.8~10 or encoder.residual.3~7: site, layer, head if "
+            f"the site has heads, and position, counted from 1. The sites are {', '.join(SITES)}."
         )
     layer, position = int(found[3]) - (not is_residual(site)), int(found[5]) - 1
     return (site, layer, int(found[4] or 1) - 1, position), int(found[6] or found[5]) - 1

@@ -46,8 +46,8 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     st.markdown(says_next(found, tokenizer))
     table = next_table(found, tokenizer)
     show_altair(
-        next_chart(table, COLUMNS), "edit_next", "Probability of the most likely next tokens as trained and changed. The "
-        "sentence above and the saved table have the numbers.",
+        next_chart(table, COLUMNS), "edit_next", "Probability of the most likely next tokens as trained and changed. "
+        "The sentence above and the saved table have the numbers.",
     )
     st.caption(
         "Both models have read the same words before it. Only the ten most likely tokens are stored; a missing bar is "

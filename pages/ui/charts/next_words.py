@@ -27,7 +27,7 @@ def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) ->
     """
     rows = candidates(tuple(traces.values()), step, SHOWN)
     return pd.DataFrame({
-        "id": [piece for piece, _ in rows], "piece": [entry_label(tokenizer, piece) for piece, _ in rows],
+        "id": [piece for piece, _ in rows], "token": [entry_label(tokenizer, piece) for piece, _ in rows],
         **{name: np.exp([found[number] for _, found in rows]) for number, name in enumerate(traces)},
     })
 
@@ -39,20 +39,20 @@ def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
         names: of the runs in the legend, by column.
     """
     rows = [
-        {"place": place, "piece": row["piece"], "model": name, "probability": row[column]}
+        {"place": place, "token": row["token"], "model": name, "probability": row[column]}
         for place, row in enumerate(table.to_dict("records"), start=1)
         for column, name in names.items() if np.isfinite(row[column])
     ]
     order = list(names.values())
     colours = [FIRST, SECOND] if len(order) == 2 else SERIES[: len(order)]
-    axis, labels = labelled_axis("pieces", table.piece.tolist())
+    axis, labels = labelled_axis("pieces", table.token.tolist())
     return alt.Chart(pd.DataFrame(rows)).mark_bar().encode(
         y=alt.Y("place:O", title=None, axis=axis),
         x=alt.X("probability:Q", axis=alt.Axis(**{**AXIS, "grid": True}, format="%"), title="probability"),
         yOffset=alt.YOffset("model:N", sort=order),
         color=alt.Color("model:N", sort=order, scale=alt.Scale(domain=order, range=colours),
                         legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"})),
-        tooltip=["piece:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
+        tooltip=["token:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
     ).add_params(labels).properties(height=17 * len(order) * len(table) + 60, usermeta={
         "embedOptions": {"renderer": "svg"}
     })

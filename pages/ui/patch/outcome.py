@@ -1,4 +1,5 @@
-"""What the patched run writes, how far each direction moves the choice, and the cells that the patch can reach."""
+"""The text that the patched run writes, how far each direction moves the choice, and the cells that the patch can "
+"reach."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     if not chosen.patches:
         st.warning(
             "This token has no partner in the other sentence, so nothing can be patched. Choose its value in B, or "
-            "another token; a row of attention needs sentences with equally many tokens.", icon=":material/link_off:",
+            "another token. A row of attention needs sentences with the same number of "
+            "tokens.", icon=":material/link_off:",
         )
         return
     direction = session.params(PatchParams).direction
@@ -57,7 +59,8 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     with words:
         show_altair(
             next_chart(table, columns), "patch_next",
-            alt="Probability of the likeliest next tokens in both runs and the patched one; the table has the numbers.",
+            alt="Probability of the most likely next tokens in both runs and the patched one; the table has the "
+            "numbers.",
         )
     with effects:
         for each in DIRECTIONS:
@@ -126,7 +129,7 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
             )
     st.caption(
         "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there, and both runs have the same "
-        "bits there. A patch of the encoder reaches every token from the next depth on, and the whole decoder; a patch "
+        "bits there. A patch of the encoder reaches every token from the next depth on, and the whole decoder. A patch "
         "of the decoder reaches only later steps.", help=explain("residual stream"),
     )
 

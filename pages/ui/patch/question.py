@@ -27,7 +27,7 @@ OFFERED = 6
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What the page is about.
+    """The question of the page.
 
     Attributes:
         reading: of the first sentence, A.
@@ -73,8 +73,8 @@ def _pick_other(text: str) -> str:
             st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
     st.text_input(
         "Sentence B: change one word of the sentence above", **bind(PatchParams, "other", value=other),
-        help="A is the sentence above. Words that both sentences share are matched; a changed word is matched with the "
-        "word in its place if both have equally many tokens.",
+        help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
+        "word in its place if both have the same number of tokens.",
     )
     return other
 
