@@ -26,7 +26,7 @@ COMMANDS = {
     "export": ("translate", "convert a model folder for another program"),
     "align": ("align", "align the words of sentence pairs, as text"),
     "prepare": ("train", "make a vocabulary and split sentence pairs into its tokens"),
-    "prepare-language-model": ("train", "the same for a language model"),
+    "prepare-language-model": ("train", "make a vocabulary and contexts for a language model"),
     "train": ("train", "train in a prepared folder, or continue there"),
     "compare-attention": ("train", "train one small language model per kind of attention"),
     "average": ("train", "average the weights of several models"),

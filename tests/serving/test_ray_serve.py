@@ -139,7 +139,7 @@ def test_two_replicas_answer_as_the_model_does_when_one_dies(python_with_ray, po
     # The log contains only the command's own lines and Ray's message about its shutdown.
     said = log.read_text(encoding="utf-8").splitlines()
     assert [line for line in said if "graceful_shutdown" not in line] == [
-        f"The model's server listens at {address}; Ctrl+C ends it."
+        f"The model's server listens at {address}; press Ctrl-C to stop it."
     ]
 
 

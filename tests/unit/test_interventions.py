@@ -432,7 +432,7 @@ def test_number_of_draws_is_as_requested():
     assert len(set(draws)) == 8 and draws[0] == off and {each.seed for each in draws} == {7}
     for once in (replace(off, mode="mean"), Interventions(mode="resample"), AS_TRAINED):
         assert draws_of(once, 8) == (once,), "nothing is drawn"
-    with pytest.raises(InterventionError, match="The number of draws is 100,000,000: take at most 512"):
+    with pytest.raises(InterventionError, match="The number of draws is 100,000,000: give at most 512"):
         draws_of(off, 100_000_000)
     with pytest.raises(InterventionError, match="The number of draws is 0: give at least one"):
         draws_of(off, 0)

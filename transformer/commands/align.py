@@ -47,7 +47,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--step", choices=STEPS, help="with --heads, the step that aligns a target token (read)")
     parser.add_argument("--language", metavar="CODE", help="the target language, if the model writes several: fra")
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
-    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 
 

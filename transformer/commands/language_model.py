@@ -29,42 +29,45 @@ MOST_LIMIT = 65_536
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="What a decoder-only Transformer writes, and how likely it "
-                                     "finds what others write.")
+    parser = argparse.ArgumentParser(prog=prog, description="Continue and score texts with a decoder-only Transformer.")
     commands = parser.add_subparsers(dest="command", required=True)
 
-    command = commands.add_parser("continue", help="write on from beginnings")
-    command.add_argument("beginnings", nargs="*", metavar="TEXT", help="a beginning; it may be empty")
-    command.add_argument("--file", type=Path, metavar="FILE", help="a file with a beginning on each line instead")
+    command = commands.add_parser("continue", help="continue texts")
+    command.add_argument("beginnings", nargs="*", metavar="TEXT", help="start of a text; may be empty")
+    command.add_argument("--file", type=Path, metavar="FILE", help="a file with one start of a text per line instead")
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
-    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="its size (%(default)s)")
+    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="size of the beam "
+        "(%(default)s)")
     for name, kind, what in (
         ("temperature", float, "below 1 sharpens, above 1 flattens"), ("top-k", int, "most likely tokens; 0 for all"),
         ("top-p", float, "the most likely tokens that reach this probability together"), ("seed", int, "of the draws"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
         command.add_argument(f"--{name}", type=kind, default=default, help=f"of sampling: {what} (%(default)s)")
-    command.add_argument("--limit", type=int, default=40, metavar="N", help="most tokens to write (%(default)s)")
+    command.add_argument("--limit", type=int, default=40, metavar="N", help="maximum number of tokens to write "
+        "(%(default)s)")
 
     command = commands.add_parser("score", help="the probability of texts, token by token")
     command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
 
     command = commands.add_parser("evaluate", help="perplexity and bits per byte on held-out texts")
     command.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not); sources count"
+        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not); only the sources "
+        "are read"
     )
     command.add_argument(
         "--baseline", type=Path, nargs="+", default=[], metavar="FILE",
-        help="such files, to count single tokens and pairs in, which then predict the same texts; what is to be "
-        "predicted is left out of them",
+        help="such files. Counts of their single tokens and pairs predict the same texts, for comparison; the texts to "
+        "predict are left out",
     )
 
     command = commands.add_parser("heads", help="the heads that look at the previous token or continue a pattern")
-    command.add_argument("--output", type=Path, metavar="FILE", help="write all scores as JSON, too")
+    command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores as JSON")
 
     for command in commands.choices.values():
-        command.add_argument("--model", type=Path, default=LANGUAGE_MODEL, help="model folder; the one that ships")
-        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+        command.add_argument("--model", type=Path, default=LANGUAGE_MODEL, help="model folder (default: the built-in "
+            "one)")
+        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 
 

@@ -20,10 +20,10 @@ from transformer.running.translator import Translator
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Lessons: files of steps that the app shows.")
     commands = parser.add_subparsers(dest="command", required=True)
-    check = commands.add_parser("check", help="say what is wrong with lessons")
+    check = commands.add_parser("check", help="report errors in lessons")
     check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a lesson, *.toml")
     check.add_argument("--model", type=Path, metavar="DIR", help="model folder (default: the lesson's own)")
-    check.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+    check.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     commands.add_parser("claims", help="list what a lesson can claim, with parameters and values")
     return parser
 

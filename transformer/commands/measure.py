@@ -45,14 +45,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Measure every head of a model over many sentences.")
     commands = parser.add_subparsers(dest="command", required=True)
     measure = commands.add_parser("measure", help="measure what every head looks at")
-    gallery = commands.add_parser("gallery", help="find heads that do something telling, and sentences that show it")
+    gallery = commands.add_parser("gallery", help="find heads with a clear function, and sentences that show it")
     match = commands.add_parser("match", help="find the head of another model that does what each head does")
     match.add_argument("--other", type=Path, required=True, metavar="DIR", help="folder of the other model")
     means = commands.add_parser("means", help=f"write every head's mean output into the model folder, as {FILE}")
     where = measure.add_mutually_exclusive_group()
     where.add_argument(
         "--processes", type=int, default=1, metavar="N",
-        help="measure in so many, each with a model of its own (%(default)s)",
+        help="number of processes, each with its own model (%(default)s)",
     )
     where.add_argument("--cluster", metavar="ADDRESS", help='measure on a Ray cluster; "auto": that of this machine')
     importance = commands.add_parser("importance", help="switch every head off by itself")
@@ -61,23 +61,26 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--draws", type=int, default=DEFAULT_DRAWS, metavar="N",
         help="other sentences that a head's output is taken from in the mode resample (%(default)s)",
     )
-    importance.add_argument("--seed", type=int, default=0, metavar="N", help="which ones (%(default)s)")
+    importance.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (%(default)s)")
     removal = commands.add_parser("removal", help="BLEU and chrF while heads are removed, least important first")
     removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
     removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="what `importance` wrote")
     removal.add_argument("--pairs", type=int, default=500, metavar="N", help="take the first N (%(default)s)")
     removal.add_argument("--every", type=int, default=8, metavar="N", help="heads between two scores (%(default)s)")
-    agreement = commands.add_parser("agreement", help="compare what methods say mattered for a translated word")
+    agreement = commands.add_parser("agreement", help="compare the rankings of the attribution methods for a "
+        "translated word")
     paths = commands.add_parser("paths", help="compare what a graph predicts with what cutting its paths does")
     for command in (measure, match, gallery, means, importance, agreement, paths):
         command.add_argument(
-            "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text, one sentence a line (%(default)s)"
+            "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text, one sentence per line "
+            "(%(default)s)"
         )
     for command in (measure, match, gallery, importance, removal, agreement, paths):
-        command.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the figures there")
+        command.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the results to "
+            "this file")
     for command in (measure, match, gallery, means, importance, removal, agreement, paths):
         command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
-        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 
 
@@ -168,7 +171,7 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
     agreement = statistics.agreement
     return "\n".join([
         f"{statistics.sentences} sentences, mode {statistics.mode}",
-        *(f"{name}: {change:+.3f} nats a sentence" for change, name in sorted(changes)[:5]),
+        *(f"{name}: {change:+.3f} nats per sentence" for change, name in sorted(changes)[:5]),
         f"rank correlation with the gradient: {agreement.mean:.3f} ({agreement.low:.3f} to {agreement.high:.3f})",
     ])
 

@@ -27,9 +27,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
     parser.add_argument(
-        "--most", type=int, default=0, metavar="N", help="copies of the model while many requests wait (no more)"
+        "--most", type=int, default=0, metavar="N", help="largest number of copies while many requests wait (default: "
+        "--replicas)"
     )
-    parser.add_argument("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 for everywhere (%(default)s)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all (%(default)s)")
     parser.add_argument("--port", type=int, default=8600, help="(%(default)s)")
     return parser
 
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     if options.replicas < 1:
         sys.exit(f"error: --replicas must be at least 1, not {options.replicas}")
     if (copies := max(options.replicas, options.most)) > MOST_REPLICAS:
-        sys.exit(f"error: there are to be {copies:,} copies of the model: take at most {MOST_REPLICAS:,}")
+        sys.exit(f"error: {copies:,} copies of the model: the limit is {MOST_REPLICAS:,}")
     if not 1 <= options.port <= MOST_PORT:
         sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
     # Ray, too, looks for a name among addresses of IPv4 alone.
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
             Scale(model=str(options.model.resolve()), replicas=options.replicas, most=options.most), options.host,
             options.port,
         )
-        print(f"The model's server listens at http://{place}; Ctrl+C ends it.", flush=True)
+        print(f"The model's server listens at http://{place}; press Ctrl-C to stop it.", flush=True)
         threading.Event().wait()
     except KeyboardInterrupt:
         pass

@@ -26,11 +26,12 @@ LINES = 10
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Small tasks that a Transformer learns within seconds.")
     commands = parser.add_subparsers(dest="command", required=True)
-    train = commands.add_parser("train", help="learn a task, and keep the run as a file")
+    train = commands.add_parser("train", help="learn a task, and save the run as a file")
     train.add_argument("task", metavar="TASK", help=", ".join(TASKS))
     train.add_argument("--output", type=Path, metavar="FILE", help="where to write the run, *.npz")
-    train.add_argument("--models", type=int, metavar="N", help="snapshots that the file keeps the weights of; all")
-    train.add_argument("--watch", metavar="ITEM", help="the item whose attention is kept; a long held-out one")
+    train.add_argument("--models", type=int, metavar="N", help="snapshots whose weights are saved (default: all)")
+    train.add_argument("--watch", metavar="ITEM", help="the item whose attention is saved (default: a long held-out "
+        "one)")
     train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(%(default)s)")
     train.add_argument(
         "--positions", choices=CHOICES["positions"], default="sinusoidal", help="positional encoding (%(default)s)"
@@ -41,7 +42,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
                 f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
                 help=f"{field.metadata['help']} (%(default)s)",
             )
-    show = commands.add_parser("show", help="say what happened in a recorded run")
+    show = commands.add_parser("show", help="describe a recorded run")
     show.add_argument("file", type=Path, metavar="FILE", help="what `train --output` wrote")
     show.add_argument("--ask", metavar="ITEM", help="let the model at the end of the run answer this item")
     return parser
@@ -88,7 +89,7 @@ def show(options: argparse.Namespace) -> None:
     if options.ask is not None:
         last = run.with_weights(len(run.snapshots) - 1)
         task, found = task_named(run.config.task), answer(run.config, last, options.ask)
-        verdict = "right" if found.right else f"wrong, it is {task.write(found.item.target)}"
+        verdict = "right" if found.right else f"wrong; the right answer is {task.write(found.item.target)}"
         print(f"{task.write(found.item.source)} -> {task.write(found.written)} ({verdict})")
 
 

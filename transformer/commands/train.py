@@ -35,39 +35,39 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--vocabulary", type=int, default=24_000, help="tokens of the joint vocabulary (%(default)s)")
     command.add_argument(
         "--sampled", type=int, default=0, metavar="N",
-        help="let every pair come N times more, split into tokens at random (%(default)s)",
+        help="repeat every pair N more times, split into tokens at random (%(default)s)",
     )
-    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
+    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
     command.add_argument(
         "--reversed", dest="turned", action="store_true",
         help="for the other direction: the second side of every pair is its source",
     )
 
     command = commands.add_parser(
-        "prepare-language-model", help="the same for a language model, which learns from the source texts alone"
+        "prepare-language-model", help="the same for a language model, which learns only from the source texts"
     )
     _add_data(command)
     command.add_argument("--vocabulary", type=int, default=8_000, help="tokens of the vocabulary (%(default)s)")
     command.add_argument(
         "--context", type=int, default=128, metavar="N",
-        help="tokens that the model reads at once: whole texts, as many as find room (%(default)s)",
+        help="tokens that the model reads at once: as many whole texts as fit (%(default)s)",
     )
     command.add_argument(
         "--repeated", type=float, default=0.2, metavar="P",
-        help="let a text of a context come again in it with this probability, after each text (%(default)s)",
+        help="probability that a text of a context is repeated in it, after each text (%(default)s)",
     )
     command.add_argument(
         "--patterns", type=float, default=0.2, metavar="P",
-        help="add so many contexts, relative to all, in which random tokens come over and over (%(default)s)",
+        help="share of additional contexts in which random tokens repeat (%(default)s)",
     )
-    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
+    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
 
     command = commands.add_parser("train", help="train in a prepared folder, or continue there")
     command.add_argument("--run", type=Path, required=True, help="folder that `prepare` or its sibling made")
-    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="CUDA if it is there, else the CPU")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: CUDA if available, else the CPU")
     command.add_argument(
         "--from", dest="start", type=Path, metavar="MODEL",
-        help="start with the weights of this model folder, carried over if its vocabulary is another",
+        help="start with the weights of this model folder; they are transferred if its vocabulary differs",
     )
     for field in fields(TrainConfig):
         command.add_argument(
@@ -78,37 +78,37 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "compare-attention",
-        help="train small language models that differ in their attention alone, in a folder that "
-             "`prepare-language-model` made, and write what each loses",
+        help="train small language models that differ only in their attention, in a folder that "
+        "`prepare-language-model` made, and write their losses",
     )
     command.add_argument("--run", type=Path, required=True, help="folder that `prepare-language-model` made")
-    command.add_argument("--steps", type=int, default=500, help="of each training (%(default)s)")
-    command.add_argument("--seeds", type=int, default=3, help="models of each attention (%(default)s)")
+    command.add_argument("--steps", type=int, default=500, help="steps of each training (%(default)s)")
+    command.add_argument("--seeds", type=int, default=3, help="models per kind of attention (%(default)s)")
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
-    command.add_argument("--models", type=Path, metavar="DIR", help="keep the models of the first seed here")
+    command.add_argument("--models", type=Path, metavar="DIR", help="save the models of the first seed here")
 
-    command = commands.add_parser("average", help="make a model of the mean weights of several")
+    command = commands.add_parser("average", help="average the weights of several models")
     command.add_argument(
         "--models", type=Path, nargs="+", required=True, metavar="DIR",
-        help="folders of translation models that learned on from each other",
+        help="folders of translation models, each trained from the one before",
     )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
 
-    command = commands.add_parser("synthesise", help="let a model translate sentences into pairs to train another on")
+    command = commands.add_parser("synthesise", help="let a model translate sentences, to train another model on them")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (.gz or not)")
-    command.add_argument("--column", type=int, default=1, help="of the files with the sentences (%(default)s)")
+    command.add_argument("--column", type=int, default=1, help="column of the files with the sentences (%(default)s)")
     command.add_argument(
         "--back", action="store_true", help="write the translations as sources, for a model of the other direction"
     )
     command.add_argument("--output", type=Path, required=True, help="file of pairs, gzip-compressed")
-    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
 
     command = commands.add_parser("evaluate", help="BLEU and chrF of a model on held-out pairs")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
-    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
     command.add_argument("--careless", action="store_true", help="sources in lower case, without final punctuation")
     command.add_argument("--json", action="store_true", help="print one JSON object")
@@ -117,9 +117,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument(
         "--sentences", type=Path, required=True, metavar="FILE",
-        help="one sentence a line; behind a tab what must be in its translation",
+        help="one sentence per line; after a tab, text that its translation must contain",
     )
-    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
 
     command = commands.add_parser("vocabulary", help="how well a model's vocabulary keeps the words of a text whole")
@@ -134,7 +134,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 def _add_data(command: argparse.ArgumentParser) -> None:
     """The options of both commands that prepare a run."""
-    command.add_argument("--run", type=Path, required=True, help="folder of the run, made if it is not there")
+    command.add_argument("--run", type=Path, required=True, help="folder of the run; created if missing")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
     command.add_argument("--validation", type=Path, required=True, help="such a file, to watch the loss on")
     command.add_argument(

@@ -35,49 +35,51 @@ def parser(prog: str) -> argparse.ArgumentParser:
     translate.add_argument("--target", help="read this translation instead of the model's own")
     translate.add_argument(
         "--off", action="append", default=[], metavar="KIND.LAYER.HEAD",
-        help="switch a head off, counted from 1, as in cross.1.8; once for each head",
+        help="switch a head off, counted from 1, as in cross.1.8; repeat it for more heads",
     )
     translate.add_argument(
         "--mode", choices=MODES, default="zero",
-        help="what a head that is off does: nothing, its mean output, look at everything equally, or what it does for "
+        help="what replaces the output of a head that is off: zeros, its mean, uniform attention, or its output for "
         "another sentence (%(default)s)",
     )
     translate.add_argument(
         "--draws", type=int, metavar="N", help=f"other sentences to try with --mode resample ({DEFAULT_DRAWS})"
     )
-    translate.add_argument("--seed", type=int, metavar="N", help="which ones; the same number draws the same (0)")
+    translate.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
     translate.add_argument(
         "--patch", action="append", default=[], metavar="SITE.LAYER.HEAD~POSITION",
         help="take the value of this place from another sentence's run; repeat it for more places; counted from 1, as "
         "in cross.outputs.4.8~10 or encoder.residual.3~7",
     )
     translate.add_argument("--other", metavar="TEXT", help="the other sentence; it reads the same translation")
-    translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights there")
-    translate.add_argument("--details", action="store_true", help="scores, queries, keys, values ... in the trace too")
+    translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights to this file")
+    translate.add_argument("--details", action="store_true", help="also save scores, queries, keys, values and more in "
+        "the trace")
     translate.add_argument("--json", action="store_true", help="print the whole trace as one JSON object")
     info = commands.add_parser("info", help="print the architecture and its parameters")
-    importing = commands.add_parser("import", help="make a model folder of a Hugging Face Marian model")
-    importing.add_argument("source", metavar="FOLDER-OR-NAME", help="as Helsinki-NLP/opus-mt-en-fr, or a folder of it")
+    importing = commands.add_parser("import", help="convert a Hugging Face Marian model to a model folder")
+    importing.add_argument("source", metavar="FOLDER-OR-NAME", help="name such as Helsinki-NLP/opus-mt-en-fr, or a "
+        "folder")
     for side, text in (("source", "reads"), ("target", "writes")):
         importing.add_argument(
-            f"--{side}", dest=f"{side}_language", metavar="CODE", help=f"the language that the model {text}, as en, if "
-            "the folder does not say it"
+            f"--{side}", dest=f"{side}_language", metavar="CODE", help=f"the language that the model {text}, such as "
+            "en, if the folder does not state it"
         )
-    importing.add_argument("--revision", help="branch, tag or commit of a name (the newest)")
+    importing.add_argument("--revision", help="branch, tag or commit on the Hub (default: the newest)")
     importing.add_argument(
         "--allow-pickle-weights", action="store_true", help="read pytorch_model.bin if there is no safetensors file"
     )
     importing.add_argument(
-        "--tie", action="store_true", help="believe config.json where it ties two embeddings that differ in the file"
+        "--tie", action="store_true", help="follow config.json where it ties two embeddings that differ in the file"
     )
-    export = commands.add_parser("export", help="write a model folder for another program")
+    export = commands.add_parser("export", help="convert a model folder for another program")
     export.add_argument("--format", choices=("huggingface",), required=True, help="whose")
     for command in (importing, export):
         command.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write")
     export.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     for command in (translate, info):
         command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
-        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 
 

@@ -139,7 +139,8 @@ def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions
     notes.append(
         "The padding token is left out of the softmax, as `generate` leaves it out of Hugging Face's."
         if search.get("bad_words_ids") == [[pad]] else
-        "The padding token is left out of the softmax; `generate` does not leave it out, as no bad_words_ids name it."
+        "The padding token is left out of the softmax; `generate` does not leave it out, because bad_words_ids does "
+        "not list it."
     )
     asked = unapplied(search, pad=pad, end=tokenizer.symbols.end, positions=config.max_positions)
     config = replace(config, unapplied=(*other_ends, *asked))
@@ -172,7 +173,7 @@ def _cut(
         if name in weights and len(weights[name]) > sides[side]:
             weights[name] = weights[name][: sides[side]].clone()
     if left_out:
-        notes.append(f"{max(left_out):,} rows of the embedding stand for no token and are left out.")
+        notes.append(f"{max(left_out):,} rows of the embedding belong to no token and are left out.")
     return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 
@@ -294,7 +295,7 @@ def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: 
         return content
     if typed := [text for text in more if not target_codes([text]) and not added[more[text]].special]:
         named = ", ".join(map(repr, typed[:NAMED])) + (", …" if len(typed) > NAMED else "")
-        notes.append(f"Added tokens that a typed text does not become: {named}.")
+        notes.append(f"Added tokens that typed text never produces: {named}.")
     return json.dumps({**ids, **more}, ensure_ascii=False).encode("utf-8")
 
 
@@ -358,7 +359,7 @@ def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[s
     formula = _formula(whole(settings, "max_position_embeddings", LARGEST), width)
     for side, table in tables.items():
         if table.shape != formula.shape:
-            raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)} and is {tuple(table.shape)}")
+            raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)}, but is {tuple(table.shape)}")
     if width % 2 == 0 and all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
         return {}
     notes.append(

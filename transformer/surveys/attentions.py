@@ -70,7 +70,7 @@ def compare_attentions(
         (), context=train.width, block=BLOCK, stride=STRIDE, pieces=int(validation.lengths.sum()),
         model=f"{config.layers} layers, {config.heads} heads, width {config.d_model}, {tokenizer.size:,} tokens",
         training=f"{steps:,} steps of {config.batch_pieces:,} tokens",
-        machine=f"{os.cpu_count()} cores of a CPU, of which {torch.get_num_threads()} computed",
+        machine=f"{os.cpu_count()} CPU cores, {torch.get_num_threads()} used",
         command=f"python -m transformer.training compare-attention --run {run} --steps {steps} --seeds {seeds} "
                 f"--output {output}" + (f" --models {models}" if models else ""),
     )

@@ -74,7 +74,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
         found.append((difference, logit, sign))
         counts.append(count)
     if not found:
-        raise ValueError("there is no sentence: give some, one a line")
+        raise ValueError("there are no sentences: give some, one per line")
     return PathStatistics(
         translator.version, len(read), sentences_digest(read), float(np.mean(counts)),
         *(bootstrap(np.array(values)) for values in zip(*found, strict=True)),

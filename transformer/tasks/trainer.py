@@ -130,4 +130,4 @@ class TaskTrainer:
         self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(found)))
 
     def _diverged(self, step: int) -> TaskError:
-        return TaskError(f"the training has diverged at step {step}: start again with a lower --learning-rate")
+        return TaskError(f"the training diverged at step {step}: start again with a lower --learning-rate")

@@ -182,7 +182,7 @@ def test_added_tokens_are_read(make_peer, marian_tokenizer, tmp_path):
     peer.model.save_pretrained(peer.folder)
     theirs.save_pretrained(peer.folder)
     done = import_model(str(peer.folder), tmp_path / "model")
-    assert "Added tokens that a typed text does not become: 'hello there'." in done
+    assert "Added tokens that typed text never produces: 'hello there'." in done
     assert "a text begins with its target language: >>xyz<<" in done
     read = MarianMTModel.from_pretrained(peer.folder, attn_implementation="eager")
     check_parity(Peer(read.eval().requires_grad_(False), peer.folder), tmp_path / "model")

@@ -10,7 +10,7 @@ from transformer.commands.serve import main
 @pytest.mark.parametrize("option", ["--replicas", "--most"])
 def test_more_copies_than_any_cluster_runs_are_one_line(run_main, option):
     done = run_main(main, option, 1_000_000)
-    assert done.returncode == 1 and done.stderr.endswith("1,000,000 copies of the model: take at most 1,000\n")
+    assert done.returncode == 1 and done.stderr.endswith("1,000,000 copies of the model: the limit is 1,000\n")
 
 
 @pytest.mark.parametrize("port", [-1, 0, 85_010])
