@@ -20,7 +20,7 @@ from transformer.values.weights import Weights
 
 
 def alti(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Rollout of `mixing_by_proximity`; the trace has details."""
+    """Return the rollout of `mixing_by_proximity` for a trace with details."""
     source, prefix = roll_out(mixing_by_proximity(run.trace, run.weights))
     return shares("alti", run.trace, targets, source, prefix)
 

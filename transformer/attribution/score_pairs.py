@@ -43,7 +43,7 @@ class ScorePairs:
         return float(self.scores.sum()) + self.distance
 
     def largest(self, count: int) -> tuple[list[Writer | None], list[Writer | None], np.ndarray]:
-        """Only the parts with the largest scores, the last row and column being all others together.
+        """Return the parts with the largest scores; the last row and column are the sums of all others.
 
         Returns:
             The parts of the query and of the key, None for the others, and scores with the same sum.

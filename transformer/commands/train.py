@@ -128,7 +128,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser("overlap", help="count the held-out sentences that are in the training data")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
-    command.add_argument("--held-out", type=Path, required=True, help="such a file")
+    command.add_argument("--held-out", type=Path, required=True, help="file of the held-out pairs")
     return parser
 
 
@@ -136,7 +136,7 @@ def _add_data(command: argparse.ArgumentParser) -> None:
     """The options of both commands that prepare a run."""
     command.add_argument("--run", type=Path, required=True, help="folder of the run; created if missing")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
-    command.add_argument("--validation", type=Path, required=True, help="such a file, to watch the loss on")
+    command.add_argument("--validation", type=Path, required=True, help="file of pairs on which the loss is watched")
     command.add_argument(
         "--held-out", type=Path, nargs="+", default=[], metavar="FILE",
         help="such files, whose sentences are left out of the training data, as those of --validation are",

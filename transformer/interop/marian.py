@@ -351,7 +351,7 @@ def _embeddings(
 
 
 def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[str]) -> dict[str, Tensor]:
-    """The tables of positions if those of the file differ from the formula's; empty otherwise."""
+    """Return the file's tables of positions if they differ from the formula's, else nothing."""
     tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
     width = whole(settings, "d_model", LARGEST)
     if not tables and width % 2 == 0:

@@ -57,6 +57,6 @@ class RecordedLosses(Record):
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and the distance from it of the value that is farthest away."""
+    """Return the mean of the values, and their largest distance from it."""
     mean = float(np.mean(values))
     return mean, float(np.abs(np.array(values) - mean).max())

@@ -22,7 +22,7 @@ def id_of(path: Path) -> str:
 
 
 def lesson_files() -> dict[str, Path]:
-    """The files of all lessons by id, those that ship first, each group in the order of their names.
+    """Return the files of all lessons by id: the built-in ones, then the others, each group sorted by name.
 
     A teacher's lesson does not replace one that ships under the same id.
     """

@@ -215,7 +215,7 @@ def edits_of(
         return UNEDITED
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
-        raise ValueError("the rows of one batch either all add positions or all leave them out")
+        raise ValueError("the rows of one batch must either all add positions or all leave them out")
     # Tensors by name and kind; a tensor exists only for a change.
     parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
 

@@ -149,7 +149,7 @@ class Tokenizer:
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """The text that each token spells, without special tokens; of a character's bytes the last one spells it."""
+        """Return the text of each token, without special tokens. The last byte of a character has its text."""
         spelled = [piece for piece in ids if piece not in CONTROLS]
         return [piece.surface for piece in self._processor.decode(spelled, return_type="proto").pieces]
 

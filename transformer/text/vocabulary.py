@@ -90,7 +90,7 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """The target language code at the beginning of a text, and the rest; without a code, "" and the text."""
+    """Split a text into the target language code at its beginning, "" if it has none, and the rest."""
     begin, end = len(text) - len(text.lstrip()), text.find("<<") + 2
     return (text[begin:end], text[end:]) if text[begin:end] in codes else ("", text)
 

@@ -72,8 +72,8 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
     "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the page Language "
     "model.",
     "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
-    "generator.logits": "The table of the tokens once more: each of its {V} rows gets a number, how well that token "
-    "would fit next.",
+    "generator.logits": "The token table is used again: each of its {V} rows gets a number, how well its token would "
+    "fit next.",
 }
 
 

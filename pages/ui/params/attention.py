@@ -72,11 +72,11 @@ class AttentionParams(Params):
         return self if self.chosen else replace(self, layer=layer, head=head)
 
     def unchosen(self) -> Self:
-        """The same with no head chosen."""
+        """Return these parameters with no head chosen."""
         return replace(self, layer=UNCHOSEN, head=UNCHOSEN)
 
     def unpinned(self) -> Self:
-        """The same with nothing pinned."""
+        """Return these parameters with nothing pinned."""
         return replace(self, rows=(), columns=())
 
     def pinned_within(self, queries: int, keys: int) -> Self:

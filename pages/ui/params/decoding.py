@@ -49,7 +49,7 @@ class DecodingParams(Params):
 
     @property
     def settings(self) -> DecodingSettings:
-        """Settings of the method; those of other methods have their defaults, so that changing them decodes nothing."""
+        """Return the settings of the method. Those of other methods are defaults, so changing them has no effect."""
         if self.method == "beam":
             return DecodingSettings("beam", beam_size=self.beam_size, length_penalty=self.length_penalty)
         if self.method == "sample":

@@ -52,7 +52,7 @@ def _not_installed(name: str) -> str:
     add = (
         f"To add it: `attention-atlas import Helsinki-NLP/opus-mt-{name.lower()}`." if len(pair) == 2
         and all(is_language(part) for part in pair) else
-        "To add a model, put its folder into `models`; `attention-atlas import` makes one of a Marian model."
+        "To add a model, put its folder into `models`; `attention-atlas import` converts a Marian model."
     )
     return f"“{markdown(name)}” isn't installed, so you're seeing the built-in {LANGUAGES} model. {add}"
 

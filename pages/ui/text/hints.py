@@ -95,7 +95,7 @@ def unusual_spelling(text: str) -> list[str]:
 
 
 def remarks(text: str, written: str) -> list[str]:
-    """Typical errors of the model that ships in such a text; Markdown, without a part of the text.
+    """Return Markdown that names typical errors of the built-in model in such a text, without quoting it.
 
     Args:
         text: as typed.

@@ -48,7 +48,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
         st.caption(spectrum_words(run), help=explain("grokking", "Fourier spectrum", "embedding", "weight decay"))
     show_own_item(run, name, shown_heads(run, found, session.params(LabParams)))
     if not running:
-        show_numbers(moments(run), "lab_numbers", label="The numbers of every moment", digits=4)
+        show_numbers(moments(run), "lab_numbers", label="The numbers at every step", digits=4)
         with st.expander("What the scores mean"):
             st.markdown("\n".join(f"- **{score.replace('_', ' ')}**: {says}." for score, says in SCORES.items()))
 

@@ -150,7 +150,7 @@ def says_winner(
     answers: Mapping[int, Sequence[str]], labels: Sequence[str], measured: np.ndarray, ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> str:
-    """Markdown: who was right, from the numbers."""
+    """Return Markdown that says from the numbers who was right."""
     places = _places(measured, ranked)
     best = min(places, key=lambda column: places[column])
     right = [name for name in answers.get(best, ()) if name != YOU]

@@ -77,7 +77,7 @@ def test_invalid_value_falls_back_to_the_default(cls):
             # The valid stages and metrics depend on the model; the page falls back to the first.
             continue
         if cls is LabParams and field.name == "item" and re.fullmatch("[a-p]{1,40}", value):
-            # A task may have these letters.
+            # Letters that the text of a task may contain.
             continue
         if cls in (LanguageModelParams, LongTextsParams) and field.name in ("text", "first", "second"):
             # Any text may be typed.
