@@ -13,7 +13,7 @@ from pages.ui.components.diagram import drawing
 from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
-from pages.ui.reading.overview import attention_box, story
+from pages.ui.reading.overview import overview
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.shell.router import open_page
@@ -24,11 +24,11 @@ reading = read_sentence(introduced=True)
 show_translation(reading, large=True)
 config = reading.translator.config
 with main_figure():
+    boxes, told = overview(reading)
     chosen, address = drawing(
-        reading.trace.source_text, reading.trace.target_text, reading.languages,
-        {kind: attention_box(reading, kind) for kind in PAGES},
+        reading.trace.source_text, reading.trace.target_text, reading.languages, boxes,
         {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, norm=config.norm,
-        story=story(reading),
+        story=told,
     )
 open_page(chosen, address)
 st.subheader("All heads at a glance", anchor=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -103,8 +103,8 @@ def drawing(
                 "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
                 "norm": norm,
                 "languages": {"source": languages.source.name, "target": languages.target.name},
-                "kinds": {kind: asdict(box) for kind, box in kinds.items()},
-                "story": asdict(story),
+                "kinds": {kind: vars(box) for kind, box in kinds.items()},
+                "story": {**vars(story), "source": vars(story.source), "target": vars(story.target)},
             },
         )
     match st.session_state.pop(CLICKED, None):

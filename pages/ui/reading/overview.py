@@ -8,7 +8,9 @@ from attention_atlas.browser.piece_labels import group_label
 from pages.ui.charts.thumbnail import data_uri
 from pages.ui.components.diagram import AttentionBox, Story, ToldWords
 from pages.ui.heads.kinds import PAGES
+from pages.ui.params.attention import AttentionParams
 from pages.ui.reading.sentence import Reading
+from pages.ui.runs.shared import SharedResults
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import axes_of, view_of
 from transformer.analysis.word_links import (
@@ -20,17 +22,30 @@ from transformer.analysis.word_links import (
     target_words,
     word_links,
 )
-from transformer.values.trace import Kind
+from transformer.values.trace import Kind, Trace
 
+# Each with its trace: while the trace is kept, no other object has its id.
+OVERVIEWS = SharedResults(limit=16 * 2**20)
 # Numbers of links per word that the story mentions, of the strongest: words it looks at, and words that look at it.
 LOOKS, LOOKED = 3, 1
 # Words that stand for another one; readers first ask where these look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
 
-def attention_box(reading: Reading, kind: Kind) -> AttentionBox:
+def overview(reading: Reading) -> tuple[dict[Kind, AttentionBox], Story]:
+    """The boxes of all kinds of attention, and the story of the words; made once for all users."""
+    choices: dict[Kind, AttentionParams] = {kind: reading.choice(kind) for kind in PAGES}
+
+    def made() -> tuple[Trace, dict[Kind, AttentionBox], Story]:
+        boxes: dict[Kind, AttentionBox] = {kind: attention_box(reading, kind, choices[kind]) for kind in choices}
+        return reading.trace, boxes, story(reading)
+
+    _, boxes, told = OVERVIEWS.get((id(reading.trace), reading.languages, *choices.values()), made)
+    return boxes, told
+
+
+def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> AttentionBox:
     """The box of a kind of attention: its map, and the position of the shown head."""
-    choice = reading.choice(kind)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     weights = np.where(view.mask, view.weights[choice.layer, choice.head], np.nan)
     head = f"layer {choice.layer + 1}, head {choice.head + 1}"
