@@ -54,7 +54,7 @@ export function frameAfter(key, at, count) {
  * @param {FilmLine} line
  * @param {string} dir direction of reading
  */
-export function lineOf({ name, palette, cells }, dir) {
+function lineOf({ name, palette, cells }, dir) {
   const shades = shadesOf(palette);
   const vector = palette === "difference";
   const style = vector ? "vector" : cells.some(({ tint }) => tint !== undefined) ? "bars" : "";

@@ -55,13 +55,14 @@ FRAMES = {
     "again": ("And once more", "{es} is read in the next step. So it goes on until the end symbol: {count} steps, each "
               "with the probability of its token.", "decoding", "step={later}"),
 }
-# What the numbers of a line are.
+# The name of each line of numbers.
 LINES = {
     "tokens": "Tokens of each word", "ids": "Number in the vocabulary", "position": "+ vector of position {position}",
     "embedding": "Vector of {token}: {shown} of its {size} numbers", "input": "= what enters the first layer",
     "query": "Query of {token}: {shown} of its {size} numbers", "key": "Key of {token}",
-    "scores": "Score of each token", "weights": "Weight of each token", "value": "{share} × value of {token}",
-    "output": "+ all others = what {token} gets",
+    "scores": "Score of each token", "weights": "Weight of each token",
+    "value": "Value of {token}, whose weight is {share}",
+    "output": "All values times their weights, added up: what {token} gets",
     "similarity": "Cosine similarity of its vector to the first one", "probabilities": "Probability",
 }
 
@@ -149,7 +150,7 @@ def film_frames(
         frames.append({
             "title": title, "says": says.format(**values, **own),
             "lines": [line(film[name], each) for each in film[name].lines],
-            "link": (f"More: {PAGES[page].title}", page, {"film_frame": "0", **changed}),
+            "link": (f"More: {PAGES[page].title}", page, changed),
         })
     return frames
 
