@@ -13,24 +13,29 @@ from pages.ui.components.diagram import drawing
 from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
+from pages.ui.params.translate import FilmParams
 from pages.ui.reading.overview import overview
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.shell.router import open_page
+from pages.ui.state import session
 from pages.ui.text.captions import sharpest
 from pages.ui.text.markup import markdown
+from pages.ui.translate.film import show_film
 
 reading = read_sentence(introduced=True)
 show_translation(reading, large=True)
 config = reading.translator.config
 with main_figure():
     boxes, told = overview(reading)
-    chosen, address = drawing(
-        reading.trace.source_text, reading.trace.target_text, reading.languages, boxes,
-        {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, norm=config.norm,
-        story=told,
-    )
-open_page(chosen, address)
+    if session.params(FilmParams).frame:
+        opened = show_film(reading, told.opens)
+    else:
+        opened = drawing(
+            reading.trace.source_text, reading.trace.target_text, reading.languages, boxes,
+            {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, norm=config.norm, story=told,
+        )
+open_page(*opened.page())
 st.subheader("All heads at a glance", anchor=False)
 for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), strict=True):
     with column:

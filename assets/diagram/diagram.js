@@ -3,9 +3,9 @@
 // page Inside a layer, its boxes are the parts that a sentence goes through there.
 
 import { element, svgElement } from "../shared/element.js";
-import { opensElsewhere } from "../shared/input.js";
 import { Component, mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
+import { addressLinks, followed, linksOf, pageLink } from "../shared/page_links.js";
 import { shortened } from "../shared/ruler.js";
 import { largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
@@ -69,12 +69,13 @@ class Diagram extends Component {
     super(parent, element("nav", { class: "diagram" }));
     this.drawing = element("div", { class: "drawing" });
     this.root.append(this.drawing);
-    this.story = new Story((label, page, changed) => element("a", { "data-page": page, "data-changed": JSON.stringify(changed) }, label),
-      (word) => this.lead(word));
-    this.root.onclick = (event) => this.follow(event);
-    // The address grows with every choice, and a link that is opened in another tab includes it.
-    this.root.onpointerover = () => this.address();
-    this.root.addEventListener("focusin", () => this.address());
+    this.story = new Story(pageLink, (word) => this.lead(word));
+    this.root.onclick = (event) => {
+      const opened = followed(this.root, event);
+      if (opened) this.server.setTriggerValue("open", opened);
+    };
+    this.root.onpointerover = () => addressLinks(this.root);
+    this.root.addEventListener("focusin", () => addressLinks(this.root));
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.root);
   }
@@ -116,11 +117,11 @@ class Diagram extends Component {
     }
     this.root.classList.toggle("lecture", "kinds" in data && Boolean(data.lecture));
     this.root.classList.toggle("stacked", "kinds" in data && places === STACKED);
-    for (const link of this.links()) {
+    for (const link of linksOf(this.root)) {
       const { part, page } = link.dataset;
       if ((part ?? page) === data.here) link.setAttribute("aria-current", part === undefined ? "page" : "step");
     }
-    this.address();
+    addressLinks(this.root);
     this.root.dataset.drawn = data.here;
   }
 
@@ -146,36 +147,7 @@ class Diagram extends Component {
     }
     page.attentionWord = word ? placesOf(story, word) : null;
     document.dispatchEvent(new Event("attentionword"));
-    this.address();
-  }
-
-  /** @returns {(SVGAElement | HTMLAnchorElement)[]} */
-  links() {
-    return [...this.root.querySelectorAll("a")].filter((link) => link instanceof SVGAElement || link instanceof HTMLAnchorElement);
-  }
-
-  address() {
-    for (const link of this.links()) {
-      const { page: opened, stage, changed } = link.dataset;
-      const parameters = new URLSearchParams(location.search);
-      if (stage !== undefined) parameters.set("inside_stage", stage);
-      for (const [name, value] of Object.entries(JSON.parse(changed ?? "{}"))) parameters.set(name, value);
-      link.setAttribute("href", `${opened}?${parameters}`);
-    }
-  }
-
-  /**
-   * Opens a link as the menus do, so that the session continues.
-   * @param {MouseEvent} event
-   */
-  follow(event) {
-    const { target } = event;
-    const link = this.links().find((each) => target instanceof Node && each.contains(target));
-    if (!link || opensElsewhere(event)) return;
-    event.preventDefault();
-    const { page: opened, stage, changed } = link.dataset;
-    this.server.setTriggerValue("open", changed === undefined ? stage ?? opened
-      : [opened, Object.fromEntries(new URLSearchParams((link.getAttribute("href") ?? "").replace(/^[^?]*/, "")))]);
+    addressLinks(this.root);
   }
 }
 

@@ -1,8 +1,8 @@
 // Plays something that has steps: one after another, once, until the last one.
 
 /**
- * A player's content: the number of its steps, the current one, how to show one, and the milliseconds until the next.
- * `changed` runs when it starts or stops.
+ * The steps: `count` has their number, `at` the current one, and `pace` the milliseconds until the next. `show` shows
+ * one, and `changed` runs when playing begins or ends.
  * @typedef {{ count: () => number, at: () => number, show: (at: number) => void, pace: () => number, changed: () => void }} Played
  */
 

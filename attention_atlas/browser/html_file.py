@@ -7,6 +7,7 @@ import re
 import tomllib
 from base64 import b64encode
 from collections.abc import Mapping
+from typing import Any
 
 from attention_atlas.browser.scripts import script, style
 from attention_atlas.browser.wire import unframe
@@ -47,22 +48,37 @@ def theme(root: str = ":root", *, dark: str = "") -> str:
     return f"{root} {{ color-scheme: light dark; }} {rules(settings['light'])} {dark}"
 
 
-TEMPLATE = f"""<!doctype html>
+def template(entry: str, body: str) -> str:
+    """A document without its content, which `filled` adds.
+
+    Args:
+        entry: the last script, which draws the content; a module in assets/, without ".js".
+        body: HTML above what the script draws.
+    """
+    return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>Attention Atlas</title>
-<style>{theme()}{PAGE}{style(ENTRY)}</style>
-<h1></h1>
-<details><summary>The whole text</summary><p></p></details>
-<p>Made with Attention Atlas. Rows look, columns are looked at, every row sums to 1. Press ? for the keys.</p>
+<style>{theme()}{PAGE}{style(entry)}</style>
+{body}
 <script id="content" type="application/json">{PLACEHOLDER}</script>
 <script type="module">
-{script(ENTRY)}
+{script(entry)}
 </script>
 </html>
 """
+
+
+def filled(document: str, content: Mapping[str, Any]) -> str:
+    """A document with its content. A text may contain anything, even the end tag of a script."""
+    return document.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
+
+
+TEMPLATE = template(ENTRY, """<h1></h1>
+<details><summary>The whole text</summary><p></p></details>
+<p>Made with Attention Atlas. Rows look, columns are looked at, every row sums to 1. Press ? for the keys.</p>""")
 
 
 def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> str:
@@ -81,5 +97,4 @@ def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> 
             for each, message in messages.items()
         ],
     }
-    # A text may contain anything, even the end tag of a script.
-    return TEMPLATE.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
+    return filled(TEMPLATE, content)

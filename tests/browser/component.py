@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from attention_atlas.browser.html_file import PLACEHOLDER, TEMPLATE
+from attention_atlas.browser.html_file import TEMPLATE, filled
 from attention_atlas.browser.labels import TITLES, column_labels, row_labels
 from attention_atlas.browser.payload import browser_payload
 from pages.ui.params.attention import AttentionParams
@@ -165,7 +164,7 @@ def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Voca
             for each, data in kinds.items()
         ],
     }
-    return TEMPLATE.replace(PLACEHOLDER, json.dumps(content).replace("<", r"\u003c"), 1)
+    return filled(TEMPLATE, content)
 
 
 @contextmanager
@@ -199,15 +198,19 @@ def opened_document(
 @contextmanager
 def opened_file(
     offline: tuple[Page, list[str]], file: Path, *, viewport: ViewportSize = VIEWPORT,
-    color_scheme: Literal["light", "dark"] = "light",
+    color_scheme: Literal["light", "dark"] = "light", last: str = f":nth-match(.atlas[data-drawn], {len(KINDS)})",
 ) -> Iterator[Page]:
-    """Draw a file with all three kinds on an `offline_page`; requests and errors fail the test."""
+    """Draw a file on an `offline_page`, by default one with all three kinds; requests and errors fail the test.
+
+    Args:
+        last: selector of what the file draws last.
+    """
     page, problems = offline
     problems.clear()
     page.set_viewport_size(viewport)
     page.emulate_media(color_scheme=color_scheme)
     page.mouse.move(0, 0)
     page.goto(file.as_uri())
-    page.locator(".atlas[data-drawn]").nth(len(KINDS) - 1).wait_for()
+    page.locator(last).wait_for()
     yield page
     assert problems == []

@@ -14,8 +14,31 @@ from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
 draw_diagram = figure_component("diagram/diagram")
-# Key of the page whose box was clicked, until the run that the click caused reaches the drawing.
-CLICKED = "_clicked_box"
+
+
+@dataclass(frozen=True)
+class OpenedPage:
+    """The page whose link in a component was clicked, until the run that the click caused reaches the component.
+
+    Attributes:
+        key: of the component.
+    """
+
+    key: str
+
+    def note(self) -> None:
+        """Callback of the component's trigger "open"."""
+        st.session_state[f"_opened_by_{self.key}"] = st.session_state[self.key].get("open")
+
+    def page(self) -> tuple[str | None, dict[str, str] | None]:
+        """The page, and its address if the link has one; None if no link was clicked."""
+        match st.session_state.pop(f"_opened_by_{self.key}", None):
+            case str(page):
+                return page, None
+            case [str(page), {**address}]:
+                # The values are as untrusted as the address of an opened page.
+                return page, {str(name): str(value) for name, value in address.items()}
+        return None, None
 
 
 @dataclass(frozen=True)
@@ -81,8 +104,8 @@ class AttentionBox:
 def drawing(
     source: str, target: str, languages: Languages, kinds: Mapping[Kind, AttentionBox], layers: Mapping[str, int], *,
     norm: NormPlacement, story: Story,
-) -> tuple[str | None, dict[str, str] | None]:
-    """Draw the large diagram; return the page whose box or link was clicked, and the address of a link.
+) -> OpenedPage:
+    """Draw the large diagram; return the page whose box or link was clicked.
 
     Args:
         source, target: a sentence and its translation.
@@ -93,12 +116,10 @@ def drawing(
         story: what each word looks at.
     """
 
-    def clicked() -> None:
-        st.session_state[CLICKED] = st.session_state["drawing"].get("open")
-
+    opened = OpenedPage("drawing")
     with saveable("drawing", "The Transformer, with three maps of its attention"):
         draw_diagram(
-            key="drawing", on_open_change=clicked, width="stretch",
+            key="drawing", on_open_change=opened.note, width="stretch",
             data={
                 "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
                 "norm": norm,
@@ -107,13 +128,7 @@ def drawing(
                 "story": {**vars(story), "source": vars(story.source), "target": vars(story.target)},
             },
         )
-    match st.session_state.pop(CLICKED, None):
-        case str(page):
-            return page, None
-        case [str(page), {**address}]:
-            # The values are as untrusted as the address of an opened page.
-            return page, {str(name): str(value) for name, value in address.items()}
-    return None, None
+    return opened
 
 
 def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:

@@ -11,6 +11,7 @@ from pages.ui.components.attention_browser import at_telling_head
 from pages.ui.components.text_box import text_box
 from pages.ui.heads.kinds import MAPS, HeadMaps
 from pages.ui.params.attention import AttentionParams
+from pages.ui.params.translate import FilmParams
 from pages.ui.reading.model_picker import (
     chosen_languages,
     chosen_model,
@@ -45,7 +46,8 @@ from transformer.values.weights import Weights
 
 # The number of sentences that are offered if nothing can be read.
 OFFERED = 3
-LESSONS = "pages/lessons.py"
+# Key of whether the user has just asked for the film.
+FILM_ASKED = "_film_asked"
 # Holds for ordinary English, tokenized by the model that ships.
 ABOUT_WORDS = ", about 100 words"
 # The known limits of the model that ships.
@@ -179,7 +181,10 @@ def read_sentence(*, introduced: bool = False) -> Reading:
                     "is how each word gathers information from the others. **Point at a word below: where does it "
                     "look?**" + (LIMITS if ships(model) else "")
                 )
-            st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
+            st.button(
+                "New to this? Watch one minute", icon=":material/play_circle:", type="tertiary", key="film_button",
+                on_click=_ask_for_film,
+            )
     try:
         own = runs.get(TraceRun(text))
     except ServerError:
@@ -202,6 +207,11 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         if warnings := _warnings(reading):
             st.warning("  \n".join(warnings), icon=":material/warning:")
     return reading
+
+
+def _ask_for_film() -> None:
+    session.update(FilmParams, frame=1)
+    st.session_state[FILM_ASKED] = True
 
 
 def _warnings(reading: Reading) -> list[str]:

@@ -1,0 +1,12 @@
+// The last script of an HTML file: shows the film that the file holds.
+
+import { SentenceFilm } from "./sentence_film.js";
+
+const content = JSON.parse(document.querySelector("#content")?.textContent ?? "");
+document.title = content.title;
+document.querySelector("h1")?.append(content.title);
+const film = new SentenceFilm(document.body);
+// A file has no server that needs the state, and no page behind it.
+film.server = { setStateValue() {}, setTriggerValue() {} };
+film.end.hidden = true;
+film.show(content);

@@ -1,0 +1,212 @@
+// A sentence as a film: one word on its way through the model. Every frame has its numbers, a sentence, and the page
+// that shows more.
+
+import { onStep } from "../shared/clicker.js";
+import { shadesOf, tinted } from "../shared/colours.js";
+import { clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+import { addressLinks, followed, pageLink } from "../shared/page_links.js";
+import { Player } from "../shared/player.js";
+import { SyncedState } from "../shared/synced_state.js";
+import { transport, transportButton } from "../shared/transport.js";
+
+/**
+ * A number with what it belongs to. Cells with the same key in two frames are the same token. `tint` is the place of the
+ * number on the colours of its line; without one it has no colour.
+ * @typedef {{ key: string, label: string, number: string, tint?: number, mark?: "chosen" | "masked" }} Cell
+ */
+/** @typedef {{ name: string, palette: string, cells: Cell[] }} FilmLine */
+/**
+ * `link` has the title of a page, its name, and the parameters of its address.
+ * @typedef {{ title: string, says: string, link?: [string, string, Record<string, string>], lines: FilmLine[] }} FilmFrame
+ */
+/**
+ * `asked.params.frame` counts from 1, and is 0 when the film is closed. `play` says that the user has just asked for the film.
+ * @typedef {{
+ *   id: string, frames: FilmFrame[], direction: string, play?: boolean, lecture?: boolean,
+ *   asked: { number: number, params: { frame: number } },
+ * }} FilmMessage
+ */
+
+// Milliseconds: all frames together, the way of a token to its place in the next frame, and the wait between new cells.
+const WHOLE = 60_000;
+const MOVE = 700;
+const AFTER = 45;
+
+/** @param {number} count of frames */
+export const paceOf = (count) => WHOLE / count;
+
+/**
+ * The frame that a key leads to, from 0; undefined for other keys.
+ * @param {string} key
+ * @param {number} at
+ * @param {number} count
+ */
+export function frameAfter(key, at, count) {
+  /** @type {Record<string, number>} */
+  const wanted = { ArrowLeft: at - 1, PageUp: at - 1, ArrowRight: at + 1, PageDown: at + 1, Home: 0, End: count - 1 };
+  return key in wanted ? clamped(wanted[key], count) : undefined;
+}
+
+/**
+ * A line of a frame: its name, and its numbers as a list.
+ * @param {FilmLine} line
+ * @param {string} dir direction of reading
+ */
+function lineOf({ name, palette, cells }, dir) {
+  const shades = shadesOf(palette);
+  const vector = palette === "difference";
+  const style = vector ? "vector" : cells.some(({ tint }) => tint !== undefined) ? "bars" : "";
+  return element("div", { class: "line" }, element("h4", {}, name), element("ol", { class: `cells ${style}`, dir: vector ? "ltr" : dir },
+    ...cells.map(({ key, label, number, tint, mark = "" }) => {
+      const inside = [...(label ? [element("span", { dir: "auto" }, label)] : []), element("small", {}, number)];
+      const attributes = { class: `cell ${mark}`, "data-key": key };
+      if (tint === undefined) return element("li", attributes, ...inside);
+      const cell = tinted("li", attributes, shades, tint, ...(vector ? [] : [element("i")]), ...inside);
+      cell.style.setProperty("--tint", String(tint));
+      return cell;
+    })));
+}
+
+export class SentenceFilm extends Component {
+  /** @type {FilmMessage} */
+  data;
+  /** @type {{ frame: number }} */
+  params;
+  /** @type {string} the frame on the screen */
+  drawn = "";
+  synced = new SyncedState(this, "params", () => ({ ...this.params }));
+  player = new Player({
+    count: () => this.data.frames.length, at: () => this.params.frame - 1, pace: () => paceOf(this.data.frames.length),
+    show: (at) => { this.params.frame = at + 1; this.draw(); },
+    changed: () => { this.draw(); if (!this.player.playing) this.synced.send(); },
+  });
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    super(parent, element("section", { class: "sentence-film", tabindex: 0, "aria-label": "The film: arrow keys go from frame to frame" }));
+    this.title = element("h3");
+    this.lines = element("div", { class: "lines" });
+    this.says = element("p", { class: "says", "aria-live": "polite" });
+    this.more = element("p", { class: "more" });
+    this.end = transportButton("Close the film", "✕ Close", () => this.leave());
+    this.transport = transport({ go: (at) => this.go(at), toggle: () => this.player.toggle() }, "Frame", this.end);
+    this.root.append(this.transport, this.title, this.says, this.lines, this.more);
+    this.root.onclick = (event) => {
+      const opened = followed(this.root, event);
+      if (opened) this.server.setTriggerValue("open", opened);
+    };
+    this.root.onpointerover = () => addressLinks(this.root);
+    this.root.onkeydown = (event) => this.press(event);
+    this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
+  }
+
+  close() {
+    this.endSteps();
+    this.player.close();
+    this.synced.leave();
+    super.close();
+  }
+
+  /** @param {FilmMessage} data */
+  show(data) {
+    this.data = data;
+    if (data.asked.number !== this.synced.number) {
+      this.player.pause();
+      this.synced.take(data.asked.number, data.asked.params);
+      if (data.play) {
+        this.root.focus({ preventScroll: true });
+        if (!this.still()) this.player.play();
+      }
+    }
+    this.root.classList.toggle("lecture", Boolean(data.lecture));
+    this.draw();
+  }
+
+  // Whether the user's system asks for less motion.
+  still() {
+    return matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
+  /** @param {number} at */
+  go(at) {
+    this.player.pause();
+    this.params.frame = clamped(at, this.data.frames.length) + 1;
+    this.draw();
+    this.synced.send();
+  }
+
+  /**
+   * Moves to the next or previous frame by clicker; returns whether there is one.
+   * @param {number} by
+   */
+  step(by) {
+    const at = this.params.frame - 1 + by;
+    if (at < 0 || at >= this.data.frames.length) return false;
+    this.go(at);
+    return true;
+  }
+
+  leave() {
+    this.player.close();
+    this.params.frame = 0;
+    this.synced.send(0);
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof Element && event.target.matches("input"))) return;
+    const at = frameAfter(event.key, this.params.frame - 1, this.data.frames.length);
+    if (at !== undefined) this.go(at);
+    else if (event.key === " " && event.target === this.root) this.player.toggle();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  draw() {
+    const { frames, id, direction } = this.data;
+    const at = clamped(this.params.frame - 1, frames.length);
+    this.transport.reflect(at, frames.length, this.player.playing);
+    const drawn = `${id} ${at + 1}`;
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    const { title, says, link, lines } = frames[at];
+    const before = this.places();
+    this.title.textContent = title;
+    this.says.textContent = says;
+    this.lines.replaceChildren(...lines.map((line) => lineOf(line, direction)));
+    this.more.replaceChildren(...(link ? [pageLink(...link)] : []));
+    addressLinks(this.root);
+    if (before.size && !this.still()) this.move(before);
+    this.root.dataset.drawn = drawn;
+  }
+
+  /** @returns {Map<string, DOMRect>} the place of each token on the screen */
+  places() {
+    return new Map(this.cells().map((cell) => [cell.dataset.key ?? "", cell.getBoundingClientRect()]));
+  }
+
+  /** @returns {HTMLElement[]} */
+  cells() {
+    return [...this.lines.querySelectorAll("li")];
+  }
+
+  /**
+   * Moves the tokens from their places in the frame before; what is new appears one after the other.
+   * @param {Map<string, DOMRect>} before
+   */
+  move(before) {
+    const places = this.cells().map((cell) => cell.getBoundingClientRect());
+    this.cells().forEach((cell, index) => {
+      const from = before.get(cell.dataset.key ?? "");
+      const { left, top } = places[index];
+      cell.animate(from ? [{ transform: `translate(${from.left - left}px, ${from.top - top}px)` }, { transform: "none" }]
+        : [{ opacity: 0 }, { opacity: 1 }],
+      { duration: MOVE, easing: "ease-in-out", delay: from ? 0 : AFTER * index, fill: "backwards" });
+    });
+  }
+}
+
+export default mount(SentenceFilm);

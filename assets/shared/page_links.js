@@ -1,0 +1,53 @@
+// Links to pages of the app. They open as the menus do, so that the session continues.
+
+import { element } from "./element.js";
+import { opensElsewhere } from "./input.js";
+
+/**
+ * A link to a page, with parameters that differ from those of the current address.
+ * @param {string} label
+ * @param {string} page
+ * @param {Record<string, string>} changed
+ */
+export function pageLink(label, page, changed) {
+  return element("a", { "data-page": page, "data-changed": JSON.stringify(changed) }, label);
+}
+
+/**
+ * All links below an element.
+ * @param {HTMLElement} root
+ * @returns {(SVGAElement | HTMLAnchorElement)[]}
+ */
+export function linksOf(root) {
+  return [...root.querySelectorAll("a")].filter((link) => link instanceof SVGAElement || link instanceof HTMLAnchorElement);
+}
+
+/**
+ * Gives the links their addresses. The address of the page grows with every choice, and a link that is opened in
+ * another tab includes it.
+ * @param {HTMLElement} root
+ */
+export function addressLinks(root) {
+  for (const link of linksOf(root)) {
+    const { page, stage, changed } = link.dataset;
+    const parameters = new URLSearchParams(location.search);
+    if (stage !== undefined) parameters.set("inside_stage", stage);
+    for (const [name, value] of Object.entries(JSON.parse(changed ?? "{}"))) parameters.set(name, value);
+    link.setAttribute("href", `${page}?${parameters}`);
+  }
+}
+
+/**
+ * The message to the server that opens a clicked link; undefined if the browser opens it, or if nothing was clicked.
+ * @param {HTMLElement} root
+ * @param {MouseEvent} event
+ */
+export function followed(root, event) {
+  const { target } = event;
+  const link = linksOf(root).find((each) => target instanceof Node && each.contains(target));
+  if (!link || opensElsewhere(event)) return undefined;
+  event.preventDefault();
+  const { page, stage, changed } = link.dataset;
+  return changed === undefined ? stage ?? page
+    : [page, Object.fromEntries(new URLSearchParams((link.getAttribute("href") ?? "").replace(/^[^?]*/, "")))];
+}

@@ -1,0 +1,70 @@
+"""The film of the sentence: a component on the first page, and a file of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from attention_atlas.browser.html_file import filled, template
+from attention_atlas.browser.payload import sentence_id
+from pages.ui.components.diagram import OpenedPage
+from pages.ui.components.save_as import figure_component
+from pages.ui.components.synced_state import SyncedState
+from pages.ui.heads.kinds import PAGES
+from pages.ui.params.translate import FilmParams
+from pages.ui.reading.sentence import FILM_ASKED, Reading
+from pages.ui.state import session
+from pages.ui.translate.frames import film_frames
+from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.values.trace import Kind
+
+KEY = "film"
+SYNCED: SyncedState[FilmParams] = SyncedState("_film")
+draw_film = figure_component("sentence_film/sentence_film")
+
+
+def show_film(reading: Reading, word: int) -> OpenedPage:
+    """Draw the film of a source word and the button for its file; return the page whose link was clicked.
+
+    Args:
+        word: of `sentence_film`.
+    """
+    metrics: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in PAGES}
+    message = {
+        "id": sentence_id(reading.trace), "direction": reading.languages.source.direction,
+        "frames": film_frames(
+            reading.detailed(), reading.weights(), metrics, word, reading.languages, reading.tokenizer
+        ),
+    }
+    params = session.params(FilmParams)
+    stays = session.was_drawn(KEY) and SYNCED.shown == params
+    asked = SYNCED.request(params, new=not stays)
+
+    def moved() -> None:
+        sent = st.session_state[KEY].get("params")
+        session.store(FilmParams.from_browser(sent))
+        SYNCED.received(sent, session.params(FilmParams))
+
+    opened = OpenedPage(KEY)
+    draw_film(
+        key=KEY, width="stretch", on_params_change=moved, on_open_change=opened.note, data={
+            **message, "play": st.session_state.pop(FILM_ASKED, False),
+            "asked": {"number": asked.number, "params": {"frame": params.frame}},
+        },
+    )
+    st.download_button(
+        "The film as one file, for offline use", partial(film_file, message, reading.trace.source_text),
+        file_name="film.html", mime="text/html", key="film_file", on_click="ignore", icon=":material/download:",
+    )
+    return opened
+
+
+def film_file(message: dict[str, Any], title: str) -> str:
+    """The film from its first frame as an HTML file, without the links to pages."""
+    frames = [{name: value for name, value in frame.items() if name != "link"} for frame in message["frames"]]
+    asked = {"number": 1, "params": {"frame": 1}}
+    return filled(template("sentence_film/html_export", "<h1></h1>"), {
+        **message, "frames": frames, "asked": asked, "title": title,
+    })

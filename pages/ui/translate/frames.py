@@ -1,0 +1,160 @@
+"""The frames of the film in words and numbers, with the pages that they open. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import numpy as np
+
+from attention_atlas.browser.piece_labels import bare, entry_label, group_label, isolated, piece_label
+from pages.ui.params.pages import PAGES
+from pages.ui.text.number_format import typeset
+from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.analysis.sentence_film import Frame, Line, sentence_film
+from transformer.analysis.word_links import source_words
+from transformer.text.languages import Languages
+from transformer.text.vocabulary import TextVocabulary
+from transformer.values.trace import Kind, Trace
+from transformer.values.weights import Weights
+
+# Numbers of a vector, tokens of a sentence, and tokens of the vocabulary that a frame has room for.
+DIMENSIONS, TOKENS, LIKELY = 6, 14, 6
+# A smaller share is shown as "≈ 0".
+LEAST = 0.005
+SHARES = ("weights", "similarity", "probabilities")
+ORDER = " Those of its position are added: the order of the words counts."
+HEAD = "layer={layer}&head={head}&words=false&hide=false"
+INSIDE = "inside_part=stages&inside_stage=encoder."
+# Title, sentences, page and address of each frame; `film_frames` has the values.
+FRAMES = {
+    "words": ("A sentence", "The model translates it into {target}. We follow one word: {it}.",
+              "lessons", "lesson_id=why_attention"),
+    "tokens": ("Words become tokens", "A token is a word or a part of one. The model knows each by its number.",
+               "inside_a_layer", INSIDE + "pieces"),
+    "vector": ("A token becomes a vector", "{it} is now {width} learned numbers.{order}",
+               "inside_a_layer", INSIDE + "input"),
+    "scores": ("Queries meet keys", "In encoder layer {layer}, head {head}, {it} asks with its query. Each token "
+               "answers with its key. Both, multiplied and summed, give a score.",
+               "inside_a_layer", INSIDE + "self_attention.scores&" + HEAD),
+    "weights": ("A row of weights", "Softmax turns the scores into weights that sum to 1. The largest, {most}, is on "
+                "{where}.", "encoder_attention", HEAD + "&encoder_rows={row}&encoder_columns="),
+    "values": ("Values are mixed", "Each token has a value, too. The values, each times its weight, add up to what "
+               "this head gives {it}.", "inside_a_layer", INSIDE + "self_attention.head&" + HEAD),
+    "layers": ("Layer upon layer", "{heads} heads and a feed-forward network make a layer. {layers} layers follow each "
+               "other, and each adds to the vector of {it}.",
+               "compare_heads", "compare_part=layers&compare_kind=encoder&compare_row={position}&words=false"),
+    "mask": ("The mask", "The decoder writes {target}, token by token. Before it writes {es}, it looks back. The mask "
+             "hides what comes later: {hidden} of {count} tokens.",
+             "masked_attention", HEAD + "&decoder_rows={step}&decoder_columns="),
+    "cross": ("Cross-attention", "In cross-attention layer {layer}, head {head}, the decoder looks at {source}. The "
+              "largest weight, {most}, is on {where}.", "cross_attention", HEAD + "&cross_rows={step}&cross_columns="),
+    "next": ("Which token comes next?", "All {size:,} tokens of the vocabulary get a probability. {es} gets {likely}.",
+             "decoding", "step={now}"),
+    "again": ("And once more", "{es} is read in the next step. So it goes on until the end symbol: {count} steps, each "
+              "with the probability of its token.", "decoding", "step={later}"),
+}
+# The name of each line of numbers.
+LINES = {
+    "tokens": "Tokens of each word", "ids": "Number in the vocabulary", "position": "+ vector of position {position}",
+    "embedding": "Vector of {token}: {shown} of its {size} numbers", "input": "= what enters the first layer",
+    "query": "Query of {token}: {shown} of its {size} numbers", "key": "Key of {token}",
+    "scores": "Score of each token", "weights": "Weight of each token",
+    "value": "Value of {token}, whose weight is {share}",
+    "output": "All values times their weights, added up: what {token} gets",
+    "similarity": "Cosine similarity of its vector to the first one", "probabilities": "Probability",
+}
+
+
+def film_frames(
+    trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int, languages: Languages,
+    vocabulary: TextVocabulary,
+) -> list[dict[str, Any]]:
+    """The frames, as assets/sentence_film/sentence_film.js describes them.
+
+    Args:
+        trace, weights, metrics, word: of `sentence_film`.
+        languages: of the model.
+        vocabulary: of the translation.
+    """
+    film = {frame.name: frame for frame in sentence_film(trace, weights, metrics, word)}
+    words = source_words(trace)
+    labels = {
+        "source": [piece_label(piece, trace.source_text) for piece in trace.source_pieces],
+        "target": [piece_label(piece, trace.target_text) for piece in trace.target_pieces],
+        "predicted": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
+        "words": [group_label(pieces, trace.source_text, words=True) for pieces in words.pieces],
+    }
+    row, step, count = film["tokens"].row, film["next"].row, len(trace.predicted_pieces)
+    looks = np.maximum(film["weights"].lines[-1].numbers, film["cross"].lines[0].numbers)
+    kept = {
+        "source": _largest(looks, row),
+        # With a token that the mask hides.
+        "target": _largest(film["mask"].lines[0].numbers, step, min(step + 1, count - 1)),
+        "predicted": _largest(-np.abs(np.arange(count) - step), step),
+    }
+    kept["words"] = {at for at, rows in enumerate(words.rows) if not kept["source"].isdisjoint(rows)}
+
+    def quoted(side: str, at: int) -> str:
+        return f"“{isolated(bare(labels[side][at]))}”"
+
+    def line(frame: Frame, shown: Line) -> dict[str, Any]:
+        of, numbers = shown.of, shown.numbers
+        room = {"dimensions": DIMENSIONS, "vocabulary": LIKELY}.get(of, len(numbers))
+        cells = [cell(frame, shown, at) for at in sorted(kept.get(of, range(min(room, len(numbers)))))]
+        name = LINES[shown.name].format(
+            token=quoted("source", shown.token), position=shown.token + 1, shown=len(cells), size=len(numbers),
+            share=typeset(float(film["weights"].lines[-1].numbers[shown.token])),
+        )
+        if of in kept and len(cells) < len(numbers):
+            name += f" ({len(cells)} of {len(numbers)})"
+        return {"name": name, "palette": "difference" if of == "dimensions" else "viridis", "cells": cells}
+
+    def cell(frame: Frame, shown: Line, at: int) -> dict[str, Any]:
+        of, value = shown.of, float(shown.numbers[at])
+        if of == "dimensions":
+            largest = float(np.abs(shown.numbers).max()) or 1.0
+            key = f"{shown.name}-{shown.token}-{at}"
+            return {"key": key, "label": "", "number": typeset(value), "tint": (value / largest + 1) / 2}
+        if of == "layers":
+            label = f"layer {at}" if at else "first"
+        else:
+            label = labels[of][at] if shown.at is None else entry_label(vocabulary, int(shown.at[at]))
+            label = label if shown.name == "ids" else bare(label)
+        # A word is in the place of its first token.
+        found = {"key": f"source-{words.rows[at][0]}" if of == "words" else f"{of}-{at}", "label": label}
+        if shown.seen is not None and not shown.seen[at]:
+            return {**found, "number": "masked", "mark": "masked"}
+        if shown.name in SHARES:
+            found |= {"tint": value}
+        rough = "≈ 0" if shown.name in SHARES and value < LEAST else typeset(value)
+        found["number"] = str(int(value)) if shown.name in ("tokens", "ids") else rough
+        return {**found, "mark": "chosen"} if at == frame.row and of in kept else found
+
+    values = {
+        "it": quoted("words", word) if word >= 0 else quoted("source", row), "es": quoted("predicted", step),
+        "source": languages.source.name, "target": languages.target.name, "size": vocabulary.size, "count": count,
+        "width": weights.config.d_model, "layers": len(trace.encoder), "heads": trace.encoder.shape[1],
+        "hidden": int((~trace.decoder_mask[step]).sum()), "likely": typeset(float(np.exp(trace.log_probs[step]))),
+        "order": ORDER * any(each.name == "position" for each in film["vector"].lines),
+        "row": row, "position": row + 1, "step": step, "now": step + 1, "later": min(step + 2, count),
+    }
+    frames = []
+    for name, (title, says, page, address) in FRAMES.items():
+        last = film[name].lines[-1]
+        own = {"layer": film[name].layer + 1, "head": film[name].head + 1}
+        if last.of == "source":
+            own |= {"most": typeset(float(last.numbers.max())), "where": quoted("source", int(last.numbers.argmax()))}
+        changed = dict(parse_qsl(address.format(**values, **own), keep_blank_values=True))
+        frames.append({
+            "title": title, "says": says.format(**values, **own),
+            "lines": [line(film[name], each) for each in film[name].lines],
+            "link": (f"More: {PAGES[page].title}", page, changed),
+        })
+    return frames
+
+
+def _largest(numbers: np.ndarray, *also: int) -> set[int]:
+    """Some positions, and those of the largest numbers, as many as a frame has room for."""
+    return set(list(dict.fromkeys([*also, *np.argsort(-numbers, kind="stable").tolist()]))[:TOKENS])

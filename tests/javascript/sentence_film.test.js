@@ -1,0 +1,37 @@
+// The film of a sentence: its keys and its pace, and the player that all figures with steps share.
+
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import "./page.js";
+import { frameAfter, paceOf } from "../../assets/sentence_film/sentence_film.js";
+import { Player } from "../../assets/shared/player.js";
+
+test("a clicker and the arrow keys go from frame to frame and stop at both ends", () => {
+  const keys = ["PageDown", "ArrowRight", "PageUp", "ArrowLeft", "Home", "End", "x"];
+  assert.deepEqual(keys.map((key) => frameAfter(key, 4, 11)), [5, 5, 3, 3, 0, 10, undefined]);
+  assert.deepEqual([frameAfter("PageUp", 0, 11), frameAfter("PageDown", 10, 11)], [0, 10]);
+});
+
+test("all frames together take a minute", () => assert.equal(Math.round(11 * paceOf(11)), 60_000));
+
+test("a player goes to the last step once, pauses when asked, and begins again from the first", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const seen = [];
+  let at = 0;
+  const player = new Player({ count: () => 3, at: () => at, pace: () => 10, show: (to) => seen.push(at = to), changed() {} });
+  player.toggle();
+  mock.timers.tick(10);
+  player.toggle();
+  mock.timers.tick(100);
+  assert.deepEqual([seen, player.playing], [[1], false]);
+  player.play();
+  mock.timers.tick(100);
+  assert.deepEqual([seen, player.playing], [[1, 2], false], "it ends at the last step");
+  player.play();
+  assert.deepEqual([at, player.playing], [0, true]);
+  player.close();
+  mock.timers.tick(100);
+  assert.equal(at, 0);
+  mock.timers.reset();
+});

@@ -1,0 +1,90 @@
+"""Tests of the film's frames as the browser receives them, and of its file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import pytest
+
+from attention_atlas.browser.piece_labels import piece_label
+from pages.ui.params.attention import AttentionParams, PinParams
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.params.fields import Params
+from pages.ui.params.pages import PAGES
+from pages.ui.params.state import State
+from pages.ui.translate.film import film_file
+from pages.ui.translate.frames import FRAMES, TOKENS, film_frames
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.text.languages import LANGUAGES
+from transformer.values.trace import KINDS
+
+NAMES = list(FRAMES)
+
+
+def frames_of(translator, sentence, word):
+    trace = translator.trace(sentence, details=True)
+    metrics = {kind: head_metrics(trace, kind, translator.tokenizer.key_scores(kind)) for kind in KINDS}
+    found = film_frames(trace, translator.weights(), metrics, word, LANGUAGES, translator.tokenizer)
+    return trace, dict(zip(NAMES, found, strict=True))
+
+
+@pytest.fixture(scope="module")
+def film(small_translator):
+    return frames_of(small_translator, "The old man reads a book.", 2)
+
+
+def test_cells_show_the_numbers_and_the_labels_of_the_tokens(film):
+    trace, frames = film
+    for cell in frames["tokens"]["lines"][0]["cells"]:
+        piece = trace.source_pieces[int(cell["key"].removeprefix("source-"))]
+        assert (cell["label"], cell["number"]) == (piece_label(piece, trace.source_text), str(piece.id))
+    changed = frames["weights"]["link"][2]
+    weights = trace.encoder[int(changed["layer"]) - 1, int(changed["head"]) - 1, int(changed["encoder_rows"])]
+    for cell in frames["weights"]["lines"][0]["cells"]:
+        weight = float(weights[int(cell["key"].removeprefix("source-"))])
+        assert cell["tint"] == weight and cell["number"] == ("≈ 0" if weight < 0.005 else f"{weight:.2f}")
+
+
+def test_mask_hides_the_tokens_that_come_later(film):
+    trace, frames = film
+    step = int(frames["mask"]["link"][2]["decoder_rows"])
+    for cell in frames["mask"]["lines"][0]["cells"]:
+        assert (cell.get("mark") == "masked") == (int(cell["key"].removeprefix("target-")) > step)
+    assert f"{len(trace.target_pieces) - 1 - step} of {len(trace.target_pieces)} tokens" in frames["mask"]["says"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_link_opens_its_page_at_what_the_frame_shows(film, name):
+    _, page, changed = film[1][name]["link"]
+    assert page in PAGES
+    assert changed.keys() <= {cls.PREFIX + each.name for cls in Params.registered() for each in fields(cls)}
+    state = State.from_address({"text": "x", **changed})
+    address = state.to_address()
+    assert {key: address.get(key, value) for key, value in changed.items()} == changed
+    if "layer" in changed:
+        chosen = state.of(AttentionParams)
+        assert (chosen.layer + 1, chosen.head + 1) == (int(changed["layer"]), int(changed["head"]))
+    for kind in KINDS:
+        if f"{kind}_rows" in changed:
+            assert state.of(PinParams).of(kind) == ((int(changed[f"{kind}_rows"]),), ())
+    if "step" in changed:
+        assert state.of(DecodingParams).step == int(changed["step"]) - 1
+
+
+def test_long_sentence_shows_as_many_tokens_as_there_is_room_for(small_translator):
+    _, frames = frames_of(small_translator, "The old man reads a book and the old man reads a book.", 2)
+    for name in ("tokens", "weights", "cross", "mask", "again"):
+        assert len(frames[name]["lines"][-1]["cells"]) == TOKENS
+    assert f"({TOKENS} of " in frames["weights"]["lines"][0]["name"]
+    assert any(cell.get("mark") == "chosen" for cell in frames["weights"]["lines"][0]["cells"])
+
+
+def test_file_holds_every_frame_without_its_link_and_no_text_ends_its_script(film):
+    message = {"id": "x", "direction": "ltr", "frames": list(film[1].values())}
+    document = film_file(message, "</script><script>alert(1)</script>")
+    assert document.count("</script>") == 2
+    _, _, held = document.partition('<script id="content" type="application/json">')
+    content = json.loads(held.partition("</script>")[0])
+    assert [frame["title"] for frame in content["frames"]] == [title for title, *_ in FRAMES.values()]
+    assert not any("link" in frame for frame in content["frames"])

@@ -1,0 +1,134 @@
+"""The frames of a film that follows one word through the model, as numbers of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.analysis.heads.telling import telling_head
+from transformer.analysis.replay.embedding import embedded_text
+from transformer.analysis.word_links import across, source_words, target_words, word_links
+from transformer.values.trace import Kind, Trace
+from transformer.values.weights import Weights
+
+Named = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
+# Tokens whose values are shown, of the largest weights.
+MIXED = 3
+# Links of a word, of those that stand out most, from which one is shown.
+OUTSTANDING = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Numbers of a frame, one for each token, word, layer or dimension.
+
+    Attributes:
+        name: what the numbers are.
+        of: what each number belongs to.
+        numbers: [N].
+        at: int [N], the id in the vocabulary that each number belongs to; None for the places 0 to N - 1.
+        seen: bool [N], False where the mask hides a token; None if it hides none.
+        token: the source token whose vector it is, or -1.
+    """
+
+    name: str
+    of: Named
+    numbers: np.ndarray
+    at: np.ndarray | None = None
+    seen: np.ndarray | None = None
+    token: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One frame of the film.
+
+    Attributes:
+        name: of the frame.
+        row: the word, token or step that the frame is about, from 0.
+        lines: its numbers.
+        kind, layer, head: the head whose numbers it shows; None and -1 if it shows none.
+    """
+
+    name: str
+    row: int
+    lines: tuple[Line, ...]
+    kind: Kind | None = None
+    layer: int = -1
+    head: int = -1
+
+
+def sentence_film(
+    trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int
+) -> tuple[Frame, ...]:
+    """The film of a source word: from the word to its translation, which the decoder reads in its next step.
+
+    The followed word of the translation has the most cross-attention with the source word. Cross-attention shows the
+    head of the link between both (`word_links`). Self-attention shows, of the links of the followed word that stand out
+    most, the one in the highest layer. Without such a link, a kind shows its telling head.
+
+    Args:
+        trace: with details, of a model with an encoder and a decoder.
+        weights: of the model.
+        metrics: of the heads of all kinds.
+        word: number of the source word; -1 for the first token.
+
+    Raises:
+        ValueError: the trace has no details.
+    """
+    source, target = source_words(trace), target_words(trace)
+    written = across(trace)[0][word] if word >= 0 else -1
+    row = source.rows[word][0] if word >= 0 else 0
+    step = target.rows[written][0] if written >= 0 else 0
+    links = word_links(trace, metrics)
+
+    def frame(name: str, kind: Kind, *lines: Line) -> Frame:
+        return Frame(name, row if kind == "encoder" else step, lines, kind, *heads[kind])
+
+    def head_of(kind: Kind) -> tuple[int, int]:
+        followed = word if kind == "encoder" else written
+        own = [link for link in links if link.kind == kind and link.row == followed]
+        if kind == "cross":
+            own = [link for link in own if link.column == word]
+        found = max(own[:OUTSTANDING], key=lambda link: link.layer) if own else telling_head(trace, metrics[kind])
+        return found.layer, found.head
+
+    heads = {kind: head_of(kind) for kind in trace.kinds}
+    queries, keys, values, outputs, scores = (
+        trace.detail("encoder", name)[heads["encoder"]] for name in ("queries", "keys", "values", "outputs", "scores")
+    )
+    attention = Line("weights", "source", trace.encoder[heads["encoder"]][row], seen=trace.encoder_mask[row])
+    strongest = np.argsort(-attention.numbers, kind="stable")[:MIXED].tolist()
+    text = embedded_text(trace, weights, "encoder")
+    vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
+    # The stream after each layer, without the sums in between.
+    stream = trace.residual_stream("encoder")[:: len(trace.parts("encoder")), row].astype(np.float64)
+    similarity = stream @ stream[0] / (np.linalg.norm(stream, axis=-1) * np.linalg.norm(stream[0]))
+    back = Line("weights", "target", trace.decoder[heads["decoder"]][step], seen=trace.decoder_mask[step])
+    found = Line("weights", "source", trace.cross[heads["cross"]][step], seen=trace.cross_mask[step])
+    likely = np.exp(trace.candidate_log_probs[step])
+    return (
+        Frame("words", word, (Line("tokens", "words", np.array([len(group) for group in source.rows])),)),
+        Frame("tokens", row, (Line("ids", "source", text.pieces),)),
+        Frame("vector", row, tuple(
+            Line(name, "dimensions", array[row], token=row) for name, array in vectors.items() if array is not None
+        )),
+        frame(
+            "scores", "encoder", Line("query", "dimensions", queries[row], token=row),
+            Line("key", "dimensions", keys[strongest[0]], token=strongest[0]), Line("scores", "source", scores[row]),
+        ),
+        frame("weights", "encoder", attention),
+        frame(
+            "values", "encoder", *(Line("value", "dimensions", values[at], token=at) for at in strongest),
+            Line("output", "dimensions", outputs[row], token=row),
+        ),
+        Frame("layers", row, (Line("similarity", "layers", similarity),)),
+        frame("mask", "decoder", back),
+        frame("cross", "cross", found),
+        Frame("next", step, (Line("probabilities", "vocabulary", likely, at=trace.candidate_ids[step]),)),
+        Frame("again", step, (Line("probabilities", "predicted", np.exp(trace.log_probs)),)),
+    )
