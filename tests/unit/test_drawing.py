@@ -146,11 +146,13 @@ def test_call_of_circuitsvis_works():
     assert drawing.trace.decoder.shape == (1, 4, 3, 3) and drawing.trace.text == "Hello, world"
 
 
-def test_widget_rejects_a_head_that_does_not_exist():
+def test_widget_rejects_a_choice_that_does_not_exist():
     browser = Browser(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), layer=0, head=1)
     with pytest.raises(TraitError, match="there is no layer 9"):
         browser.layer = 9
-    assert (browser.layer, browser.head) == (0, 1)
+    with pytest.raises(TraitError, match="there is no cross attention: there is decoder"):
+        browser.kind = "cross"
+    assert (browser.kind, browser.layer, browser.head) == ("decoder", 0, 1)
 
 
 def test_widget_has_a_picture_of_the_chosen_head():
