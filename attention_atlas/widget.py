@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from attention_atlas.browser.html_file import theme
 from attention_atlas.browser.messages import first_shown, messages_of
@@ -58,9 +58,16 @@ class Browser(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The widget, and a picture of its head for a notebook without a kernel."""
-        bundle, metadata = super()._repr_mimebundle_(**options)
+        bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         shown = {**self.choice, "layer": self.layer, "head": self.head}
-        return {**bundle, "image/svg+xml": picture(self.trace, self.kind, shown)}, metadata
+        return {**bundle, "image/svg+xml": picture(self.trace, cast(Kind, self.kind), shown)}, metadata
+
+    @traitlets.validate("kind")
+    def _known(self, proposal: Any) -> str:
+        kinds = self.messages
+        if kinds and proposal.value not in kinds:
+            raise traitlets.TraitError(f"there is no {proposal.value} attention: there is {', '.join(kinds)}")
+        return proposal.value
 
     @traitlets.validate("layer", "head")
     def _existing(self, proposal: Any) -> int:

@@ -1,11 +1,13 @@
 """Times the attention browser in a real Chromium, and BertViz's model view of the same arrays.
 
     pip install -r benchmarks/requirements.txt
-    python benchmarks/browser.py [--json FILE]
+    python benchmarks/browser.py [--shapes] [--json FILE]
 
 Needs two idle cores and a Chrome or Chromium. Our browser is measured twice. In the app, the time runs from the key
 that submits a sentence to the frame that shows it. It includes the model's work, for which BertViz has no counterpart.
 As a saved file with all three kinds of attention, our browser is comparable to what BertViz makes.
+
+Then both draw random attention in the shapes of other models; --shapes draws nothing else, and needs no app.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
 from urllib.parse import quote
 
-import torch
+import numpy as np
 from bertviz import model_view
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from playwright.sync_api import Error as BrowserError
@@ -31,12 +33,21 @@ from playwright.sync_api import Error as BrowserError
 # Python started with this file's path does not find the app.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from attention_atlas import Drawing
 from benchmarks.server import server
 from benchmarks.timing import Figure, command_line, figure, percentile, write
 from transformer.running.translator import Translator
+from transformer.values.foreign_tokens import frames
 from transformer.values.trace import Trace
 
 PEER = "BertViz 1.4.1 model_view"
+# Layers, heads, and numbers of source and target tokens of other models; 1,500 are Whisper's frames of sound.
+SHAPES = {
+    "T5-base, 40 + 40": (12, 12, 40, 40), "T5-base, 128 + 128": (12, 12, 128, 128), "Llama-1B, 128": (16, 32, 0, 128),
+    "Whisper-base, 1,500 + 60": (6, 8, 1500, 60),
+}
+# BertViz draws a line for each weight of a kind; Chromium needs minutes for more.
+MOST_LINES = 800_000
 SIZES = (12, 40, 128)
 REPEATS = {12: 20, 40: 8, 128: 4}
 SWITCHES = 20
@@ -155,30 +166,72 @@ def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dic
         }
 
 
-def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """Measure BertViz's file with all three kinds; it first draws the encoder, as our page does."""
-    source, target = ([piece.text for piece in side] for side in (trace.source_pieces, trace.target_pieces))
-    encoder, decoder, cross = (
-        [torch.tensor(layer)[None] for layer in trace.attention(kind)] for kind in ("encoder", "decoder", "cross")
+def made(layers: int, heads: int, source: int, target: int) -> Trace:
+    """Return a trace of random attention; frames of sound have no attention of their own, as in `from_huggingface`."""
+    random = np.random.default_rng(0)
+
+    def rows(queries: int, keys: int, mask: np.ndarray | bool = True) -> np.ndarray:
+        weights = np.exp(random.normal(scale=2, size=(layers, heads, queries, keys))) * mask
+        return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+    sound = source > 1000
+    return Trace.from_attention(
+        encoder=rows(source, source) if source and not sound else None,
+        decoder=rows(target, target, np.tri(target, dtype=bool)), cross=rows(target, source) if source else None,
+        source_tokens=frames(source, 0.02) if sound else [f"▁source{at}" for at in range(source)],
+        target_tokens=[f"▁target{at}" for at in range(target)],
     )
-    one = model_view(encoder_attention=encoder, encoder_tokens=source, html_action="return").data
+
+
+def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
+    """Measure the file that `attention_atlas.show` makes."""
+    file = folder / "shape.html"
+    started = time.perf_counter()
+    Drawing(trace, kind=trace.kinds[0]).save(file)
+    making = time.perf_counter() - started
+    with opened(browser) as page:
+        page.goto(file.as_uri())
+        page.locator(".atlas[data-drawn]").nth(len(trace.kinds) - 1).wait_for()
+        drawn = page.evaluate(FRAME)
+        page.locator("canvas.large").first.focus()
+        switches, switching = answers(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
+        return {
+            "bytes of the file": file.stat().st_size, "arrays to file, s": making,
+            "arrays to drawn file, s": making + drawn,
+            "key to next frame, median, s": statistics.median(switches),
+            "key to next frame, longest, s": max(switches),
+            "longest task while switching heads, s": max(switching, default=0.0),
+        }
+
+
+def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
+    """Measure BertViz's file with all kinds; it first draws the encoder, as our page does."""
+    arrays = trace.to_bertviz()
+    shown = trace.attention(trace.kinds[0])
+    layers, heads = shown.shape[:2]
+    measured: dict[str, float] = {}
+    if trace.kinds == ("encoder", "decoder", "cross"):
+        one = {name: arrays[name] for name in ("encoder_attention", "encoder_tokens")}
+        measured["bytes over the wire, one kind"] = len(model_view(**one, html_action="return").data.encode())
     started = time.perf_counter()
     file = folder / "peer.html"
-    file.write_text("<!doctype html><meta charset=utf-8>" + model_view(
-        encoder_attention=encoder, decoder_attention=decoder, cross_attention=cross, encoder_tokens=source,
-        decoder_tokens=target, html_action="return",
-    ).data, encoding="utf-8")
+    html = model_view(**arrays, html_action="return").data
+    file.write_text("<!doctype html><meta charset=utf-8>" + html, encoding="utf-8")
     making = time.perf_counter() - started
-    measured = {
-        "bytes over the wire, one kind": len(one.encode()), "bytes over the wire, three kinds": file.stat().st_size,
-        "bytes of the file, three kinds": file.stat().st_size,
-    }
+    size = file.stat().st_size
+    measured |= dict.fromkeys(
+        ("bytes over the wire, three kinds", "bytes of the file, three kinds", "bytes of the file"), size
+    ) | {"arrays to file, s": making}
+    if shown.size > MOST_LINES:
+        return measured
     with opened(browser) as page:
         page.set_default_timeout(PATIENCE * 1000)
         page.route(re.compile("^https:"), provide)
         try:
             page.goto(file.as_uri())
-            page.wait_for_function("document.querySelectorAll('.attn_background').length === 48")
+            page.wait_for_function(
+                "count => document.querySelectorAll('.attn_background').length === count", arg=layers * heads
+            )
             measured |= {
                 "arrays to drawn file, s": making + page.evaluate(FRAME),
                 "longest task of the file, s": max(page.evaluate("tasks"), default=0.0) / 1000,
@@ -188,11 +241,11 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
             box = page.locator("svg").bounding_box()
             # BertViz's columns of heads begin at 38 of 970 pixels; the enlarged figure of a head never covers the last
             # two.
-            width = (970 - 38) / 8
+            width = (970 - 38) / heads
             switches, switching = answers(page, lambda turn: page.mouse.click(
                 box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45))
         except BrowserError as error:
-            print(f"{PEER} gave up at {len(source)} tokens: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(f"{PEER} gave up at {shown.shape[-1]} tokens: {str(error).splitlines()[0]}", file=sys.stderr)
             return measured
     return measured | {
         "key to next frame, median, s": statistics.median(switches), "key to next frame, longest, s": max(switches),
@@ -214,25 +267,36 @@ def provide(route: Route) -> None:
 
 
 def main() -> None:
-    arguments = command_line(__doc__.splitlines()[0]).parse_args()
+    options = command_line(__doc__.splitlines()[0])
+    options.add_argument("--shapes", action="store_true", help="only attention in the shapes of other models")
+    arguments = options.parse_args()
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     if chromium is None:
         sys.exit("No Chrome or Chromium found: install one (Debian: apt-get install chromium).")
-    translator = Translator.load(device="cpu")
     figures: dict[str, Figure] = {}
-    print(f"{'figure':54}{'ours':>14}{'peer':>14}{'ratio':>9}")
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder, server() as (host, _):
-        address = f"http://{host}"
+
+    def report(name: str, ours: Mapping[str, float], peer: Mapping[str, float]) -> None:
+        for each, value in ours.items():
+            row = figures[f"{name}: {each}"] = figure(value, peer.get(each), PEER)
+            numbers = f"{shown(value):>14}{shown(row['peer']):>14}{shown(row['ratio']):>9}"
+            print(f"{f'{name}: {each}':66}{numbers}", flush=True)
+
+    print(f"{'figure':66}{'ours':>14}{'peer':>14}{'ratio':>9}")
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for words in SIZES:
-            trace = translator.trace(next(sentences(words)))
-            ours = measure_app(browser, address, words)
-            ours |= measure_file(browser, address, Path(folder), trace.source_text)
-            peer = measure_peer(browser, Path(folder), trace)
-            for name, value in ours.items():
-                row = figures[f"{words} words: {name}"] = figure(value, peer.get(name), PEER)
-                numbers = f"{shown(value):>14}{shown(row['peer']):>14}{shown(row['ratio']):>9}"
-                print(f"{f'{words} words: {name}':54}{numbers}", flush=True)
+        if not arguments.shapes:
+            translator = Translator.load(device="cpu")
+            with server() as (host, _):
+                address = f"http://{host}"
+                for words in SIZES:
+                    trace = translator.trace(next(sentences(words)))
+                    ours = measure_app(browser, address, words)
+                    ours |= measure_file(browser, address, folder, trace.source_text)
+                    report(f"{words} words", ours, measure_peer(browser, folder, trace))
+        for name, shape in SHAPES.items():
+            trace = made(*shape)
+            report(name, measure_drawing(browser, folder, trace), measure_peer(browser, folder, trace))
         browser.close()
     print(f"Peer: {PEER}. It answers a click on a small map where ours answers a key.")
     write(arguments.json, figures)

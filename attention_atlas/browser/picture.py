@@ -37,7 +37,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
     title = f"{TITLES[kind]}, layer {choice['layer'] + 1}, head {choice['head'] + 1}"
     left, top = _width(rows) + 12, 0.8 * _width(columns) + 44
     right, bottom = left + wide * len(columns), top + high * len(rows)
-    width, height = max(right, 8 * len(title)) + 0.6 * _width(columns[-1:]) + 12, bottom + 30
+    width, height = max(right + 0.7 * _width(columns[-1:]), CHARACTER * len(KEY)) + 12, bottom + 30
     middles = [(row, top + (row + 0.5) * high + 4) for row in _apart(rows, high)]
     centres = [(column, left + (column + 0.5) * wide) for column in _apart(columns, wide)]
     return "".join([
@@ -50,7 +50,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
           f"{escape(columns[column])}</text>" for column, x in centres),
         f'<g transform="translate({left:.1f} {top:.1f}) scale({wide:.3f} {high:.3f})" shape-rendering="crispEdges">',
         _cells(view.weights[choice["layer"], choice["head"]], view.mask),
-        f'</g><text x="{left:.1f}" y="{bottom + 20:.1f}">{KEY}</text></svg>'
+        f'</g><text x="12" y="{bottom + 20:.1f}">{KEY}</text></svg>'
     ])
 
 

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from traitlets import TraitError
 
 import attention_atlas
-from attention_atlas import Drawing, Trace
+from attention_atlas import Browser, Drawing, Trace
 from attention_atlas.browser.wire import unpack
 from tests.made_up_traces import made_up_trace
 from transformer.errors import AttentionError
@@ -143,6 +144,23 @@ def test_calls_of_bertviz_for_an_encoder_decoder_work(call):
 def test_call_of_circuitsvis_works():
     drawing = attention_atlas.attention_patterns(tokens=["Hello", ",", " world"], attention=causal(1, 4, 3)[0])
     assert drawing.trace.decoder.shape == (1, 4, 3, 3) and drawing.trace.text == "Hello, world"
+
+
+def test_widget_rejects_a_choice_that_does_not_exist():
+    browser = Browser(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), layer=0, head=1)
+    with pytest.raises(TraitError, match="there is no layer 9"):
+        browser.layer = 9
+    with pytest.raises(TraitError, match="there is no cross attention: there is decoder"):
+        browser.kind = "cross"
+    assert (browser.kind, browser.layer, browser.head) == ("decoder", 0, 1)
+
+
+def test_widget_has_a_picture_of_the_chosen_head():
+    browser = Browser(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), layer=0, head=1)
+    browser.head = 0
+    data, _ = browser._repr_mimebundle_()
+    assert "Masked attention, layer 1, head 1" in data["image/svg+xml"]
+    assert "application/vnd.jupyter.widget-view+json" in data
 
 
 def test_showing_arrays_needs_only_numpy(tmp_path):

@@ -135,7 +135,7 @@ def fields_of(
     Raises:
         AttentionError: the arrays are not weights, or their shapes do not match each other or the tokens.
     """
-    found = {
+    found: dict[Kind, np.ndarray] = {
         kind: weights_of(
             attention, kind, item=source.item, beam_indices=None if kind == "encoder" else beam_indices
         ) for kind, attention in given.items() if attention is not None
