@@ -6,7 +6,7 @@
 The first part uses random weights in the shipped sizes. Each contender reads one translation of 12 words without one
 head at a time and keeps its log-probability. It does so in one batch, in single runs, and by hooks on Hugging Face's
 Marian. The importance board is that of the shipped model, from the text on, with the gradient's estimate.
-`attributions.py`, against captum and inseq, and `peak_memory.py` follow. Run it on idle cores.
+`attributions.py`, against captum and inseq, `graph.py` and `peak_memory.py` follow. Run it on idle cores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import transformers
 # Python started with this file's path finds only this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import attributions, peak_memory
+from benchmarks import attributions, graph, peak_memory
 from benchmarks.attributions import SENTENCE
 from benchmarks.models import marian, random_model
 from benchmarks.timing import Figure, command_line, figure, medians, show, write
@@ -131,6 +131,7 @@ def main() -> None:
     figures |= board(options.repeats)
     show(figures, "s")
     figures |= attributions.figures(options.repeats)
+    figures |= graph.figures(options.repeats)
     figures |= peak_memory.figures()
     write(options.json, figures)
 

@@ -21,6 +21,8 @@ from benchmarks.server import memory
 from benchmarks.timing import Figure, command_line, figure, show, write
 from transformer.ablation.importance import head_importance
 from transformer.attribution.attribution import METHODS, Target, whole_sentence
+from transformer.attribution.frozen_layers import FrozenRun
+from transformer.attribution.graph import attribution_graph
 from transformer.running.translator import Translator
 
 SENTENCE = (
@@ -29,7 +31,8 @@ SENTENCE = (
     "the rain to the mayor, who had been one of his students many years ago."
 )
 NOTHING, BOARD, EVERYTHING = "the model and one trace", "the importance board", "the board and every method"
-PARTS = (NOTHING, BOARD, *METHODS, EVERYTHING)
+GRAPH = "the attribution graph"
+PARTS = (NOTHING, BOARD, GRAPH, *METHODS, EVERYTHING)
 
 
 def compute(part: str) -> None:
@@ -38,6 +41,8 @@ def compute(part: str) -> None:
     trace = translator.trace(SENTENCE, details=True)
     if part in (BOARD, EVERYTHING):
         head_importance(translator, SENTENCE)
+    if part in (GRAPH, EVERYTHING):
+        attribution_graph(FrozenRun(trace, translator.weights()), Target((len(trace.predicted_pieces) - 2,)))
     for target in (Target((len(trace.predicted_pieces) // 2,)), whole_sentence(trace)):
         for method in METHODS:
             if part in (method, EVERYTHING):

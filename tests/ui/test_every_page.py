@@ -17,6 +17,7 @@ from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.long_texts import LongTextsParams
 from pages.ui.params.model import ModelParams
+from pages.ui.params.patch import PatchParams
 from tests.places import PAGES_FIRST, PLACES, Place
 from tests.ui.driver import (
     DREAM,
@@ -37,7 +38,7 @@ from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expressi
 from transformer.values.trace import Trace
 
 # Any text is valid there, and a specific warning reports a missing model or lecture.
-TYPED = {LanguageModelParams: {"text", "first", "second", "model"}, LongTextsParams: {"text"}}
+TYPED = {LanguageModelParams: {"text", "first", "second", "model"}, LongTextsParams: {"text"}, PatchParams: {"other"}}
 WHOLE = (ModelParams, LectureParams)
 # A page that draws fast for every choice.
 ANOTHER = "pages/gallery.py"

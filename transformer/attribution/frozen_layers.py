@@ -11,7 +11,7 @@ D model width, K head width.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -144,6 +144,9 @@ class FrozenRun:
             raise ValueError("a path is traced in the model as it was trained: make the trace without interventions")
         if weights.config.attention != "full":
             raise ValueError("a path needs one key for each token, and this model's attention is not full attention")
+        # Every weight of a layer is used several times, so it is converted once.
+        doubled = {name: array.astype(np.float64) for name, array in weights.arrays.items() if "_layers." in name}
+        weights = replace(weights, arrays={**weights.arrays, **doubled})
         self.trace, self.weights = trace, weights
         self.layers: list[FrozenLayer] = []
         self.output: dict[Stack, FrozenNorm] = {}

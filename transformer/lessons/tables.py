@@ -18,6 +18,7 @@ from transformer.lessons.claims.attribution import named_for_all, named_words
 from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
 from transformer.lessons.claims.decoding import beam_and_greedy, samples
 from transformer.lessons.claims.learning import MOST_LOSS, noted_losses, noted_scores
+from transformer.lessons.claims.paths import cut_paths, path_ranks
 from transformer.lessons.claims.registry import Value
 from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence
@@ -320,6 +321,30 @@ def _longest(evidence: Evidence, kind: Kind) -> Table:
     return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
 
 
+def _path_sums(evidence: Evidence, step: int) -> Table:
+    """What the paths into a token's logit difference and its biases add up to."""
+    found = cut_paths(evidence, step)
+    return Table("part", ("all paths", "biases", "together"), {
+        "logits": [found.paths, found.biases, found.paths + found.biases],
+    })
+
+
+def _cut_paths(evidence: Evidence, step: int) -> Table:
+    """The largest direct paths to a token, and what cutting each does."""
+    found = cut_paths(evidence, step)
+    return Table("path from", found.names, {
+        "predicted": found.predicted.tolist(), "measured": found.measured.tolist(),
+    }, {"paths": len(found.names)})
+
+
+def _path_ranks(evidence: Evidence, step: int) -> Table:
+    """How well a graph ranks the effects of its paths, with and without a second token."""
+    token, other, against, alone = path_ranks(evidence, step)
+    return Table("explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {
+        "rank correlation": [against, alone],
+    })
+
+
 def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = None) -> Table:
     """Shares of heads, [L, H] by kind."""
     first = next(iter(columns.values()))
@@ -345,4 +370,5 @@ TABLES: Mapping[str, Callable[..., Table]] = {
     "candidates": _candidates, "probabilities": _probabilities, "translations": _translations, "norms": _norms,
     "learning": _learning, "worth": _worth, "removed": _removed, "needed": _needed, "named": _named, "orders": _orders,
     "heads": _heads, "links": _links, "future": _future, "longest": _longest,
+    "path_sums": _path_sums, "cut_paths": _cut_paths, "path_ranks": _path_ranks,
 }

@@ -96,4 +96,4 @@ class Weights:
 
     def _double(self, name: str) -> np.ndarray:
         # In float64, sums on a page are exact to the last digit shown.
-        return self.arrays[name].astype(np.float64)
+        return np.asarray(self.arrays[name], dtype=np.float64)

@@ -106,7 +106,10 @@ def graph_chart(
         opacity=alt.OpacityValue(0.45, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
     ).add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
     heads = PALETTE["heads"]
-    marks = alt.Chart(nodes.assign(told=[typeset(value, "+.3f") for value in nodes.value])).encode(x=across, y=up)
+    ends = {"token": 1, "prediction": 2}
+    marks = alt.Chart(nodes.assign(
+        told=[typeset(value, "+.3f") for value in nodes.value], end=[ends.get(group, 0) for group in nodes.group],
+    )).encode(x=across, y=up)
     points = marks.mark_point(filled=True, size=150, opacity=1).encode(
         color=alt.Color("group:N", scale=alt.Scale(
             domain=list(GROUPS), range=[heads[6], heads[0], heads[2], heads[3], heads[5], heads[1]],
@@ -114,9 +117,9 @@ def graph_chart(
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
         tooltip=["node:N", alt.Tooltip("told:N", title="value, logits")],
     )
-    below = marks.transform_filter("datum.group == 'token'").mark_text(dy=17, fontSize=13)
-    above = marks.transform_filter("datum.group == 'prediction'").mark_text(dy=-15, fontSize=14, fontWeight="bold")
-    beside = marks.transform_filter("datum.y % 1 > 0").mark_text(dx=9, align="left", fontSize=11)
+    below = marks.transform_filter("datum.end == 1").mark_text(dy=17, fontSize=13)
+    above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
+    beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
     return layered(lines, points, *names).resolve_scale(color="independent").properties(
         height=520, usermeta={"embedOptions": {"renderer": "svg"}},

@@ -241,7 +241,7 @@ _PAGES = (
     Page(
         "lessons", "Lessons", "Learn",
         "Short lessons with questions, from the first map to what attention explains.",
-        "twelve short lessons with a question before every number; teachers can add their own",
+        "short lessons with a question before every number; teachers can add their own",
     ),
     Page(
         "about", "About the model", "Learn",

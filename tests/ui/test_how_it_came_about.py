@@ -1,0 +1,50 @@
+"""The page How it came about, driven without a browser, with the shipped model."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.driver import expand, healthy, opened, same_numbers, table, texts
+from transformer.attribution.attribution import Target
+from transformer.attribution.frozen_layers import FrozenRun
+from transformer.attribution.graph import attribution_graph, pruned
+from transformer.attribution.paths import path_effects
+from transformer.surveys.paths import runner_up
+
+PAGE = "pages/how_it_came_about.py"
+DREAM = "I have a dream."
+
+
+def test_predicted_and_measured_effects_equal_the_library(shipped):
+    test = opened(PAGE, text=DREAM, graph_position="4", graph_most="12", graph_cut="true", graph_every="true")
+    assert healthy(test) and "“Traum” and not “" in texts(test)
+    trace = shipped.trace(DREAM, details=True)
+    run, target = FrozenRun(trace, shipped.weights()), Target((3,), (runner_up(trace, 3),))
+    graph = attribution_graph(run, target)
+    edges = list(pruned(graph, 12).edges)
+    paths = [(graph.nodes[graph.senders[edge]], graph.nodes[graph.receivers[edge]]) for edge in edges]
+    shown = table(expand(test), "from", "to", "predicted")
+    same_numbers(shown.predicted, graph.edges[edges])
+    same_numbers(shown.measured, path_effects(run, target, paths))
+    assert "You may conclude" in texts(test) and "Measured:" in texts(test)
+
+
+@pytest.mark.thorough
+def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
+    test = opened(PAGE, text=DREAM, graph_part="score", graph_kind="cross", graph_layer="4", graph_head="2",
+                  graph_query="4", graph_key="4")
+    score = float(shipped.trace(DREAM, details=True).detail("cross", "scores")[3, 1, 3, 3])
+    assert healthy(test)
+    assert table(expand(test), "query", "key")["part of the score"].sum() == pytest.approx(score, abs=1e-3)
+
+
+@pytest.mark.thorough
+def test_language_model_has_a_graph_too():
+    test = opened(PAGE, subject="language_model")
+    assert healthy(test) and "The logit difference" in texts(test) and "measured for translators only" in texts(test)
+
+
+@pytest.mark.thorough
+def test_invalid_numbers_in_the_address_fall_back():
+    test = opened(PAGE, text=DREAM, graph_position="9999", graph_path="9999", graph_against="1", graph_most="x")
+    assert healthy(test)
