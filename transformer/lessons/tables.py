@@ -322,7 +322,7 @@ def _longest(evidence: Evidence, kind: Kind) -> Table:
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """What the paths into a token's logit difference and its biases add up to."""
+    """The sum of a token's logit difference: what its paths and its biases bring."""
     found = cut_paths(evidence, step)
     return Table("part", ("all paths", "biases", "together"), {
         "logits": [found.paths, found.biases, found.paths + found.biases],

@@ -150,7 +150,7 @@ _PAGES = (
     ),
     Page(
         "patch", "Patch", "Ask",
-        "Put a value of one sentence's run into another's. Is this place enough, or needed?",
+        "Put a value of one sentence's run into another's, and see whether it is enough, or needed.",
         "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
         "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
     ),
