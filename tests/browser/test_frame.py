@@ -189,7 +189,7 @@ def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
-    box = reader.page.get_by_label("A beginning")
+    box = reader.page.get_by_label("Start of a text")
     if box.count():
         reader.until(box, "box => box.scrollWidth <= box.clientWidth", "the box cuts twelve words")
     reader.fits(path)

@@ -12,7 +12,7 @@ PAGE = "/language_model?text=Hello.&lm_length=5&lm_text="
 def test_typed_text_leads_to_a_head_and_to_another_token(reader):
     reader.open(PAGE + "The+dog")
     reader.maps(1)
-    box = reader.page.get_by_role("textbox", name="A beginning")
+    box = reader.page.get_by_role("textbox", name="Start of a text")
     box.fill("My sister")
     box.press("Enter")
     reader.page.wait_for_url("**lm_text=My+sister**")

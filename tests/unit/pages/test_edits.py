@@ -139,8 +139,8 @@ def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
 
 
 @pytest.mark.parametrize(("text", "others", "problem"), [
-    ("encoder.3.1.1~even", {}, "encoder.3.1.1~even: there is no layer 3, only 2 of them"),
-    ("encoder.1.5.1~even", {}, "no head 5, only 4"),
+    ("encoder.3.1.1~even", {}, "encoder.3.1.1~even: there is no layer 3; there are 2."),
+    ("encoder.1.5.1~even", {}, "no head 5; there are 4"),
     ("cross.1.1.900~even", {}, "no row 900"),
     ("cross.1.1.1~900x10", {}, "no column 900"),
     ("cross.1.1.1~1x60~2x50", {}, "the shares add up to 110%, but a row must add up to 100%"),
