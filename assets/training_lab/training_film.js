@@ -165,7 +165,7 @@ class TrainingFilm extends PaintedComponent {
    * @param {number} index of the snapshot
    */
   reflect(index) {
-    const { film, view, playing } = this;
+    const { film, view, player: { playing } } = this;
     this.slider.max = String(film.count - 1);
     this.slider.value = String(index);
     this.slider.setAttribute("aria-valuetext", `step ${film.header.at[index]}`);

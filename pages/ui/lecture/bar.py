@@ -18,9 +18,11 @@ from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
 from pages.ui.params.lecture import NO_SLIDE, LectureParams
 from pages.ui.params.lessons import SHOWN, LessonParams
+from pages.ui.params.pages import FIRST
 from pages.ui.params.slides import LONGEST_TITLE, MOST_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
+from pages.ui.params.translate import FilmParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
@@ -169,7 +171,9 @@ def _described(slide: Slide) -> str:
     subject = SubjectParams.from_address(address).subject if slide.page in OF_ANY_MODEL else slide.page
     if subject == LANGUAGE_MODEL:
         text, of = LanguageModelParams.from_address(address).text, TextHeadParams
-    if slide.page == "switch_heads_off":
+    if frame := FilmParams.from_address(address).frame * (slide.page == FIRST):
+        what = f"film, frame {frame}"
+    elif slide.page == "switch_heads_off":
         what = _switched(OffParams.from_address(address))
     elif slide.page in OF_ONE_HEAD:
         choice = of.from_address(address)

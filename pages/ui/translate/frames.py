@@ -12,7 +12,7 @@ from attention_atlas.browser.piece_labels import bare, entry_label, group_label,
 from pages.ui.params.pages import PAGES
 from pages.ui.text.number_format import typeset
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.analysis.sentence_film import Frame, Line, sentence_film
+from transformer.analysis.sentence_film import Line, sentence_film
 from transformer.analysis.word_links import source_words
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import TextVocabulary
@@ -99,10 +99,12 @@ def film_frames(
     def quoted(side: str, at: int) -> str:
         return f"“{isolated(bare(labels[side][at]))}”"
 
-    def line(frame: Frame, shown: Line) -> dict[str, Any]:
+    followed = {"words": word, "source": row, "target": step, "predicted": step}
+
+    def line(shown: Line) -> dict[str, Any]:
         of, numbers = shown.of, shown.numbers
         room = {"dimensions": DIMENSIONS, "vocabulary": LIKELY}.get(of, len(numbers))
-        cells = [cell(frame, shown, at) for at in sorted(kept.get(of, range(min(room, len(numbers)))))]
+        cells = [cell(shown, at) for at in sorted(kept.get(of, range(min(room, len(numbers)))))]
         name = LINES[shown.name].format(
             token=quoted("source", shown.token), position=shown.token + 1, shown=len(cells), size=len(numbers),
             share=typeset(float(film["weights"].lines[-1].numbers[shown.token])),
@@ -111,7 +113,7 @@ def film_frames(
             name += f" ({len(cells)} of {len(numbers)})"
         return {"name": name, "palette": "difference" if of == "dimensions" else "viridis", "cells": cells}
 
-    def cell(frame: Frame, shown: Line, at: int) -> dict[str, Any]:
+    def cell(shown: Line, at: int) -> dict[str, Any]:
         of, value = shown.of, float(shown.numbers[at])
         if of == "dimensions":
             largest = float(np.abs(shown.numbers).max()) or 1.0
@@ -130,7 +132,7 @@ def film_frames(
             found |= {"tint": value}
         rough = "≈ 0" if shown.name in SHARES and value < LEAST else typeset(value)
         found["number"] = str(int(value)) if shown.name in ("tokens", "ids") else rough
-        return {**found, "mark": "chosen"} if at == frame.row and of in kept else found
+        return {**found, "mark": "chosen"} if at == followed.get(of) else found
 
     values = {
         "it": quoted("words", word) if word >= 0 else quoted("source", row), "es": quoted("predicted", step),
@@ -149,7 +151,7 @@ def film_frames(
         changed = dict(parse_qsl(address.format(**values, **own), keep_blank_values=True))
         frames.append({
             "title": title, "says": says.format(**values, **own),
-            "lines": [line(film[name], each) for each in film[name].lines],
+            "lines": [line(each) for each in film[name].lines],
             "link": (f"More: {PAGES[page].title}", page, changed),
         })
     return frames

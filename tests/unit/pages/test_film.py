@@ -46,6 +46,18 @@ def test_cells_show_the_numbers_and_the_labels_of_the_tokens(film):
         assert cell["tint"] == weight and cell["number"] == ("≈ 0" if weight < 0.005 else f"{weight:.2f}")
 
 
+def test_followed_word_is_marked_in_every_frame_of_its_sentence(film):
+    _, frames = film
+    row, step = frames["weights"]["link"][2]["encoder_rows"], frames["mask"]["link"][2]["decoder_rows"]
+    expected = {
+        "tokens": f"source-{row}", "weights": f"source-{row}", "cross": f"source-{row}", "mask": f"target-{step}",
+        "again": f"predicted-{step}",
+    }
+    for name, key in expected.items():
+        cells = frames[name]["lines"][-1]["cells"]
+        assert [cell["key"] for cell in cells if cell.get("mark") == "chosen"] == [key], name
+
+
 def test_mask_hides_the_tokens_that_come_later(film):
     trace, frames = film
     step = int(frames["mask"]["link"][2]["decoder_rows"])
