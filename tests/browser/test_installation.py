@@ -17,6 +17,7 @@ from tests.browser.conftest import ROOT, running_server
 pytestmark = pytest.mark.install
 
 TEXT, TRANSLATION = "I have a dream.", "Ich habe einen Traum."
+CORE, FILES = "attention-atlas", "from importlib.metadata import files"
 PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
 
 
@@ -45,9 +46,16 @@ def run(programs: Path, tmp_path: Path) -> Callable[..., str]:
 
 
 def test_installs_two_folders_and_a_command(run):
-    code = "from importlib.metadata import files; print(*sorted({file.parts[0] for file in files('attention-atlas')}))"
+    code = f"{FILES}; print(*sorted({{each.parts[0] for each in files({CORE!r})}}))"
     _, *folders = run("python", "-c", code).split()
     assert folders == ["attention_atlas", f"attention_atlas-{transformer.__version__}.dist-info", "transformer"]
+
+
+def test_models_are_a_distribution_of_their_own(run):
+    code = f"{FILES}; print(*{{each.parts[2] for each in files(%r) if 'assets' in each.parts}})"
+    core, models = (set(run("python", "-c", code % name).split()) for name in (CORE, f"{CORE}-models"))
+    assert models == {"models", "recorded_runs", "long_texts"}
+    assert "attention_browser" in core and not core & models
 
 
 def test_installation_does_not_change_the_checkout(programs):
