@@ -150,7 +150,7 @@ _PAGES = (
     ),
     Page(
         "patch", "Patch", "Ask",
-        "Put a value of one sentence's run into another's. Is this place enough, or needed?",
+        "Put a value of one sentence's run into another's, to see what is enough for a word, and what it needs.",
         "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
         "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
     ),
@@ -231,7 +231,7 @@ _PAGES = (
     Page(
         "lessons", "Lessons", "Learn",
         "Short lessons with questions, from the first map to what attention explains.",
-        "twelve short lessons with a question before every number; teachers can add their own",
+        "thirteen short lessons with a question before every number; teachers can add their own",
     ),
     Page(
         "about", "About the model", "Learn",

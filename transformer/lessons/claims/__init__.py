@@ -1,9 +1,9 @@
 """All claims; importing this package registers them."""
 
-from transformer.lessons.claims import ablation, attribution, computation, decoding, heads, learning, runs
+from transformer.lessons.claims import ablation, attribution, computation, decoding, heads, learning, patching, runs
 from transformer.lessons.claims.registry import CLAIMS, Claim, Finding, check_call, measured
 
 __all__ = [
     "CLAIMS", "Claim", "Finding", "ablation", "attribution", "check_call", "computation", "decoding", "heads",
-    "learning", "measured", "runs",
+    "learning", "measured", "patching", "runs",
 ]
