@@ -6,6 +6,10 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
+import msgspec
+
+from transformer.generation import Generation
+
 # GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 NormPlacement = Literal["pre", "post"]
@@ -25,7 +29,7 @@ CHOICES = {
 }
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
 # Fields that config.json may lack: older models have none.
-YOUNGER = ("unapplied", "attention", "block", "stride", "embedding_norm")
+YOUNGER = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
 # A longer line would be no setting.
 LONGEST = 200
 
@@ -60,6 +64,8 @@ class TransformerConfig:
         scale_embedding: multiply embeddings by sqrt(D) (section 3.4).
         output_bias: give the output layer a bias.
         embedding_norm: normalise the sum of embeddings and positions, as BART does.
+        generation: the settings of `generate` that searches of an imported model follow; its beam search then ends and
+            ranks as `generate` does. None for this project's own searches.
         unapplied: what the settings of an imported model ask of a search and this one does not do, as "num_beams 6".
         attention: what a position of a language model may look at: "full", everything up to itself; "local", that of
             its own block; "compressed", keys and values that a convolution makes of several positions (Liu et al. 2018,
@@ -91,6 +97,7 @@ class TransformerConfig:
     block: int = 256
     stride: int = 3
     embedding_norm: bool = False
+    generation: Generation | None = None
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -153,6 +160,11 @@ class TransformerConfig:
         _check_names(values, {field.name for field in fields(cls)}, {"source_vocabulary", "target_vocabulary"})
         if isinstance(values.get("unapplied"), list):
             values["unapplied"] = tuple(values["unapplied"])
+        if values.get("generation") is not None:
+            try:
+                values["generation"] = msgspec.convert(values["generation"], Generation)
+            except msgspec.ValidationError as error:
+                raise ValueError(f"generation: {error}") from None
         return cls(**values)
 
     def _check_values(self) -> None:
