@@ -41,8 +41,9 @@ class Generation:
 
     def __post_init__(self) -> None:
         counts = (self.no_repeat_ngram_size, self.min_length, self.min_new_tokens)
-        ids = (*self.suppress_tokens, *self.begin_suppress_tokens, *(one for word in self.bad_words_ids for one in word))
-        if not self.repetition_penalty > 0 or min((*counts, *ids, self.forced_eos_token_id or 0)) < 0:
+        ids = [*self.suppress_tokens, *self.begin_suppress_tokens, self.forced_eos_token_id or 0]
+        ids += [number for word in self.bad_words_ids for number in word]
+        if not self.repetition_penalty > 0 or min(*counts, *ids) < 0:
             raise ValueError("a setting of generate is negative, or repetition_penalty is not above 0")
         if self.limit is not None and self.limit < 1 or not all(self.bad_words_ids):
             raise ValueError("max_length leaves no token to write, or a sequence of bad_words_ids is empty")

@@ -57,4 +57,8 @@ def hypotheses(
                 ended = fate == Fate.ENDED
                 results[sentence].append(Hypothesis(pieces, score, penalised, ended, number, expansion))
         taken = live
-    return tuple(tuple(sorted(of, key=lambda each: (ended_first and not each.ended, -each.penalised))) for of in results)
+
+    def order(each: Hypothesis) -> tuple[bool, float]:
+        return ended_first and not each.ended, -each.penalised
+
+    return tuple(tuple(sorted(of, key=order)) for of in results)

@@ -72,7 +72,8 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
         name = "token embedding" + " + positional encoding" * (text.positions is not None)
         summed = scaled + " + PE" * (text.positions is not None)
         if weights.config.embedding_norm:
-            name, summed = f"{name}, normalised", rf"\mathrm{{LayerNorm}}({summed}), \quad \mathrm{{LayerNorm}}(x) = {NORM}"
+            name = f"{name}, normalised"
+            summed = rf"\mathrm{{LayerNorm}}({summed}), \quad \mathrm{{LayerNorm}}(x) = {NORM}"
         yield stage("input", name, rf"x = {summed}", f"B, {rows}, D", text.total[None])
 
 
