@@ -14,7 +14,7 @@ from transformer.checkpoints.model_texts import CARD
 from transformer.errors import CheckpointError
 from transformer.files.replacing import new_folder, write_text
 from transformer.interop import hub
-from transformer.interop.marian import Imported, read_marian
+from transformer.interop.reading import Imported, read_marian
 from transformer.running.translator import Translator
 from transformer.text.languages import Language, Languages, given_language, language, write_languages
 
