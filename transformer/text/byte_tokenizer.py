@@ -1,4 +1,4 @@
-"""The vocabulary of GPT-2 and BART: byte-pair merges over the bytes of UTF-8, and the part of the text of each token."""
+"""The vocabulary of GPT-2 and BART: byte-pair merges over UTF-8, with the part of the text that each token covers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class ByteTokenizer:
         if SYMBOLS in files:
             self._affixes = read_affixes(files[SYMBOLS])
             if max(self._affixes.ids) >= self.size:
-                raise ValueError(f"{SYMBOLS} names piece {max(self._affixes.ids)}, and there are {self.size}")
+                raise ValueError(f"{SYMBOLS} names token {max(self._affixes.ids)}, and there are {self.size}")
             start, end = [self._affixes.start], [self._affixes.end]
         first = self._symbol((*start, found.symbols.get("bos_token"), END_OF_TEXT), ordinary)
         last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)
@@ -108,8 +108,9 @@ class ByteTokenizer:
         self._roles: dict[int, Role] = {first: "start", last: "end"}
         if SYMBOLS in files:
             self.symbols, self.source_size = self._affixes.symbols, self.size
-            around = dict.fromkeys((*self._affixes.before, *self._affixes.first), "symbol")
-            self._roles = {**around, self.symbols.pad: "padding", **self._roles}
+            self._roles.setdefault(self.symbols.pad, "padding")
+            for number in (*self._affixes.before, *self._affixes.first):
+                self._roles.setdefault(number, "symbol")
         typed = {
             token.content: number for number, token in self._added.items()
             if not token.special and number not in (first, last)
