@@ -11,6 +11,7 @@ import msgspec
 
 from transformer.config import LONGEST
 from transformer.generation import Generation
+from transformer.text.vocabulary import Symbols
 
 APPLIED = tuple(field.name for field in fields(Generation))
 # Settings that change the output and are not applied, with their neutral values; None, which means absent, is always
@@ -47,6 +48,22 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
         return msgspec.convert(values, Generation)
     except msgspec.ValidationError as error:
         raise ValueError(f"a setting of generate cannot be used: {error}") from error
+
+
+def generation_settings(found: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
+    """The settings of a generation_config.json with which `generate` searches as this program does.
+
+    Args:
+        found: of the model; None for a model of this project.
+        symbols: of its vocabulary.
+        positions: number of its positions.
+    """
+    never = [(piece,) for piece in sorted(symbols.never_predicted)]
+    if found is None:
+        found = Generation(max_length=positions, renormalize_logits=True)
+    changed = {field.name: getattr(found, field.name) for field in fields(found)}
+    changed = {name: value for name, value in changed.items() if value != getattr(Generation(), name)}
+    return {**changed, "bad_words_ids": [*never, *found.bad_words_ids]}
 
 
 def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
