@@ -55,7 +55,7 @@ class TransformerConfig:
         activation: of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines
-            before all cosines; "sinusoidal_fairseq" does so with fairseq's frequencies, from position 2; "learned" has
+            before all cosines. "sinusoidal_fairseq" does so with fairseq's frequencies, from position 2. "learned" has
             one vector for each of `max_positions`; "rotary" turns the queries and keys of self-attention (Su et al.
             2021); "alibi" takes off its scores what grows with the distance (Press et al. 2022); "none" does nothing.
         max_positions: number of learned positions; the other kinds know no limit.

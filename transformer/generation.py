@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What a generation_config.json asks of a search; names and defaults are those of `GenerationConfig`.
+    """Settings of a generation_config.json; names and defaults are those of `GenerationConfig`.
 
     Attributes:
         repetition_penalty: divides the positive and multiplies the negative scores of tokens that were read or written.

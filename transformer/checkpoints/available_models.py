@@ -198,7 +198,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 def _codes(path: Path) -> tuple[str, ...]:
     """The language codes of a folder's vocabulary; none for an invalid file, which loading the model reports."""
     try:
-        own = read_affixes(read_small(path / SYMBOLS)).codes
+        own = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
         return own or target_codes(read_small_json(path / IDS))
     except (OSError, ValueError):
         return ()

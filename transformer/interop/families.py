@@ -11,7 +11,7 @@ from transformer.config import NormPlacement, Positions
 
 @dataclass(frozen=True)
 class Family:
-    """What a family computes, in the words of `TransformerConfig`.
+    """A family's differences from the others, in the words of `TransformerConfig`.
 
     Attributes:
         model: name of its class in transformers.

@@ -37,7 +37,7 @@ def import_model(
         allow_pickle: read pytorch_model.bin if there is no safetensors file.
         tie: as in `read_folder`.
         languages: codes of the source and of the target, which replace those of the folder; None keeps those.
-        say: is told what the model needs in memory before it is loaded.
+        say: receives one line about the memory that the model needs, before it is loaded.
 
     Returns:
         A report for a terminal of what was read and decided.

@@ -161,7 +161,7 @@ class PairTokenizer:
 
 
 class _Side:
-    """What cuts the texts of one language, and the ids of its tokens.
+    """One side of the vocabulary: it cuts texts into tokens and knows their ids.
 
     Attributes:
         texts: spellings by id.
