@@ -140,6 +140,7 @@ SHAPES = {
     "none": {"norm": "post", "positions": "none", "activation": "gelu_tanh"},
     "alibi": {"positions": "alibi"},
     "rotary": {"positions": "rotary", "tied_embeddings": "target"},
+    "embedding norm": {"embedding_norm": True, "positions": "sinusoidal_fairseq", "activation": "gelu"},
 }
 
 

@@ -15,9 +15,9 @@ from transformer.checkpoints.model_files import save_model
 from transformer.checkpoints.model_texts import CARD
 from transformer.config import TransformerConfig
 from transformer.model.transformer import build
+from transformer.text.affixes import Affixes
 from transformer.text.languages import Languages, language, write_languages
-from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, write_symbols
-from transformer.text.vocabulary import Symbols
+from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer
 
 TEXTS = {
     "en": SENTENCES[::2],
@@ -53,7 +53,7 @@ def arabic_model(
     tokenizer = PairTokenizer({
         SOURCE: models[0], TARGET: models[1],
         **{name: json.dumps(numbers).encode() for name, numbers in zip((IDS, TARGET_IDS), ids, strict=False)},
-        SYMBOLS: write_symbols(Symbols(pad=pad, unknown=1, start=pad, end=0)),
+        SYMBOLS: Affixes(pad=pad, unknown=1, start=pad, end=0).to_json(),
     })
     config = TransformerConfig(
         source_vocabulary=size, target_vocabulary=size, d_model=32, heads=4, encoder_layers=encoder_layers,

@@ -6,13 +6,17 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
+import msgspec
+
+from transformer.generation import Generation
+
 # GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 NormPlacement = Literal["pre", "post"]
 # The kinds of attention: the encoder's and the decoder's self-attention, and cross-attention.
 Kind = Literal["encoder", "decoder", "cross"]
 Attention = Literal["full", "local", "compressed"]
-Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "none"]
+Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_fairseq", "learned", "rotary", "alibi", "none"]
 # Kinds that act inside self-attention instead of on the embeddings.
 RELATIVE = ("rotary", "alibi")
 TiedEmbeddings = Literal["none", "target", "all"]
@@ -25,7 +29,7 @@ CHOICES = {
 }
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
 # Fields that config.json may lack: older models have none.
-YOUNGER = ("unapplied", "attention", "block", "stride")
+YOUNGER = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
 # A longer line would be no setting.
 LONGEST = 200
 
@@ -51,14 +55,17 @@ class TransformerConfig:
         activation: of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines
-            before all cosines; "learned" has one vector for each of `max_positions`; "rotary" turns the
-            queries and keys of self-attention (Su et al. 2021); "alibi" takes off its scores what grows with the
-            distance (Press et al. 2022); "none" does nothing.
+            before all cosines. "sinusoidal_fairseq" does so with fairseq's frequencies, from position 2. "learned" has
+            one vector for each of `max_positions`; "rotary" turns the queries and keys of self-attention (Su et al.
+            2021); "alibi" takes off its scores what grows with the distance (Press et al. 2022); "none" does nothing.
         max_positions: number of learned positions; the other kinds know no limit.
         tied_embeddings: "target": the output layer is the target embedding; "all": the source embedding too
             (section 3.4), which needs one joint vocabulary.
         scale_embedding: multiply embeddings by sqrt(D) (section 3.4).
         output_bias: give the output layer a bias.
+        embedding_norm: normalise the sum of embeddings and positions, as BART does.
+        generation: the settings of `generate` that searches of an imported model follow; its beam search then ends and
+            ranks as `generate` does. None for this project's own searches.
         unapplied: what the settings of an imported model ask of a search and this one does not do, as "num_beams 6".
         attention: what a position of a language model may look at: "full", everything up to itself; "local", that of
             its own block; "compressed", keys and values that a convolution makes of several positions (Liu et al. 2018,
@@ -89,6 +96,8 @@ class TransformerConfig:
     attention: Attention = "full"
     block: int = 256
     stride: int = 3
+    embedding_norm: bool = False
+    generation: Generation | None = None
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -151,6 +160,11 @@ class TransformerConfig:
         _check_names(values, {field.name for field in fields(cls)}, {"source_vocabulary", "target_vocabulary"})
         if isinstance(values.get("unapplied"), list):
             values["unapplied"] = tuple(values["unapplied"])
+        if values.get("generation") is not None:
+            try:
+                values["generation"] = msgspec.convert(values["generation"], Generation)
+            except msgspec.ValidationError as error:
+                raise ValueError(f"generation: {error}") from None
         return cls(**values)
 
     def _check_values(self) -> None:
@@ -162,7 +176,7 @@ class TransformerConfig:
         for name, values in {**CHOICES, "attention": get_args(Attention)}.items():
             if getattr(self, name) not in values:
                 raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
-        for name in ("scale_embedding", "output_bias"):
+        for name in ("scale_embedding", "output_bias", "embedding_norm"):
             if type(getattr(self, name)) is not bool:
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:

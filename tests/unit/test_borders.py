@@ -216,7 +216,8 @@ ABOVE_OTHER_PAGES = {"language_model", "lessons"}
 # layer, or stays in its own package. A `__main__` belongs to the commands, whichever package it starts.
 FLOORS = {
     "transformer": [
-        {"config", "errors"},
+        {"errors", "generation"},
+        {"config"},
         {"files"},
         {"values"},
         {"text"},
@@ -280,7 +281,7 @@ def test_one_module_knows_lecture_mode():
 def test_library_consists_of_packages():
     """A new contributor sees the configuration and the errors first; everything else is in a package."""
     loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
-    assert loose == {"__init__", "__main__", "config", "errors"}
+    assert loose == {"__init__", "__main__", "config", "errors", "generation"}
     assert [path.name for path in (ROOT / "pages" / "ui").glob("*.py")] == ["__init__.py"]
 
 

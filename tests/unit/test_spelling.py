@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from transformer.decoding.constraints import Constraints
+from transformer.text.affixes import Affixes
 from transformer.text.byte_tokenizer import END_OF_TEXT, SPELLING, ByteTokenizer
-from transformer.text.pair_tokenizer import PairTokenizer, write_symbols
+from transformer.text.pair_tokenizer import PairTokenizer
 from transformer.text.spelling import WHOLE, Spelling
-from transformer.text.vocabulary import Symbols
 
 BYTES = Spelling({byte: bytes([byte]) for byte in range(0x80, 0x100)})
 CHARACTERS = list(map(chr, [
@@ -54,7 +54,7 @@ def byte_level():
 def pair(tokenizer):
     """A Marian vocabulary with the tokens of one of ours."""
     ids = {piece: number for number, piece in enumerate(tokenizer.texts)}
-    symbols = write_symbols(Symbols(pad=0, unknown=1, start=0, end=3))
+    symbols = Affixes(pad=0, unknown=1, start=0, end=3).to_json()
     return PairTokenizer({
         "source.spm": tokenizer.serialized, "target.spm": tokenizer.serialized, "symbols.json": symbols,
         "vocab.json": json.dumps(ids, ensure_ascii=False).encode(),

@@ -100,8 +100,10 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
 def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray]:
     """The contribution of each component to the decoder's stream, [N, T, D]."""
     text = embedded_text(trace, weights, "decoder")
-    components, written = [Component("token embedding")], [text.scaled]
-    if text.positions is not None:
+    # A norm after the embedding leaves only the sum of token and position.
+    summed = weights.config.embedding_norm
+    components, written = [Component("token embedding")], [text.total if summed else text.scaled]
+    if text.positions is not None and not summed:
         components.append(Component("position"))
         written.append(text.positions)
     for layer in range(weights.config.decoder_layers):

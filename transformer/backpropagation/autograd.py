@@ -90,6 +90,7 @@ def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerCon
     points = {}
     for stack, side in SIDES.items():
         points[f"{side}.tokens"] = seen[f"{side}_embedding.output"]
+        points[f"{side}.summed"] = seen[f"{side}_norm.input"]
         points[f"{side}.input"], *after = record.tensors[f"{stack}.residual"]
         for number, stream in enumerate(after):
             layer, part = divmod(number, len(PARTS[stack]))

@@ -30,7 +30,7 @@ def embedding(
         table: E [V, D].
         positions: P [N, D]; None if none are added.
         config: says whether embeddings are scaled, and whether positions are learned.
-        notes: gets tokens and input, the rows of E and x, [B, N, D].
+        notes: gets tokens and summed, the rows of E and x, [B, N, D].
 
     Returns:
         x [B, N, D].
@@ -39,7 +39,7 @@ def embedding(
     x = scale * notes.note("tokens", table[pieces])
     if positions is not None:
         x = x + positions
-    return notes.note("input", x), EmbeddingSaved(pieces, len(table), scale, config.position_limit)
+    return notes.note("summed", x), EmbeddingSaved(pieces, len(table), scale, config.position_limit)
 
 
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
@@ -55,7 +55,7 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
         "embedding.weight" [V, D], and "positions.table" [max_positions, D] if they are learned.
     """
     pieces, vocabulary, scale, learned = saved
-    tokens = notes.note("tokens", scale * notes.note("input", grad))
+    tokens = notes.note("tokens", scale * notes.note("summed", grad))
     table = np.zeros((vocabulary, grad.shape[-1]))
     # `table[pieces] += ...` would add only once to a row that is named twice.
     np.add.at(table, pieces, tokens)

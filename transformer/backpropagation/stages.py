@@ -96,7 +96,15 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             f"{stack}.input", stack, None, "embeddings and positions",
             r"dx = \text{what layer 1 sends back}", f"B, {rows}, D", f"{side}.input", lambda a: a[0], None,
         )
-    d_input = found.gradients[f"{side}.input"][0]
+    if config.embedding_norm:
+        read = found.gradients[f"{side}.input"][0]
+        yield from norm_parameters(maker, f"{stack}.input", stack, None, f"{side}_norm", f"{side}.summed", read)
+        yield maker.point(
+            f"{stack}.summed", stack, None, "embeddings and positions, not normalised", rf"dx = {NORM}",
+            f"B, {rows}, D", f"{side}.summed", lambda a: a[0],
+            Sum(norm_terms(maker, f"{side}_norm", f"{side}.summed", read)),
+        )
+    d_input = found.gradients[f"{side}.summed"][0]
     if config.position_limit is not None:
         length = len(d_input)
         yield maker.parameter(

@@ -34,9 +34,11 @@ TIED: Mapping[str, Mapping[str, str]] = {
 
 class TransformerSaved(NamedTuple):
     source: EmbeddingSaved
+    source_norm: LayerNormSaved | None
     encoder_layers: tuple[EncoderLayerSaved, ...]
     encoder_norm: LayerNormSaved | None
     target: EmbeddingSaved
+    target_norm: LayerNormSaved | None
     decoder_layers: tuple[DecoderLayerSaved, ...]
     decoder_norm: LayerNormSaved | None
     generator: LinearSaved
@@ -65,12 +67,14 @@ def transformer(
         source, parameters["source_embedding.weight"],
         added_positions(config, parameters, "source", source.shape[1]), config, notes.of("source"),
     )
+    x, source_norm = _normalised("source", x, parameters, there=config.embedding_norm)
+    x = notes.of("source").note("input", x)
     encoder_saved = []
     for number in range(config.encoder_layers):
         name = f"encoder_layers.{number}"
         x, saved = encoder_layer(x, select(parameters, name), config, seen, notes.of(name))
         encoder_saved.append(saved)
-    memory, encoder_norm = _stack_output("encoder", x, parameters, config)
+    memory, encoder_norm = _normalised("encoder", x, parameters, there=config.norm == "pre")
     memory = notes.note("memory", memory)
 
     # 2. decoder
@@ -78,20 +82,22 @@ def transformer(
         target, parameters["target_embedding.weight"],
         added_positions(config, parameters, "target", target.shape[1]), config, notes.of("target"),
     )
+    x, target_norm = _normalised("target", x, parameters, there=config.embedding_norm)
+    x = notes.of("target").note("input", x)
     decoder_saved = []
     for number in range(config.decoder_layers):
         name = f"decoder_layers.{number}"
         x, saved = decoder_layer(x, memory, select(parameters, name), config, not_later, seen, notes.of(name))
         decoder_saved.append(saved)
-    hidden, decoder_norm = _stack_output("decoder", x, parameters, config)
+    hidden, decoder_norm = _normalised("decoder", x, parameters, there=config.norm == "pre")
 
     # 3. generator
     logits, generator_saved = linear(
         notes.note("hidden", hidden), parameters["generator.weight"], parameters.get("generator.bias")
     )
     return notes.note("logits", logits), TransformerSaved(
-        source_saved, tuple(encoder_saved), encoder_norm, target_saved, tuple(decoder_saved), decoder_norm,
-        generator_saved,
+        source_saved, source_norm, tuple(encoder_saved), encoder_norm, target_saved, target_norm, tuple(decoder_saved),
+        decoder_norm, generator_saved,
     )
 
 
@@ -113,7 +119,7 @@ def transformer_backward(
         gradients["generator.bias"] = generator.bias
 
     # 2. decoder; all its layers read the encoder's output, so its gradient is the sum over the layers.
-    dx, more = _stack_output_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
+    dx, more = _normalised_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
     gradients |= more
     sent_back = []
     for number, layer_saved in reversed(list(enumerate(saved.decoder_layers))):
@@ -122,17 +128,22 @@ def transformer_backward(
         dx = layer.x
         sent_back.append(layer.memory)
         gradients |= prefix(name, layer.parameters)
+    dx, more = _normalised_backward("target", notes.of("target").note("input", dx), saved.target_norm)
+    gradients |= more
     target = embedding_backward(dx, saved.target, notes.of("target"))
     gradients |= {f"target_{name}": each for name, each in target.items()}
 
     # 1. encoder
-    dx, more = _stack_output_backward("encoder", notes.note("memory", np.sum(sent_back, axis=0)), saved.encoder_norm)
+    memory = notes.note("memory", np.sum(sent_back, axis=0))
+    dx, more = _normalised_backward("encoder", memory, saved.encoder_norm)
     gradients |= more
     for number, layer_saved in reversed(list(enumerate(saved.encoder_layers))):
         name = f"encoder_layers.{number}"
         layer = encoder_layer_backward(dx, layer_saved, notes.of(name))
         dx = layer.x
         gradients |= prefix(name, layer.parameters)
+    dx, more = _normalised_backward("source", notes.of("source").note("input", dx), saved.source_norm)
+    gradients |= more
     source = embedding_backward(dx, saved.source, notes.of("source"))
     return gradients | {f"source_{name}": each for name, each in source.items()}
 
@@ -152,20 +163,21 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
     return summed
 
 
-def _stack_output(
-    stack: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig
+def _normalised(
+    name: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], *, there: bool
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """The output of a stack [B, N, D]: pre-norm normalises it here; post-norm has just normalised it."""
-    if config.norm == "post":
+    """x [B, N, D] after the norm `name`, if the model has it: after its embeddings, or at the end of a pre-norm stack.
+    """
+    if not there:
         return x, None
-    return layer_norm(x, parameters[f"{stack}_norm.weight"], parameters[f"{stack}_norm.bias"])
+    return layer_norm(x, parameters[f"{name}_norm.weight"], parameters[f"{name}_norm.bias"])
 
 
-def _stack_output_backward(
-    stack: str, grad: np.ndarray, saved: LayerNormSaved | None
+def _normalised_backward(
+    name: str, grad: np.ndarray, saved: LayerNormSaved | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """dx [B, N, D], and those of the norm's parameters, if there is a norm."""
     if saved is None:
         return grad, {}
     found = layer_norm_backward(grad, saved)
-    return found.x, {f"{stack}_norm.weight": found.gain, f"{stack}_norm.bias": found.bias}
+    return found.x, {f"{name}_norm.weight": found.gain, f"{name}_norm.bias": found.bias}

@@ -15,7 +15,8 @@ from typing import Any
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
-from transformer.files.small_files import MEGABYTE, read_beginning, read_small_json
+from transformer.files.small_files import MEGABYTE, read_beginning, read_small, read_small_json
+from transformer.text.affixes import SYMBOLS, read_affixes
 from transformer.text.languages import FILE, LANGUAGES, Languages, read_languages
 from transformer.text.vocabulary import target_codes
 
@@ -129,7 +130,7 @@ def _folders() -> Iterator[Path]:
 
 def _changes(path: Path) -> tuple[int, ...]:
     """When the files of a folder were last changed that `model_folders` looks at."""
-    return tuple(_changed(path / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS))
+    return tuple(_changed(path / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
 
 
 def _changed(path: Path) -> int:
@@ -169,18 +170,13 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[st
 
 def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
     if "model_type" in values:
-        if values["model_type"] != "marian":
-            raise ValueError(
-                f"it is a Hugging Face model of the family {values['model_type']}, but only Marian and GPT-2 models "
-                "can be used"
-            )
         raise ValueError(
-            f"it is a model of Hugging Face; `attention-atlas import {path} --output {path.with_name('NAME')}` "
-            "converts it to a model folder"
+            f"it is a Hugging Face model of the family {values['model_type']}; if the family can be used, "
+            f"`attention-atlas import {path} --output {path.with_name('NAME')}` converts it to a model folder"
         )
     if not TransformerConfig.from_json(json.dumps(values)).layers_of("cross"):
         raise ValueError("it has only an encoder, and no page shows such a model")
-    return ModelFolder(path.name, path, read_languages(path), _codes(path / IDS))
+    return ModelFolder(path.name, path, read_languages(path), _codes(path))
 
 
 def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
@@ -200,8 +196,9 @@ def _is_language_model(path: Path, changed: int) -> bool:
 
 
 def _codes(path: Path) -> tuple[str, ...]:
-    """The language codes in a file of token ids; none for an invalid file, which loading the model reports."""
+    """The language codes of a folder's vocabulary; none for an invalid file, which loading the model reports."""
     try:
-        return target_codes(read_small_json(path))
+        own = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
+        return own or target_codes(read_small_json(path / IDS))
     except (OSError, ValueError):
         return ()

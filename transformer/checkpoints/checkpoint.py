@@ -16,12 +16,15 @@ from transformer.checkpoints.model_texts import RESTORE, read_card, read_curve, 
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL
+from transformer.files.small_files import read_small
 from transformer.model.devices import chosen_device, device_errors_explained
 from transformer.model.fast.modules import speed_up
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
+from transformer.text.affixes import SYMBOLS, read_affixes
+from transformer.text.byte_tokenizer import ByteTokenizer
 from transformer.text.languages import LANGUAGES, Languages, read_languages
-from transformer.text.pair_tokenizer import SOURCE, PairTokenizer
+from transformer.text.pair_tokenizer import PairTokenizer
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.text.vocabulary import TextVocabulary, Vocabulary
 from transformer.values.run import Runs
@@ -143,7 +146,7 @@ def load_description(folder: Path) -> Description:
     """
     config = _config(folder, read_text(folder / CONFIG))
     _check_translates(folder, config)
-    if not (folder / SOURCE).exists():
+    if not (folder / SYMBOLS).exists():
         check_vocabulary(folder / VOCABULARY)
     tokenizer, languages = _words(folder)
     return Description(config, tokenizer, languages, card=read_card(folder), curve=read_curve(folder))
@@ -170,7 +173,7 @@ def _read_gpt2(folder: Path) -> LanguageModel:
 
 def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpoint[Any]:
     """A model of `transformer.training` or `transformer.interop`, whose config.json holds a text."""
-    one_file = not (folder / SOURCE).exists()
+    one_file = not (folder / SYMBOLS).exists()
     weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
     tokenizer, languages = _words(folder)
     sizes = config.source_vocabulary or tokenizer.source_size, config.target_vocabulary
@@ -218,8 +221,9 @@ def _words(folder: Path) -> tuple[Vocabulary, Languages]:
 
 
 def _vocabulary(folder: Path) -> Vocabulary:
-    if (folder / SOURCE).exists():
-        return PairTokenizer.load(folder)
+    if (folder / SYMBOLS).exists():
+        affixes = read_affixes(read_small(folder / SYMBOLS))
+        return (ByteTokenizer if affixes.byte_level else PairTokenizer).load(folder)
     return Tokenizer.load(folder / VOCABULARY)
 
 

@@ -23,7 +23,9 @@ SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
     PICKLE_INDEX: re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin"),
 }
-LARGEST = {".json": 32 * MEGABYTE, ".spm": 16 * MEGABYTE, ".txt": 16 * MEGABYTE, ".md": MEGABYTE}
+LARGEST = {
+    ".json": 64 * MEGABYTE, ".spm": 16 * MEGABYTE, ".model": 16 * MEGABYTE, ".txt": 16 * MEGABYTE, ".md": MEGABYTE
+}
 LARGEST_WEIGHTS = 4096 * MEGABYTE
 DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 LFS_POINTER = b"version https://git-lfs"

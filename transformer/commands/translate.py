@@ -106,10 +106,11 @@ def in_language(translator: Translator, text: str, language: str) -> str:
         TextError: the model does not write it, or the text asks for another one.
     """
     codes = translator.tokenizer.codes
-    inside, (own, _) = language.removeprefix(">>").removesuffix("<<"), split_code(text, codes)
+    inside = language.removeprefix(">>").removesuffix("<<")
     code = f">>{inside}<<"
     if code not in codes:
         raise not_written(inside, codes, translator.languages)
+    own = next((each for each in split_code(text, codes)[0].split() if each.startswith(">>")), "")
     if own not in ("", code):
         raise TextError(f"The text begins with {own}, but --language is {language}: leave out one of them.")
     return with_code(text, code, codes)
@@ -169,7 +170,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     if options.command == "import":
         print(import_model(
             options.source, options.output, revision=options.revision, allow_pickle=options.allow_pickle_weights,
-            tie=options.tie, languages=(options.source_language, options.target_language),
+            tie=options.tie, languages=(options.source_language, options.target_language), say=print,
         ))
         return
     if options.command == "export":

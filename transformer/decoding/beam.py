@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -68,6 +70,8 @@ def beam_search(
     - `beam_size` hypotheses have ended, and no live one is currently ahead of the best of them. A longer one might
       still get ahead, so here, and where it prunes, the search is not exact.
 
+    A model with `config.generation` ends and ranks as Hugging Face's `generate` does (`_GenerateEnd`).
+
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
         beam_size, length_penalty: as in `DecodingSettings`; a beam of 1 is greedy decoding.
@@ -84,16 +88,19 @@ def beam_search(
         raise ValueError(f"length_penalty must be 0 to {MAX_LENGTH_PENALTY}, not {length_penalty}")
     symbols = model.symbols
     sentences = cache.sentences
-    applied = constraints.applied(model.generator.out_features, [limit] * sentences, symbols, cache.device)
+    generation = model.config.generation
+    applied = constraints.applied(
+        model.generator.out_features, [limit] * sentences, symbols, cache.device, generation
+    )
+    end = _OwnEnd if generation is None else partial(_GenerateEnd, early_stopping=generation.early_stopping)
+    ending_rule = end(sentences, beam_size, limit, length_penalty)
     read = cache.first_read(symbols.start)
     # A row is a live hypothesis: its sentence, and the sum of its log-probabilities. These small arrays stay on the
     # CPU, in float64; see `Step.score`.
     sentence = np.arange(sentences)
     score = np.zeros(sentences)
-    ended_count = np.zeros(sentences, dtype=np.int64)
-    best_ended = np.full(sentences, -np.inf)
     for number in range(limit):
-        distribution, cache = predict(model, read, cache, capture=capture)
+        _, distribution, cache = predict(model, read, cache, capture=capture)
         logits = applied.exclude_(distribution.log_probs.clone(), number)
 
         parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
@@ -106,19 +113,17 @@ def beam_search(
         going_on = np.zeros_like(ended)
         going_on[~ending] = _place(owner[~ending]) < beam_size
 
-        penalty = length_penalty_factor(number + 1, length_penalty)
-        penalised = total / penalty
-        np.add.at(ended_count, owner[ended], 1)
-        np.maximum.at(best_ended, owner[ended], penalised[ended])
         best_live = np.full(sentences, -np.inf)
         np.maximum.at(best_live, owner[going_on], total[going_on])
-        done = best_live / length_penalty_factor(limit, length_penalty) <= best_ended
-        done |= (ended_count >= beam_size) & (best_live / penalty <= best_ended)
-        done |= number + 1 == limit
+        penalised = total / ending_rule.divisor(number + 1)
+        done = ending_rule.done(number + 1, owner[ended], penalised[ended], best_live) | (number + 1 == limit)
 
         fate = np.full(len(parent), Fate.PRUNED)
         fate[ended] = Fate.ENDED
         fate[going_on] = np.where(done[owner[going_on]], Fate.UNFINISHED, Fate.ALIVE)
+        if generation is not None:
+            # `generate` returns a live text only at the largest length, if it is among the best of that step.
+            fate[(fate == Fate.UNFINISHED) & ((number + 1 < limit) | (_place(owner) >= beam_size))] = Fate.PRUNED
         live = fate == Fate.ALIVE
         yield BeamStep(
             read=read,
@@ -138,6 +143,63 @@ def beam_search(
         cache = _continued(cache, parent[live], sentence)
         read = torch.from_numpy(piece[live]).to(read.device)
         sentence, score = owner[live], total[live]
+
+
+class _OwnEnd:
+    """When the search for a sentence ends, and the divisor of its scores: this project's own rule.
+
+    Args:
+        sentences: number B of them.
+        beam_size, limit, length_penalty: as in `beam_search`.
+    """
+
+    def __init__(self, sentences: int, beam_size: int, limit: int, length_penalty: float) -> None:
+        self.limit, self.length_penalty = limit, length_penalty
+        # The best scores of ended hypotheses, best first, [B, beam_size].
+        self.best = np.full((sentences, beam_size), -np.inf)
+
+    def divisor(self, length: int) -> float:
+        """The divisor of the score of a hypothesis of `length` tokens."""
+        return length_penalty_factor(length, self.length_penalty)
+
+    def done(self, length: int, owner: np.ndarray, ended: np.ndarray, live: np.ndarray) -> np.ndarray:
+        """Whether the search for each sentence is done after a step, bool [B].
+
+        Args:
+            length: number of tokens after the step.
+            owner, ended: sentence and penalised score of each hypothesis that ended at this step.
+            live: the best score among each sentence's live hypotheses, [B].
+        """
+        for sentence, score in zip(owner, ended, strict=True):
+            kept = np.append(self.best[sentence], score)
+            self.best[sentence] = np.sort(kept)[:0:-1]
+        return self._done(length, live)
+
+    def _done(self, length: int, live: np.ndarray) -> np.ndarray:
+        best, full = self.best[:, 0], np.isfinite(self.best[:, -1])
+        return (live / self.divisor(self.limit) <= best) | (full & (live / self.divisor(length) <= best))
+
+
+class _GenerateEnd(_OwnEnd):
+    """The rule of Hugging Face's `generate`; a score is divided by length^alpha.
+
+    Args:
+        early_stopping: as in `transformer.generation.Generation`.
+    """
+
+    def __init__(self, *args: Any, early_stopping: bool | str) -> None:
+        super().__init__(*args)
+        self.early_stopping = early_stopping
+
+    def divisor(self, length: int) -> float:
+        return length**self.length_penalty
+
+    def _done(self, length: int, live: np.ndarray) -> np.ndarray:
+        full = np.isfinite(self.best[:, -1])
+        if self.early_stopping is True:
+            return full
+        longest = self.limit if self.early_stopping == "never" else length
+        return full & (live / self.divisor(longest) <= self.best[:, -1])
 
 
 def _ranks(log_probs: Tensor, parent: np.ndarray, piece: np.ndarray) -> Tensor:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.decoding.generation_rules import GenerationRules
+from transformer.generation import Generation
 from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
 from transformer.text.vocabulary import OWN, Symbols
 
@@ -51,7 +53,8 @@ class Constraints:
             raise ValueError("every token of the vocabulary is suppressed: leave at least one to take")
 
     def applied(
-        self, vocabulary: int, limits: Sequence[int], symbols: Symbols = OWN, device: torch.device | None = None
+        self, vocabulary: int, limits: Sequence[int], symbols: Symbols = OWN, device: torch.device | None = None,
+        generation: Generation | None = None,
     ) -> AppliedConstraints:
         """The constraints at the beginning of a search.
 
@@ -60,11 +63,12 @@ class Constraints:
             limits: maximum number of steps of each sentence.
             symbols: symbols of the vocabulary.
             device: device of the search.
+            generation: settings that an imported model asks for.
 
         Raises: those of `check`.
         """
         self.check(vocabulary, max(limits), symbols)
-        return AppliedConstraints(self, vocabulary, limits, symbols, device)
+        return AppliedConstraints(self, vocabulary, limits, symbols, device, generation)
 
 
 class AppliedConstraints:
@@ -75,8 +79,9 @@ class AppliedConstraints:
 
     def __init__(
         self, constraints: Constraints, vocabulary: int, limits: Sequence[int], symbols: Symbols,
-        device: torch.device | None,
+        device: torch.device | None, generation: Generation | None,
     ) -> None:
+        self.rules = GenerationRules(generation, symbols, len(limits), len(constraints.prefix)) if generation else None
         self._prefix, self._spelling, self._device = constraints.prefix, constraints.spelling, device
         self._never = symbols.never_predicted | constraints.suppressed
         self._vocabulary = vocabulary
@@ -99,7 +104,11 @@ class AppliedConstraints:
             The same tensor, with minus infinity for excluded tokens.
         """
         if step < len(self._prefix):
-            return _keep_(logits, self._ids({self._prefix[step]}))
+            kept = self._ids({self._prefix[step]})
+            # `generate` counts a forced token as certain.
+            return _keep_(logits, kept).index_fill_(-1, kept, 0.0) if self.rules else _keep_(logits, kept)
+        if self.rules:
+            self.rules.apply_(logits, step)
         return logits.index_fill_(-1, self._excluded, float("-inf"))
 
     def may_break(self, pieces: Iterable[int], step: int) -> bool:
@@ -127,6 +136,8 @@ class AppliedConstraints:
             rows: the rows to continue, in the order of the next step.
             pieces: ids of the tokens that continue them.
         """
+        if self.rules:
+            self.rules.follow(rows, pieces)
         if not self._spelling:
             return
         self._limits = [self._limits[row] for row in rows]

@@ -54,7 +54,9 @@ def greedy_batch(
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
-    applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device)
+    applied = constraints.applied(
+        model.generator.out_features, limits, symbols, cache.device, model.config.generation
+    )
     # The sentence of each row, and the tokens that every sentence took.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]

@@ -29,13 +29,16 @@ class Hypothesis:
     expansion: int
 
 
-def hypotheses(steps: Iterable[BeamStep], sentences: int) -> tuple[tuple[Hypothesis, ...], ...]:
+def hypotheses(
+    steps: Iterable[BeamStep], sentences: int, *, ended_first: bool = True
+) -> tuple[tuple[Hypothesis, ...], ...]:
     """The hypotheses of each of a batch of `sentences`, best first: all that ended, then the unfinished ones.
 
     An unfinished hypothesis would have become longer, so its score cannot be compared with those that ended.
 
     Args:
         steps: the steps of one whole search.
+        ended_first: False ranks all by their penalised scores, as `generate` does at the largest length.
     """
     results: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     taken: list[tuple[int, ...]] = [()] * sentences
@@ -54,4 +57,8 @@ def hypotheses(steps: Iterable[BeamStep], sentences: int) -> tuple[tuple[Hypothe
                 ended = fate == Fate.ENDED
                 results[sentence].append(Hypothesis(pieces, score, penalised, ended, number, expansion))
         taken = live
-    return tuple(tuple(sorted(of, key=lambda each: (not each.ended, -each.penalised))) for of in results)
+
+    def order(each: Hypothesis) -> tuple[bool, float]:
+        return ended_first and not each.ended, -each.penalised
+
+    return tuple(tuple(sorted(of, key=order)) for of in results)

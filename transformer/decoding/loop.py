@@ -47,14 +47,17 @@ def decode_loop(
         ValueError: the constraints cannot be followed.
     """
     symbols = model.symbols
-    applied = constraints.applied(model.generator.out_features, [limit] * cache.sentences, symbols, cache.device)
+    applied = constraints.applied(
+        model.generator.out_features, [limit] * cache.sentences, symbols, cache.device, model.config.generation
+    )
     read = cache.first_read(symbols.start)
     rows = range(cache.sentences)
     ended = [False] * cache.sentences
     score = torch.zeros(cache.sentences, dtype=torch.float64)
     for number in range(limit):
-        distribution, cache = predict(model, read, cache, capture=capture)
-        logits = applied.exclude_(distribution.log_probs.clone(), number)
+        logits, distribution, cache = predict(model, read, cache, capture=capture)
+        # A repetition penalty depends on the sign of a logit.
+        logits = applied.exclude_(logits if applied.rules else distribution.log_probs.clone(), number)
         predicted = choose(logits)
         if applied.may_break(predicted.tolist(), number):
             logits = applied.spell_(logits, number)

@@ -76,7 +76,7 @@ class Step:
 
 def predict(
     model: Transformer, read: Tensor, cache: DecoderCache, *, capture: bool
-) -> tuple[Distribution, DecoderCache]:
+) -> tuple[Tensor, Distribution, DecoderCache]:
     """Read one more token of each hypothesis and predict the next.
 
     Args:
@@ -86,7 +86,7 @@ def predict(
         capture: return the attention rows of every layer and head.
 
     Returns:
-        The distribution, and the cache extended by the token read.
+        The logits, float32 [N, V], the distribution, and the cache extended by the token read.
     """
     record = Recorder(details=False) if capture else None
     logits, cache = logits_of_next(model, read, cache, record)
@@ -97,7 +97,7 @@ def predict(
         decoder = torch.stack(record.tensors["decoder.weights"], dim=1)[..., 0, :]
         cross = record.tensors["cross.weights"]
         rows = AttentionRows(decoder, torch.stack(cross, dim=1)[..., 0, :] if cross else decoder[..., :0])
-    return Distribution(log_probs, rows), cache
+    return logits, Distribution(log_probs, rows), cache
 
 
 def logits_of_next(

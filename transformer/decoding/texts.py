@@ -21,6 +21,7 @@ WANTED = {"source": "Type a sentence to translate.", "target": "Type the transla
 # The code by which a text asks for a language, as ">>fra<<". A model with one language recognises less as a code,
 # because a text may begin with a word in quotation marks.
 ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
+READ = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
 ASKED_IN_VAIN = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
 
 
@@ -41,6 +42,8 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
         if second in codes:
             raise TextError(f"The text names two languages, {code} and {second}: leave out one of them.")
         raise not_written(asked[1], codes, languages)
+    if any(code.startswith("<<") for code in codes) and (asked := READ.match(rest)):
+        raise TextError(f"The model does not read {asked[1]}, or it is named twice: leave it out.")
     return text
 
 
@@ -48,7 +51,7 @@ def not_written(code: str, codes: Collection[str], languages: Languages) -> Text
     """The error for a requested language, given by its code without brackets, that is not in `codes`."""
     if not codes and language(code).name == languages.target.name:
         return TextError(f"The model writes only {languages.target.name} and takes no language code: leave out {code}.")
-    writes = ", ".join(each[2:-2] for each in codes) or f"{languages.target.name} only"
+    writes = ", ".join(each[2:-2] for each in codes if each.startswith(">>")) or f"{languages.target.name} only"
     return TextError(f"The model does not write {code}: it writes {writes}.")
 
 
@@ -72,8 +75,12 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     return pieces
 
 
-def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[str, tuple[Piece, ...]]:
+def given_target(
+    vocabulary: Vocabulary, target: str | Sequence[int], source: str
+) -> tuple[str, tuple[Piece, ...]]:
     """The text and the tokens of a translation that was given as a text or as ids.
+
+    A text gets the tokens that every translation of its source begins with.
 
     Raises:
         TextError: it is empty or too long.
@@ -81,7 +88,7 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[s
     """
     if isinstance(target, str):
         target = valid(target)
-        return target, text_pieces(vocabulary, target, "target")
+        return target, (*vocabulary.pieces(vocabulary.begin(source)), *text_pieces(vocabulary, target, "target"))
     ids = list(target)
     if not 0 < len(ids) <= MAX_PIECES + 1:
         raise TextError(f"A translation has 1 to {MAX_PIECES + 1} tokens, including the end symbol, not {len(ids)}.")

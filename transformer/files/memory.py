@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 
@@ -36,6 +36,25 @@ def memory_needed(weights: Path) -> int:
     Raises:
         CheckpointError: a tensor has an impossible shape.
     """
+    return sum(count * (HELD + PACKED + READ * bytes_each) for count, bytes_each in _tensors(weights))
+
+
+def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
+    """The same for the files of one model, and a sentence for a user who waits for it.
+
+    Raises:
+        CheckpointError: as `memory_needed`.
+    """
+    count = sum(numbers for path in weights for numbers, _ in _tensors(path))
+    needed = sum(map(memory_needed, weights))
+    return needed, (
+        f"{count / 1e6:,.0f} million numbers: {gigabytes(count * HELD)} of memory, and up to {gigabytes(needed)} while "
+        "they are loaded"
+    )
+
+
+def _tensors(weights: Path) -> list[tuple[int, int]]:
+    """How many numbers each tensor of a safetensors file has, and the bytes of each; empty if it is no such file."""
     try:
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
@@ -45,13 +64,12 @@ def memory_needed(weights: Path) -> int:
         ]
         held = weights.stat().st_size
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error):
-        return 0
+        return []
     if not all(_possible(shape) for shape, _ in tensors):
         raise CheckpointError(f"The file {weights} is damaged: a tensor has an impossible shape. Fetch it again.")
+    counts = [(prod(shape), bytes_each) for shape, bytes_each in tensors]
     # A header that describes more bytes than its file contains is damaged.
-    if sum(prod(shape) * bytes_each for shape, bytes_each in tensors) > held:
-        return 0
-    return sum(prod(shape) * (HELD + PACKED + READ * bytes_each) for shape, bytes_each in tensors)
+    return counts if sum(count * bytes_each for count, bytes_each in counts) <= held else []
 
 
 def _possible(shape: object) -> bool:

@@ -16,8 +16,8 @@ from transformer.checkpoints.model_texts import CARD
 from transformer.config import RELATIVE
 from transformer.errors import CheckpointError
 from transformer.files.replacing import new_folder, writing
-from transformer.interop.generation import applied_elsewhere
-from transformer.interop.marian import (
+from transformer.interop.generation import applied_elsewhere, generation_settings
+from transformer.interop.reading import (
     ATTENTION,
     DECODER_EMBEDDING,
     ENCODER_EMBEDDING,
@@ -103,8 +103,7 @@ def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:
             **ids,
         },
         GENERATION: {
-            **ids, "bad_words_ids": [[piece] for piece in sorted(symbols.never_predicted)], "num_beams": 1,
-            "max_length": config.max_positions, "renormalize_logits": True,
+            **ids, "num_beams": 1, **generation_settings(config.generation, symbols, config.max_positions),
             **applied_elsewhere(config.unapplied, end=symbols.end),
         },
         TOKENIZER: {

@@ -4,47 +4,81 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
-from transformer.config import LONGEST
-from transformer.decoding.texts import MAX_PIECES
+import msgspec
 
-# Settings that change the output, with their neutral values; None, which means absent, is always neutral.
+from transformer.config import LONGEST
+from transformer.generation import Generation
+from transformer.text.vocabulary import Symbols
+
+APPLIED = tuple(field.name for field in fields(Generation))
+# Settings that change the output and are not applied, with their neutral values; None, which means absent, is always
+# neutral.
 NEUTRAL: Mapping[str, tuple[object, ...]] = {
-    "forced_bos_token_id": (), "suppress_tokens": ([],), "begin_suppress_tokens": ([],),
-    "bad_words_ids": ([],), "force_words_ids": ([],), "constraints": ([],), "sequence_bias": ([], {}),
-    "repetition_penalty": (1,), "encoder_repetition_penalty": (1,), "no_repeat_ngram_size": (0,),
-    "encoder_no_repeat_ngram_size": (0,), "min_length": (0,), "min_new_tokens": (0,),
+    "force_words_ids": ([],), "constraints": ([],), "sequence_bias": ([], {}), "encoder_repetition_penalty": (1,),
+    "encoder_no_repeat_ngram_size": (0,),
     "exponential_decay_length_penalty": (), "num_beams": (1,), "num_beam_groups": (1,), "diversity_penalty": (0,),
     "penalty_alpha": (0,), "guidance_scale": (1,), "do_sample": (False,), "stop_strings": ([],), "max_time": (),
     "watermarking_config": (),
 }
 # Settings that only matter together with others.
-OF_BEAMS = {"length_penalty": (1,), "early_stopping": (False,)}
+OF_BEAMS = {"length_penalty": ()}
 OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
-LIMITS = ("max_length", "max_new_tokens")
 
 
-def unapplied(settings: Mapping[str, Any], *, pad: int, end: int, positions: int) -> tuple[str, ...]:
-    """The settings that change the output of `generate` but not the output here, each with its value.
+def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
+    """The settings that the searches here apply.
 
     Args:
         settings: generation_config.json, or the config.json of a folder that has none.
         pad: the padding symbol, which is never written here either.
-        end: the end symbol, which also ends a text here, but is not forced when a text grows too long.
-        positions: number of positions of the model; a limit of as many is neutral.
+
+    Raises:
+        ValueError: one has another type or is out of range.
     """
-    limits = {
-        name: value for name in LIMITS
-        if isinstance(value := settings.get(name), int) and value < min(MAX_PIECES, positions)
-    }
-    neutral = {**NEUTRAL, "bad_words_ids": ([], [[pad]]), "forced_eos_token_id": () if limits else (end, [end])}
+    values = {name: settings[name] for name in APPLIED if settings.get(name) is not None}
+    if isinstance(values.get("bad_words_ids"), list):
+        values["bad_words_ids"] = [word for word in values["bad_words_ids"] if word != [pad]]
+    forced = values.get("forced_eos_token_id")
+    if isinstance(forced, list) and len(forced) == 1:
+        values["forced_eos_token_id"] = forced[0]
+    try:
+        return msgspec.convert(values, Generation)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"a setting of generate cannot be used: {error}") from error
+
+
+def generation_settings(found: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
+    """The settings of a generation_config.json with which `generate` searches as this program does.
+
+    Args:
+        found: of the model; None for a model of this project.
+        symbols: of its vocabulary.
+        positions: number of its positions.
+    """
+    never = [(piece,) for piece in sorted(symbols.never_predicted)]
+    if found is None:
+        found = Generation(max_length=positions, renormalize_logits=True)
+    changed = {field.name: getattr(found, field.name) for field in fields(found)}
+    changed = {name: value for name, value in changed.items() if value != getattr(Generation(), name)}
+    return {**changed, "bad_words_ids": [*never, *found.bad_words_ids]}
+
+
+def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The settings that change the output of `generate` but not the output here, each with its value.
+
+    Args:
+        settings: generation_config.json, or the config.json of a folder that has none.
+    """
+    neutral = dict(NEUTRAL)
     beams = settings.get("num_beams")
     if isinstance(beams, int) and beams > 1:
         neutral |= OF_BEAMS
     if settings.get("do_sample") is True:
         neutral |= OF_SAMPLES
-    found = limits | {
+    found = {
         name: value for name, values in neutral.items()
         if (value := settings.get(name)) is not None and value not in values
     }

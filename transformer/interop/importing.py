@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from transformer.checkpoints.foreign_files import INDEX, PICKLE, Folder
 from transformer.checkpoints.model_files import WEIGHTS, save_model
 from transformer.checkpoints.model_texts import CARD
 from transformer.errors import CheckpointError
+from transformer.files.memory import check_memory, memory_available, memory_said
 from transformer.files.replacing import new_folder, write_text
 from transformer.interop import hub
-from transformer.interop.marian import Imported, read_marian
+from transformer.interop.reading import Imported, read_folder
 from transformer.running.translator import Translator
 from transformer.text.languages import Language, Languages, given_language, language, write_languages
 
@@ -24,17 +26,18 @@ UNKNOWN = Languages(language("source"), language("target"))
 
 def import_model(
     source: str, output: Path, *, revision: str | None = None, allow_pickle: bool = False, tie: bool = False,
-    languages: tuple[str | None, str | None] = (None, None),
+    languages: tuple[str | None, str | None] = (None, None), say: Callable[[str], object] = lambda _: None,
 ) -> str:
-    """Write a model folder of ours from a Hugging Face Marian model.
+    """Write a model folder of ours from a translation model of Hugging Face (`transformer.interop.families`).
 
     Args:
         source: a folder, or the name of a repository, "owner/name", to be fetched.
         output: the folder to write; it must not exist, or be empty.
         revision: revision of the repository; None for the newest.
         allow_pickle: read pytorch_model.bin if there is no safetensors file.
-        tie: as in `read_marian`.
+        tie: as in `read_folder`.
         languages: codes of the source and of the target, which replace those of the folder; None keeps those.
+        say: receives one line about the memory that the model needs, before it is loaded.
 
     Returns:
         A report for a terminal of what was read and decided.
@@ -48,8 +51,13 @@ def import_model(
         raise CheckpointError(f"{error}.") from error
     with new_folder(output) as unfinished:
         folder, name, commit = _found(source, revision, allow_pickle)
-        model = read_marian(
-            Folder(folder), name=name, allow_pickle=allow_pickle, tie=tie, revisions=bool(commit)
+        found = Folder(folder)
+        needed, line = memory_said([folder / file for file in found.weight_files()])
+        if needed:
+            say(line)
+        check_memory(folder, needed, memory_available())
+        model = read_folder(
+            found, name=name, allow_pickle=allow_pickle, tie=tie, revisions=bool(commit), languages=languages
         )
         model = replace(model, card=replace(model.card, languages=_languages(model, source_language, target_language)))
         save_model(unfinished, model.config, model.weights, model.tokenizer, exact=True)
@@ -87,7 +95,7 @@ def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, 
 
 def _languages(model: Imported, source: Language | None, target: Language | None) -> Languages | None:
     """The given languages, or else those of the folder; None if both are unknown."""
-    if source is None and target is None:
+    if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
     said = model.card.languages or UNKNOWN
     return Languages(source or said.source, target or said.target)
@@ -114,8 +122,11 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
         "into languages.json",
         f"licence: {model.card.licence or 'not stated'}",
     ]
-    if model.tokenizer.codes:
-        facts.append(f"a text begins with its target language: {', '.join(model.tokenizer.codes)}")
+    codes = [code for code in model.tokenizer.codes if code.startswith(">>")]
+    if read := len(model.tokenizer.codes) - len(codes):
+        facts.append(f"a text may begin with its language, one of {read}, such as {model.tokenizer.codes[0]}")
+    if codes:
+        facts.append(f"a text {'may begin' if read else 'begins'} with its target language: {', '.join(codes)}")
     return facts + list(model.notes)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from transformer.config import Positions, TransformerConfig
 from transformer.model.linear_biases import distance_biases, slopes
-from transformer.model.sinusoids import frequencies, sinusoids
+from transformer.model.sinusoids import fairseq_sinusoids, frequencies, sinusoids
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +73,18 @@ class Sinusoids(Encoding):
         return sinusoids(length, d_model, halves=self.halves)
 
 
+class FairseqSinusoids(Encoding):
+    """The sinusoids of M2M100 and NLLB-200 (`transformer.model.sinusoids.fairseq_sinusoids`)."""
+
+    formula = (
+        r"PE_{p,i} = \sin\left((p+2) \cdot 10000^{-2i/(D-2)}\right), \quad "
+        r"PE_{p,D/2+i} = \cos\left((p+2) \cdot 10000^{-2i/(D-2)}\right)"
+    )
+
+    def table(self, length: int, d_model: int) -> np.ndarray:
+        return fairseq_sinusoids(length, d_model)
+
+
 class Learned(Encoding):
     """A vector for each position, learned (Gehring et al. 2017, "Convolutional Sequence to Sequence Learning")."""
 
@@ -100,7 +112,8 @@ class Rotary(Encoding):
 
 
 ENCODINGS: Mapping[Positions, Encoding] = {
-    "sinusoidal": Sinusoids(), "sinusoidal_halves": Sinusoids(halves=True), "learned": Learned(),
+    "sinusoidal": Sinusoids(), "sinusoidal_halves": Sinusoids(halves=True),
+    "sinusoidal_fairseq": FairseqSinusoids(), "learned": Learned(),
     "rotary": Rotary(), "alibi": LinearBiases(), "none": Encoding(),
 }
 

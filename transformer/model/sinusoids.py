@@ -19,6 +19,16 @@ def frequencies(d_model: int) -> np.ndarray:
     return 10_000.0 ** (-np.arange(0, d_model, 2) / d_model)
 
 
+def fairseq_sinusoids(length: int, d_model: int) -> np.ndarray:
+    """The encoding of fairseq's models, float64 [P, D]: all sines, then all cosines.
+
+    The frequencies reach 10000^-1 exactly. The first token has position 2, because 0 and 1 are kept for other uses.
+    """
+    pairs = len(frequencies(d_model))
+    angles = np.arange(2, length + 2)[:, None] * 10_000.0 ** (-np.arange(pairs) / max(pairs - 1, 1))
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+
 def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
     """The encoding of positions 0 to P - 1, float64 [P, D]: sines and cosines of position times frequency.
 

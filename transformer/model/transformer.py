@@ -50,6 +50,9 @@ class Transformer(nn.Module):
             self.source_positions = PositionalEncoding(config)
         if decodes:
             self.target_positions = PositionalEncoding(config)
+        for side, there in (("source", encodes), ("target", decodes)):
+            norm = nn.LayerNorm(config.d_model) if there and config.embedding_norm else nn.Identity()
+            self.add_module(f"{side}_norm", norm)
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves each stack's output unnormalised; post-norm has just normalised it.
@@ -100,7 +103,7 @@ class Transformer(nn.Module):
             source_mask, edits, record: as in `forward`.
         """
         positions = self.source_positions if edits.positions else None
-        x = self._embed(source, self.source_embedding, positions)
+        x = self._embed(source, "source", positions)
         length = source.shape[1]
         relative = None if positions is None else positions.relative(length)
         first, *stream_edits = edits.of_stream("encoder", len(self.encoder_layers))
@@ -169,7 +172,7 @@ class Transformer(nn.Module):
         """
         edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
-        x = self._embed(target, self.target_embedding, positions, start=start)
+        x = self._embed(target, "target", positions, start=start)
         relative = None if positions is None else positions.relative(rows, start=start)
         count = len(self.decoder_layers)
         first, *stream_edits = edits.of_stream("decoder", count, start=start)
@@ -217,10 +220,10 @@ class Transformer(nn.Module):
         return x * math.sqrt(self.config.d_model) if self.config.scale_embedding else x
 
     def _embed(
-        self, tokens: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
+        self, tokens: Tensor, side: str, positions: PositionalEncoding | None, *, start: int = 0
     ) -> Tensor:
-        x = self.token_vectors(tokens, embedding)
-        x = x if positions is None else positions(x, start=start)
+        x = self.token_vectors(tokens, getattr(self, f"{side}_embedding"))
+        x = getattr(self, f"{side}_norm")(x if positions is None else positions(x, start=start))
         return dropout(x, self.config.dropout, self.training)
 
 

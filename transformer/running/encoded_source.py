@@ -75,14 +75,14 @@ class EncodedSource:
             TextError: the prefix is too long.
             ValueError: a setting is out of range, or the vocabulary has no such token.
         """
-        prefix, suppressed = tuple(prefix), frozenset(suppressed)
+        prefix, suppressed = tuple(prefix) or self.vocabulary.begin(self.text), frozenset(suppressed)
         free = MAX_PIECES + 1 - len(prefix)
         if free < (not prefix or prefix[-1] != self.vocabulary.symbols.end):
             raise TextError(
                 f"The translation should begin with {len(prefix)} tokens, but at most {MAX_PIECES} can be written: "
                 "take fewer."
             )
-        limit = most_pieces(len(self.pieces), len(prefix))
+        limit = most_pieces(self.model, len(self.pieces), len(prefix))
         return write(
             self.model, self.vocabulary, self._start, settings, Constraints(prefix, suppressed), limit=limit,
             capture=capture,
@@ -147,18 +147,27 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
         The index of a source, and the text and the tokens of its translation, as soon as it is complete.
     """
     model, vocabulary = sources[0].model, sources[0].vocabulary
+    begins = [vocabulary.begin(source.text) for source in sources]
+    if len(set(begins)) > 1:
+        # All rows of a batch begin alike.
+        for begin in set(begins):
+            places = [place for place, own in enumerate(begins) if own == begin]
+            for place, text, pieces in decode_together([sources[place] for place in places]):
+                yield places[place], text, pieces
+        return
     # B x [1, S, D] -> [B, S, D] for the longest S.
     memory = pad_sequence([source.memory[0] for source in sources], batch_first=True)
     lengths = torch.tensor([len(source.pieces) for source in sources], device=memory.device)
     mask = torch.arange(memory.shape[1], device=memory.device) < lengths[:, None]
     cache = model.start_cache(memory, None if mask.all() else mask)
-    limits = [most_pieces(len(source.pieces)) for source in sources]
-    for number, ids in greedy_batch(model, cache, limits, constraints=Constraints(spelling=vocabulary.spelling)):
+    limits = [most_pieces(model, len(source.pieces)) for source in sources]
+    constraints = Constraints(begins[0], spelling=vocabulary.spelling)
+    for number, ids in greedy_batch(model, cache, limits, constraints=constraints):
         yield number, vocabulary.decode(ids), vocabulary.pieces(ids)
 
 
 def decode_variants(
-    model: Transformer, vocabulary: Vocabulary, source: Tensor, variants: Sequence[Interventions],
+    model: Transformer, vocabulary: Vocabulary, text: str, source: Tensor, variants: Sequence[Interventions],
     means: HeadMeans | None,
 ) -> list[tuple[Piece, ...]]:
     """The tokens of the greedy translations of one source by the model changed in N ways, as one batch.
@@ -166,25 +175,30 @@ def decode_variants(
     Args:
         model, means: arguments of `encode`.
         vocabulary: vocabulary of the target.
-        source: token ids [1, S].
+        text: the source.
+        source: its token ids [1, S].
         variants: N interventions, which fit the model and the source.
     """
     replacements = HeadReplacements(model, means, source[0].tolist())
     edits = edits_of(variants, model.config, replacements, source.device)
     memory = model.encode(source.expand(len(variants), -1), None, edits=edits)
     cache = model.start_cache(memory, None, edits=edits)
-    limits, constraints = [most_pieces(source.shape[1])] * len(variants), Constraints(spelling=vocabulary.spelling)
+    limits = [most_pieces(model, source.shape[1])] * len(variants)
+    constraints = Constraints(vocabulary.begin(text), spelling=vocabulary.spelling)
     written = dict(greedy_batch(model, cache, limits, constraints=constraints))
     return [vocabulary.pieces(written[number]) for number in range(len(variants))]
 
 
-def most_pieces(source: int, prefix: int = 0) -> int:
+def most_pieces(model: Transformer, source: int, prefix: int = 0) -> int:
     """Maximum number of tokens of a translation.
 
     Args:
+        model: an imported one may have a limit of its own.
         source: number of tokens of the source.
         prefix: number of tokens that the translation begins with.
     """
+    if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
+        return min(MAX_PIECES + 1, max(limit, prefix))
     # A translation is rarely 1.5 times as long as its source; short ones need more.
     return min(MAX_PIECES + 1, max(2 * source + 10, prefix + source))
 

@@ -249,7 +249,7 @@ class Translator(Runs):
 
     def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
         """Ids of the source [1, S], of the decoder's input [1, T], and of the tokens to predict [T]."""
-        predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target)[1]
+        predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target, text)[1]
         source, read = (
             text_pieces(self.tokenizer, self.typed(text), "source"), shifted_right(self.tokenizer, predicted)
         )

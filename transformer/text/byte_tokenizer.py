@@ -1,4 +1,4 @@
-"""GPT-2's vocabulary: byte-pair merges over the bytes of UTF-8, with the part of the text that each token covers."""
+"""The vocabulary of GPT-2 and BART: byte-pair merges over UTF-8, with the part of the text that each token covers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 
 from tokenizers import AddedToken, Encoding, Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from transformer.text.byte_vocabulary import ByteVocabulary, read_byte_vocabulary
+from transformer.files.small_files import read_small
+from transformer.text.affixes import SYMBOLS, read_affixes
+from transformer.text.byte_vocabulary import FILES, ByteVocabulary, read_byte_vocabulary
 from transformer.text.spelling import Spelling, spelt_in_part
-from transformer.text.vocabulary import SPACE_MARK, Symbols, has_shape
+from transformer.text.vocabulary import SPACE_MARK, Symbols, has_shape, inner_span
 from transformer.values.foreign_tokens import BYTES, SPELLING
-from transformer.values.pieces import Piece
+from transformer.values.kinds import Kind
+from transformer.values.pieces import Piece, Role
 
 END_OF_TEXT = "<|endoftext|>"
 # Half of a surrogate pair, which UTF-8 cannot spell.
@@ -43,10 +47,10 @@ class ByteTokenizer:
     """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
     section 2.2). If every byte is a token, it can spell any text; a byte that is not a token is left out.
 
-    Threads may share one.
+    With symbols.json it is the `Vocabulary` of a translator such as BART. Threads may share one.
 
     Args:
-        files: the existing files among `transformer.text.byte_vocabulary.FILES`.
+        files: the existing files among `transformer.text.byte_vocabulary.FILES`, and symbols.json.
         rows: number of tokens that the model has an embedding for, if there are more tokens: typed text does not become
             tokens that were added beyond them.
         start, end: ids or texts of the symbols that a text starts and ends with, the best first. Symbols that the
@@ -54,6 +58,7 @@ class ByteTokenizer:
             tokenizer's settings name, and then <|endoftext|>.
 
     Attributes:
+        source_size, codes: as in `Vocabulary`; no text asks for a language.
         symbols: one token may serve as all of them, as <|endoftext|> does in GPT-2; typed text never becomes it.
         size: number of tokens V.
         texts: the spelling of each token, V, as in `Piece`; the files write "Ġ" for a space.
@@ -63,6 +68,8 @@ class ByteTokenizer:
     Raises:
         ValueError: a file is missing, damaged or contradicts another; the message names it.
     """
+
+    codes: tuple[str, ...] = ()
 
     def __init__(
         self, files: Mapping[str, bytes], *, rows: int | None = None, start: Sequence[object] = (),
@@ -83,6 +90,11 @@ class ByteTokenizer:
                 "added, resize the model's embedding and save it again"
             )
         ordinary = {first + second for first, second in merges} | BYTES.keys()
+        if SYMBOLS in files:
+            self._affixes = read_affixes(files[SYMBOLS])
+            if max(self._affixes.ids) >= self.size:
+                raise ValueError(f"{SYMBOLS} names token {max(self._affixes.ids)}, and there are {self.size}")
+            start, end = [self._affixes.start], [self._affixes.end]
         first = self._symbol((*start, found.symbols.get("bos_token"), END_OF_TEXT), ordinary)
         last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)
         if first is None and last is None:
@@ -93,6 +105,12 @@ class ByteTokenizer:
         first, last = (last if first is None else first), (first if last is None else last)
         assert first is not None and last is not None
         self.symbols = Symbols(pad=last, unknown=last, start=first, end=last)
+        self._roles: dict[int, Role] = {first: "start", last: "end"}
+        if SYMBOLS in files:
+            self.symbols, self.source_size = self._affixes.symbols, self.size
+            self._roles.setdefault(self.symbols.pad, "padding")
+            for number in (*self._affixes.before, *self._affixes.first):
+                self._roles.setdefault(number, "symbol")
         typed = {
             token.content: number for number, token in self._added.items()
             if not token.special and number not in (first, last)
@@ -102,6 +120,15 @@ class ByteTokenizer:
         self._cutter = Tokenizer(BPE(vocab={**typed, **found.ids}, merges=merges))
         self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
         self._cutter.add_tokens([AddedToken(**vars(self._added[number])) for number in typed.values()])
+
+    @classmethod
+    def load(cls, folder: Path) -> ByteTokenizer:
+        """Read the vocabulary of a translator's folder.
+
+        Raises:
+            ValueError: a file is missing or does not have the expected content.
+        """
+        return cls({name: read_small(folder / name) for name in (*FILES, SYMBOLS) if (folder / name).exists()})
 
     @property
     def fingerprint(self) -> str:
@@ -132,10 +159,26 @@ class ByteTokenizer:
         for number, (start, after) in zip(found.ids, offsets, strict=True):
             # A space that the tokenizer inserts before a part of the text covers nothing.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
-            pieces.append(Piece(number, self.texts[number], _span(text, start, start if put else after)))
+            pieces.append(Piece(number, self.texts[number], inner_span(text, start, start if put else after)))
         if end:
-            pieces.append(self._end)
+            pieces.append(self._symbol_piece(self.symbols.end))
         return tuple(pieces)
+
+    def encode_source(self, text: str) -> tuple[Piece, ...]:
+        """The tokens of a source text, with the symbols around it."""
+        return (*map(self._symbol_piece, self._affixes.around(text)[0]), *self.encode(text, end=True))
+
+    def begin(self, text: str) -> tuple[int, ...]:
+        """Ids that the translation of a source text begins with."""
+        return self._affixes.begin(text)
+
+    def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
+        """Ids of the tokens of a target text."""
+        return [piece.id for piece in self.encode(text, end=end)]
+
+    def key_scores(self, kind: Kind) -> tuple[float, ...]:
+        """How common each token is, by id: bytes first, then the merges in their order."""
+        return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
         """The characters that each token covers if some bytes are left out, which the library does not count."""
@@ -164,23 +207,19 @@ class ByteTokenizer:
         text, owners = _decoded(self._bytes(ids))
         located, at = [], 0
         for number in ids:
-            if number in (self.symbols.end, self.symbols.start):
-                located.append(
-                    self._end if number == self.symbols.end else Piece(number, self.texts[number], None, "start")
-                )
+            if number in self._roles:
+                located.append(self._symbol_piece(number))
                 continue
             after = at + len(self._spelt[number])
-            located.append(Piece(number, self.texts[number], _span(text, owners[at], owners[after - 1] + 1)))
+            located.append(Piece(number, self.texts[number], inner_span(text, owners[at], owners[after - 1] + 1)))
             at = after
         return tuple(located)
 
-    @property
-    def _end(self) -> Piece:
-        return Piece(self.symbols.end, self.texts[self.symbols.end], None, "end")
+    def _symbol_piece(self, number: int) -> Piece:
+        return Piece(number, self.texts[number], None, self._roles[number])
 
     def _bytes(self, ids: Sequence[int]) -> bytes:
-        symbols = {self.symbols.start, self.symbols.end}
-        return bytes(BYTES[character] for piece in ids if piece not in symbols for character in self._spelt[piece])
+        return bytes(BYTES[character] for piece in ids if piece not in self._roles for character in self._spelt[piece])
 
     def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
         """How each token is spelled, by id.
@@ -229,15 +268,6 @@ def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
 
 def _spelling_of(content: str) -> str:
     return "".join(SPELLING[byte] for byte in SURROGATE.sub("\ufffd", content).encode("utf-8"))
-
-
-def _span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Characters [start, end) without the spaces around them."""
-    while start < end and text[start] == " ":
-        start += 1
-    while end > start and text[end - 1] == " ":
-        end -= 1
-    return start, end
 
 
 def _decoded(content: bytes) -> tuple[str, list[int]]:

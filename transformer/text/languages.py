@@ -47,9 +47,10 @@ class Languages(NamedTuple):
     def __str__(self) -> str:
         return f"{self.source.name} → {self.target.name}"
 
-    def asked_for(self, code: str) -> Languages:
-        """The languages for a text that asks for a target language by its code, ">>fra<<"; otherwise unchanged."""
-        return self._replace(target=language(code[2:-2])) if is_code(code[2:-2]) else self
+    def asked_for(self, codes: str) -> Languages:
+        """The languages of a text that begins with codes, as ">>fra<<" for the target's or "<<eng>> >>fra<<"."""
+        sides = {"source" if code.startswith("<") else "target": code[2:-2] for code in codes.split()}
+        return self._replace(**{side: language(code) for side, code in sides.items() if is_code(code)})
 
 
 @cache

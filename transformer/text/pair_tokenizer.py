@@ -1,39 +1,43 @@
-"""The vocabulary of a Marian model: a sentencepiece model for each side, with shared or separate ids."""
+"""The vocabulary of an imported translator: sentencepiece models with a map of ids, or a tokenizer.json."""
 
 from __future__ import annotations
 
 import codecs
 import hashlib
-import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 import sentencepiece
+from tokenizers import Tokenizer
 
 from transformer.files.small_files import json_object, read_small
+from transformer.text.affixes import SYMBOLS, Affixes, read_affixes
 from transformer.text.spelling import Spelling
-from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, split_code, target_codes
+from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, inner_span, split_code, target_codes
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
-SYMBOLS = "symbols.json"
+# Hugging Face's file of a whole tokenizer.
+ONE_FILE = "tokenizer.json"
 # sentencepiece writes an unknown token so.
 UNKNOWN_TEXT = " ⁇ "
 
 
 class PairTokenizer:
-    """A `Vocabulary` of two sentencepiece models. Threads may share one.
+    """A `Vocabulary` of two sentencepiece models, or of one tokenizer.json for both sides. Threads may share one.
 
     A token gets its id by its text: sentencepiece's own ids have no meaning here. A character that the sentencepiece
     model of one side does not know can still have an id: that of a token of the other side with the same spelling.
 
     Args:
-        files: source.spm, target.spm, vocab.json, symbols.json, and target_vocab.json if the target has its own ids.
+        files: symbols.json, and either tokenizer.json, or source.spm, target.spm, vocab.json and, if the target has its
+            own ids, target_vocab.json.
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
@@ -44,22 +48,27 @@ class PairTokenizer:
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files: Mapping[str, bytes] = dict(files)
-        for name in (SOURCE, TARGET, IDS, SYMBOLS):
+        for name in (SYMBOLS, *(() if ONE_FILE in files else (SOURCE, TARGET, IDS))):
             if name not in files:
                 raise ValueError(f"{name} is missing")
-        symbols = read_symbols(files[SYMBOLS])
-        source_ids = read_ids(files[IDS], IDS)
-        target_ids = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source_ids
-        for name, ids in ((IDS, source_ids), (TARGET_IDS if TARGET_IDS in files else IDS, target_ids)):
-            if wrong := [piece for piece in _numbers(symbols).values() if piece >= len(ids)]:
+        self._affixes = affixes = read_affixes(files[SYMBOLS])
+        if ONE_FILE in files:
+            whole = _WholeTokenizer(files[ONE_FILE])
+            cutters: Sequence[_Cutter] = (whole, whole)
+            source_ids = target_ids = _numbered(whole.ids, ONE_FILE)
+        else:
+            cutters = tuple(_Sentencepiece(files[name], name) for name in (SOURCE, TARGET))
+            source_ids = read_ids(files[IDS], IDS)
+            target_ids = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source_ids
+        for name, ids in zip((IDS, TARGET_IDS), (source_ids, target_ids), strict=True):
+            if wrong := [piece for piece in affixes.ids if piece >= len(ids)]:
                 raise ValueError(f"{SYMBOLS} names token {wrong[0]}, but {name} has only 0 to {len(ids) - 1}")
-        processors = [_processor(files[name], name) for name in (SOURCE, TARGET)]
-        self.symbols = _with_start(symbols, processors, (source_ids, target_ids))
-        self._source = _Side(processors[0], source_ids, self.symbols)
-        self._target = _Side(processors[1], target_ids, self.symbols)
+        self.symbols = _with_start(affixes.symbols, cutters, (source_ids, target_ids))
+        self._source = _Side(cutters[0], source_ids, self.symbols, affixes)
+        self._target = _Side(cutters[1], target_ids, self.symbols, affixes)
         self.source_size, self.size = len(source_ids), len(target_ids)
         self.texts = self._target.texts
-        self.codes = self._source.codes
+        self.codes = affixes.codes or tuple(self._source.codes)
         spelt = {number: BYTE.fullmatch(text) for number, text in enumerate(self.texts)}
         self.spelling = Spelling({
             number: bytes([value]) for number, found in spelt.items() if found and (value := int(found[1], 16)) >= 0x80
@@ -72,7 +81,7 @@ class PairTokenizer:
         Raises:
             ValueError: a file is missing or does not have the expected content.
         """
-        names = (SOURCE, TARGET, IDS, TARGET_IDS, SYMBOLS)
+        names = (SOURCE, TARGET, IDS, TARGET_IDS, ONE_FILE, SYMBOLS)
         return cls({name: read_small(folder / name) for name in names if (folder / name).exists()})
 
     @property
@@ -85,15 +94,19 @@ class PairTokenizer:
         return digest.hexdigest()
 
     def encode_source(self, text: str) -> tuple[Piece, ...]:
-        """The tokens of a source text, the end symbol last.
+        """The tokens of a source text and its end symbol.
 
-        If the text begins with one of `codes`, that is a separate token.
+        If the text begins with one of `codes`, a model that reads it gets it as a separate token.
         """
-        return (*self._source.encode(text), self._end)
+        before, after = (map(self._source.piece, ids) for ids in self._affixes.around(text))
+        return (*before, *self._source.encode(text, self.codes), self._end, *after)
+
+    def begin(self, text: str) -> tuple[int, ...]:
+        return self._affixes.begin(text)
 
     def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
         """The tokens of a target text."""
-        return (*self._target.encode(text), *[self._end] * end)
+        return (*self._target.encode(text, self._target.codes), *[self._end] * end)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
         return [piece.id for piece in self.encode(text, end=end)]
@@ -148,54 +161,128 @@ class PairTokenizer:
 
 
 class _Side:
-    """One language's sentencepiece model, and the ids of its tokens.
+    """One side of the vocabulary: it cuts texts into tokens and knows their ids.
 
     Attributes:
         texts: spellings by id.
-        codes: language codes among them.
+        codes: ids of the codes that are tokens themselves.
     """
 
-    def __init__(
-        self, processor: sentencepiece.SentencePieceProcessor, ids: Mapping[str, int], symbols: Symbols
-    ) -> None:
-        self._processor, self._ids, self._symbols = processor, ids, symbols
+    def __init__(self, cutter: _Cutter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:
+        self._cutter, self._ids, self._symbols = cutter, ids, symbols
         texts = [""] * len(ids)
         for text, number in ids.items():
             texts[number] = text
         self.texts = tuple(texts)
-        self.codes = target_codes(ids)
-        self._codes = {code: ids[code] for code in self.codes}
-        self._code_ids = frozenset(self._codes.values())
+        self._roles: dict[int, Role] = dict.fromkeys((*affixes.before, *affixes.first), "symbol")
+        self.codes = {} if affixes.languages else {code: ids[code] for code in target_codes(ids)}
+        self._roles |= dict.fromkeys((*affixes.languages.values(), *self.codes.values()), "language")
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
         """How common each token is, by id: a token that this side's model does not spell is the rarest."""
-        scores = []
-        for number, text in enumerate(self.texts):
-            found = self._processor.piece_to_id(text)
-            if self.role(number):
-                scores.append(0.0)
-            elif found == self._processor.unk_id() or self._processor.is_byte(found):
-                scores.append(-math.inf)
-            else:
-                scores.append(self._processor.get_score(found))
-        return tuple(scores)
+        return tuple(
+            0.0 if self.role(number) else self._cutter.score(text) for number, text in enumerate(self.texts)
+        )
 
     def role(self, piece: int) -> Role:
-        return "language" if piece in self._code_ids else self._symbols.role(piece)
+        # A symbol of the model, such as the end, may also be one that every translation begins with.
+        return self._symbols.role(piece) or self._roles.get(piece, "")
 
-    def encode(self, text: str) -> list[Piece]:
-        """The tokens of a text, without the end symbol; spans refer to `text`."""
-        code, rest = split_code(text, self._codes)
-        pieces = [Piece(self._ids[code], code, None, "language")] if code else []
-        # sentencepiece cannot read half of a surrogate pair.
+    def piece(self, number: int) -> Piece:
+        """A token that stands for no text."""
+        return Piece(number, self.texts[number], None, self.role(number))
+
+    def encode(self, text: str, codes: Collection[str]) -> list[Piece]:
+        """The tokens of a text without its end symbol and without codes that are no tokens; spans refer to `text`."""
+        code, rest = split_code(text, codes)
+        pieces = [self.piece(self.codes[code])] if code in self.codes else []
+        begin = len(text) - len(rest)
+        # The libraries cannot read half of a surrogate pair.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
-        plain, starts = self._processor.normalize(rest, with_offsets=True)
-        spans = _spans([len(text) - len(rest) + start for start in starts])
+        for spelt, (start, end) in self._cutter.cut(rest):
+            number = self._id(spelt)
+            pieces.append(Piece(number, self.texts[number], (begin + start, begin + end), self.role(number)))
+        return pieces
+
+    def _id(self, spelt: str) -> int:
+        """The id of a token; typed text never becomes a symbol."""
+        number = self._ids.get(spelt, self._symbols.unknown)
+        return self._symbols.unknown if self.role(number) else number
+
+
+class _Cutter(Protocol):
+    """Cuts texts into tokens."""
+
+    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+        """The spelling of each token of a text, and the characters that it covers."""
+        ...
+
+    def score(self, spelt: str) -> float:
+        """How common a token is; -inf for one that it does not spell."""
+        ...
+
+    def spells(self, spelt: str) -> bool:
+        """Whether a token may occur in an ordinary text."""
+        ...
+
+
+class _WholeTokenizer:
+    """A tokenizer.json of the library `tokenizers`, whose symbols are never found in a text.
+
+    Attributes:
+        ids: of the tokens by their spelling.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        try:
+            self._tokenizer = Tokenizer.from_str(content.decode("utf-8"))
+        except Exception as error:  # The library has no class of its own for errors.
+            raise ValueError(f"{ONE_FILE} is damaged, or is not a tokenizer: {error}") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True
+        self.ids: dict[str, int] = self._tokenizer.get_vocab()
+        self._added = {token.content for token in self._tokenizer.get_added_tokens_decoder().values()}
+
+    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        for spelt, offsets in zip(found.tokens, found.offsets, strict=True):
+            yield spelt, inner_span(text, *offsets)
+
+    def score(self, spelt: str) -> float:
+        # Common tokens come first.
+        return -float(self.ids[spelt])
+
+    def spells(self, spelt: str) -> bool:
+        return spelt not in self._added
+
+
+class _Sentencepiece:
+    """A sentencepiece model, from a file with a name."""
+
+    def __init__(self, model: bytes, name: str) -> None:
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise ValueError(f"{name} is damaged, or is not a SentencePiece model") from error
+
+    def score(self, spelt: str) -> float:
+        found = self._processor.piece_to_id(spelt)
+        if found == self._processor.unk_id() or self._processor.is_byte(found):
+            return -math.inf
+        return self._processor.get_score(found)
+
+    def spells(self, spelt: str) -> bool:
+        found = self._processor.piece_to_id(spelt)
+        return found != self._processor.unk_id() and not self._processor.is_control(found)
+
+    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+        plain, starts = self._processor.normalize(text, with_offsets=True)
+        spans = _spans(starts)
         at = 0
         waiting = 0
-        for spelt in self._processor.encode(rest, out_type=str):
-            number = self._id(spelt)
+        for spelt in self._processor.encode(text, out_type=str):
             if (byte := BYTE.fullmatch(spelt)) and plain[at : at + len(spelt)] != spelt:
                 # The first byte of a character says how many follow.
                 waiting = waiting or _length(int(byte[1], 16))
@@ -207,35 +294,15 @@ class _Side:
                 at = after
             covered = spans[first:after]
             here = spans[first][0] if first < len(spans) else len(text)
-            span = (covered[0][0], covered[-1][1]) if covered else (here, here)
-            pieces.append(Piece(number, self.texts[number], span, self.role(number)))
-        return pieces
-
-    def _id(self, spelt: str) -> int:
-        """The id of a token; typed text never becomes a symbol."""
-        number = self._ids.get(spelt, self._symbols.unknown)
-        return self._symbols.unknown if self.role(number) else number
+            yield spelt, (covered[0][0], covered[-1][1]) if covered else (here, here)
 
 
-def _processor(model: bytes, name: str) -> sentencepiece.SentencePieceProcessor:
-    try:
-        return sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
-    except (RuntimeError, ValueError, TypeError) as error:
-        raise ValueError(f"{name} is damaged, or is not a SentencePiece model") from error
-
-
-def _with_start(
-    symbols: Symbols, processors: Sequence[sentencepiece.SentencePieceProcessor], ids: Sequence[Mapping[str, int]]
-) -> Symbols:
+def _with_start(symbols: Symbols, cutters: Sequence[_Cutter], ids: Sequence[Mapping[str, int]]) -> Symbols:
     """The symbols, with a flag that says whether the start symbol is also a token of ordinary text of either side."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}
-    ordinary = any(
-        (found := processor.piece_to_id(text)) != processor.unk_id() and not processor.is_control(found)
-        for processor in processors for text in texts
-    )
-    return replace(symbols, start_is_text=ordinary)
+    return replace(symbols, start_is_text=any(cutter.spells(text) for cutter in cutters for text in texts))
 
 
 def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
@@ -267,28 +334,10 @@ def read_ids(content: bytes, name: str) -> dict[str, int]:
     ids = json_object(content, name)
     if not ids or any(type(number) is not int for number in ids.values()):
         raise ValueError(f"{name} is not a JSON object that gives every token a number")
+    return _numbered(ids, name)
+
+
+def _numbered(ids: dict[str, int], name: str) -> dict[str, int]:
     if sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{name} does not number its {len(ids):,} tokens from 0 to {len(ids) - 1:,}, each once")
     return ids
-
-
-def read_symbols(content: bytes) -> Symbols:
-    """Read a file of `write_symbols`.
-
-    Raises:
-        ValueError: the content is invalid.
-    """
-    values = json_object(content, SYMBOLS)
-    if any(type(number) is not int or number < 0 for number in values.values()):
-        raise ValueError(f"{SYMBOLS} is not a JSON object of token ids")
-    if values.keys() != {"pad", "unknown", "start", "end"}:
-        raise ValueError(f"{SYMBOLS} must have pad, unknown, start and end, but has {', '.join(values)}")
-    return Symbols(**values)
-
-
-def write_symbols(symbols: Symbols) -> bytes:
-    return (json.dumps(_numbers(symbols)) + "\n").encode("ascii")
-
-
-def _numbers(symbols: Symbols) -> dict[str, int]:
-    return {"pad": symbols.pad, "unknown": symbols.unknown, "start": symbols.start, "end": symbols.end}

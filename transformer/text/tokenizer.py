@@ -130,6 +130,9 @@ class Tokenizer:
     def encode_source(self, text: str) -> tuple[Piece, ...]:
         return self.encode(text)
 
+    def begin(self, text: str) -> tuple[int, ...]:
+        return ()
+
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
         return self.scores
 

@@ -22,6 +22,8 @@ SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, si
 WHITE = re.compile("|".join(SIGNS))
 # The beginning of a source text if the model writes several languages: ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
+# A code at the beginning of a source text: of its own language, "<<eng_Latn>>", or of the target's, ">>deu_Latn<<".
+ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")
 
 
 def label_parts(piece: Piece, text: str) -> tuple[str, str]:
@@ -40,6 +42,15 @@ def label_parts(piece: Piece, text: str) -> tuple[str, str]:
         return "", spelling
     covered = text[slice(*piece.span)]
     return covered if any(map(has_shape, covered)) else "", spelling
+
+
+def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Characters [start, end) of a text without the spaces around them."""
+    while start < end and text[start] == " ":
+        start += 1
+    while end > start and text[end - 1] == " ":
+        end -= 1
+    return start, end
 
 
 def has_shape(character: str) -> bool:
@@ -90,14 +101,21 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """Split a text into the target language code at its beginning, "" if it has none, and the rest."""
-    begin, end = len(text) - len(text.lstrip()), text.find("<<") + 2
-    return (text[begin:end], text[end:]) if text[begin:end] in codes else ("", text)
+    """The language codes at the beginning of a text, at most one of each side, and the rest; "" and the text if none.
+    """
+    found: dict[str, str] = {}
+    at = 0
+    while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in found:
+        found[code[1][0]], at = code[1], code.end()
+    return " ".join(found[side] for side in sorted(found)), text[at:]
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
-    """A text that asks for a target language; it keeps a code of its own, and stays the same if `code` is empty."""
-    return text if not code or split_code(text, codes)[0] else f"{code} {text.lstrip()}"
+    """A text that asks for languages; it keeps the codes of its own, and stays the same if `code` adds none."""
+    own, rest = split_code(text, codes)
+    both = {each[0]: each for each in (*code.split(), *own.split())}
+    merged = " ".join(both[side] for side in sorted(both))
+    return text if merged == own else f"{merged} {rest.lstrip()}"
 
 
 class TextVocabulary(Protocol):
@@ -141,7 +159,8 @@ class Vocabulary(TextVocabulary, Protocol):
 
     Attributes:
         source_size: number of source tokens; one vocabulary may serve both sides.
-        codes: source tokens that ask for a target language, such as ">>fra<<"; empty if the model has only one.
+        codes: beginnings of a source text that ask for a language: ">>fra<<" for the target's and "<<eng>>" for its
+            own; empty if the model has only one of each.
     """
 
     source_size: int
@@ -149,6 +168,10 @@ class Vocabulary(TextVocabulary, Protocol):
 
     def encode_source(self, text: str) -> tuple[Piece, ...]:
         """The tokens of a source text, the end symbol last; their spans refer to `text` as typed."""
+        ...
+
+    def begin(self, text: str) -> tuple[int, ...]:
+        """Ids that the translation of a source text begins with: of a language code, or of a symbol."""
         ...
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:

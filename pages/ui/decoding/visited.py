@@ -59,7 +59,7 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
     forced = params.forced
     if params.free and reading.given:
         # Every token of a translation that the user gave is forced.
-        forced = tuple(model.tokenizer.encode_ids(reading.trace.target_text))
+        forced = tuple(piece.id for piece in reading.trace.predicted_pieces)
     asked = DecodingRun(reading.trace.source_text, params.settings)
     try:
         traced = reading.runs.get(replace(asked, prefix=tuple(forced), suppressed=frozenset(params.suppressed)))
@@ -136,7 +136,9 @@ def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> s
 
     The other pages get its text, as if it had been typed, and may split it into other tokens.
     """
-    if tuple(tokenizer.encode_ids(written.text)) == written.pieces:
+    again = tuple(tokenizer.encode_ids(written.text))
+    # A language code before the text is not part of it.
+    if again == written.pieces[-len(again) :]:
         return params.in_words
     return f"{params.in_words}; read from its text, which is split into different tokens from those that were written"
 

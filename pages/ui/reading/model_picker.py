@@ -52,7 +52,7 @@ def _not_installed(name: str) -> str:
     add = (
         f"To add it: `attention-atlas import Helsinki-NLP/opus-mt-{name.lower()}`." if len(pair) == 2
         and all(is_language(part) for part in pair) else
-        "To add a model, put its folder into `models`; `attention-atlas import` converts a Marian model."
+        "To add a model, put its folder into `models`; `attention-atlas import` converts a Hugging Face model."
     )
     return f"“{markdown(name)}” isn't installed, so you're seeing the built-in {LANGUAGES} model. {add}"
 
@@ -113,7 +113,7 @@ def model_choice() -> None:
         if offered and before.languages.source != after.languages.source:
             # The model cannot read a sentence in another language.
             session.try_sentence(offered[0])
-        elif code and code not in after.codes:
+        elif not set(code.split()) <= set(after.codes):
             # The model cannot read the code of a language that it does not write.
             session.try_sentence(rest.lstrip())
 

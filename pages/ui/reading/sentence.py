@@ -38,7 +38,7 @@ from transformer.files.paths import MODEL
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
-from transformer.text.languages import Languages
+from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import Vocabulary, split_code
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
@@ -144,7 +144,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         session.read_text(kept_code(typed, codes))
 
     def write_in() -> None:
-        language_choice(codes)
+        language_choice(codes, folder.languages if folder else LANGUAGES)
 
     def pick() -> None:
         _example_choice(offered, codes)
@@ -221,7 +221,9 @@ def _warnings(reading: Reading) -> list[str]:
         found += unusual_spelling(own.source_text)
     # In another script, nearly every character is unknown.
     found = found or unknown_characters(own.source_text, own.source_pieces, own.target_text)
-    if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
+    codes = reading.translator.tokenizer.codes
+    # A model that reads a language's code has a default for both.
+    if codes and codes[0].startswith(">") and own.source_pieces[0].role != "language":
         found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
     if not own.complete:
         found.append("The translation reached the limit on length before it was finished.")

@@ -1,7 +1,7 @@
-"""Chooses the language that a multilingual model writes: a code such as ">>fra<<" at the start of the text.
+"""Chooses the languages of a multilingual model: codes such as ">>fra<<" at the start of the text.
 
-The code belongs to the text, in the address too, because the model reads it as a token. The box shows the text without
-it, and a text that is typed or picked keeps it.
+The codes belong to the text, in the address too, because the model reads them as tokens. The box shows the text
+without them, and a text that is typed or picked keeps them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,23 @@ import streamlit as st
 from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.markup import markdown
-from transformer.text.languages import is_code, language
+from transformer.text.languages import Languages, is_code, language
 from transformer.text.vocabulary import split_code, with_code
+
+# Widgets of the source's language and of the target's.
+KEYS = {"<": "source_language", ">": "target_language"}
+HELP = {
+    "<": "The language of the sentence. Its code is a token of its own, a row and a column.",
+    ">": "The language to write. Its code is the first token that the decoder writes.",
+}
+ONE_SIDE = (
+    "This model writes several languages. The code of the one that it is to write is the first token of the sentence, "
+    "a row and a column of its own."
+)
 
 
 def chosen_code(codes: Sequence[str]) -> str:
-    """The code at the start of the text; empty if there is none.
+    """The codes at the start of the text; empty if there is none.
 
     Args:
         codes: of the model.
@@ -27,30 +38,39 @@ def chosen_code(codes: Sequence[str]) -> str:
 
 
 def text_of_box(codes: Sequence[str]) -> str:
-    """The text without its code."""
+    """The text without its codes."""
     code, rest = split_code(session.text(), codes)
     return rest.lstrip() if code else rest
 
 
 def kept_code(text: str, codes: Sequence[str]) -> str:
-    """Another text with the same code, unless that text has a code of its own."""
+    """Another text with the same codes, unless that text has codes of its own."""
     return with_code(text, chosen_code(codes), codes)
 
 
-def language_choice(codes: Sequence[str]) -> None:
-    """Draw the list of codes; choosing one reads the same text again."""
+def language_choice(codes: Sequence[str], default: Languages) -> None:
+    """Draw the lists of codes, one for each side; choosing one reads the same text again.
+
+    Args:
+        codes: of the model.
+        default: the languages of a text without codes.
+    """
+    sides = {side: sorted((code for code in codes if code[0] == side), key=_label) for side in "<>"}
+    chosen = {code[0]: code for code in chosen_code(codes).split()}
 
     def choose() -> None:
-        code, rest = st.session_state.target_language, text_of_box(codes)
-        session.read_text(with_code(rest, code if code in codes else "", codes))
+        picked = [st.session_state[KEYS[side]] for side, of in sides.items() if of]
+        asked = " ".join(code for code in picked if code in codes)
+        session.read_text(with_code(text_of_box(codes), asked, codes))
 
-    st.selectbox(
-        "Write in", sorted(codes, key=_label), index=None, format_func=_label, on_change=choose,
-        placeholder="Choose one …",
-        key=preset("target_language", chosen_code(codes) or None),
-        help="This model writes several languages. The code of the chosen language is the first token of the sentence, "
-        "with its own row and column.",
-    )
+    columns = st.columns(sum(map(bool, sides.values())))
+    for column, (side, of) in zip(columns, ((side, of) for side, of in sides.items() if of), strict=True):
+        own = f"<<{default.source.code}>>" if side == "<" else f">>{default.target.code}<<"
+        column.selectbox(
+            "Read" if side == "<" else "Write in", of, index=None, format_func=_label, on_change=choose,
+            placeholder=_label(own) if own in of else "Choose one …",
+            key=preset(KEYS[side], chosen.get(side)), help=HELP[side] if sides["<"] else ONE_SIDE,
+        )
 
 
 def _label(code: str) -> str:

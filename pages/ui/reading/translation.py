@@ -95,8 +95,8 @@ def _unapplied(reading: Reading) -> list[str]:
     """The search settings of an imported model that this search does not apply."""
     asked = reading.translator.config.unapplied
     return [
-        f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This app does not apply "
-        "that, so `generate` of transformers may translate differently."
+        f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This page does not apply "
+        "that, so `generate` of transformers may translate differently. *Decoding steps* has a beam search."
     ] if asked else []
 
 

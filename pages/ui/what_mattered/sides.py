@@ -170,7 +170,7 @@ def _piece(trace: Trace, step: int) -> str:
 def _force(runs: CachedRuns, text: str) -> None:
     """Callback: decode with the chosen beginning, and read the result on all pages."""
     beginning = st.session_state[BEGINNING]
-    forced = tuple(runs.tokenizer.encode_ids(beginning)[:-1])
+    forced = (*runs.tokenizer.begin(text), *runs.tokenizer.encode_ids(beginning)[:-1])
     try:
         traced = runs.get(DecodingRun(text, prefix=forced))
     except AtlasError as error:

@@ -22,6 +22,8 @@ CONFIGS = {
     "post, learned": {"norm": "post", "positions": "learned", "activation": "silu", "tied_embeddings": "target"},
     "pre, alibi": {"positions": "alibi", "encoder_layers": 2},
     "post, rotary": {"norm": "post", "positions": "rotary", "decoder_layers": 2},
+    "pre, embedding norm": {"embedding_norm": True, "positions": "sinusoidal_fairseq"},
+    "post, embedding norm": {"norm": "post", "embedding_norm": True, "positions": "learned", "tied_embeddings": "all"},
     "pre, 6 + 6": {"encoder_layers": 6, "decoder_layers": 6, "tied_embeddings": "all"},
     "post, 6 + 6": {"norm": "post", "encoder_layers": 6, "decoder_layers": 6},
 }

@@ -164,8 +164,7 @@ def linked(folder):
 
 
 DAMAGE = {
-    "t5": (settings(model_type="t5"), "a model of the family t5: only Marian models"),
-    "bart": (settings(model_type="bart"), "a model of the family bart"),
+    "t5": (settings(model_type="t5"), "a model of the family t5: only models of Marian"),
     "no family": (settings(model_type=None), "names no family"),
     "ours": (content("config.json", b'{"source_vocabulary": 3}'), "a model folder of Attention Atlas already"),
     "no config": (without("config.json"), "config.json is missing"),
@@ -193,8 +192,8 @@ DAMAGE = {
     "padding outside": (settings(pad_token_id=10**6), "pad_token_id in config.json must be a whole"),
     "another width": (settings(d_model=32), "should be"),
     "more layers": (settings(decoder_layers=3), "have no model.decoder.layers.2"),
-    "fewer layers": (settings(decoder_layers=1), "which no Marian model has"),
-    "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "no Marian model has, x"),
+    "fewer layers": (settings(decoder_layers=1), "which no MarianMTModel has"),
+    "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no MarianMTModel has"),
     "not a number": (
         weights(lambda tensors: tensors["final_logits_bias"].fill_(torch.nan)), "final_logits_bias", "not finite"
     ),

@@ -192,10 +192,10 @@ def test_added_tokens_are_read(make_peer, marian_tokenizer, tmp_path):
     assert tokenizer.decode([tokenizer.texts.index("hello there")]) == "hello there"
 
 
-ASKED = {
-    "forced_bos_token_id": 7, "forced_eos_token_id": 0, "repetition_penalty": 1.5, "no_repeat_ngram_size": 2,
-    "min_length": 9, "suppress_tokens": [5], "num_beams": 6, "length_penalty": 0.6, "max_length": 20,
-    "bad_words_ids": [[3], [95]], "eos_token_id": [0, 7],
+ASKED = {"num_beams": 6, "length_penalty": 0.6, "encoder_no_repeat_ngram_size": 3, "eos_token_id": [0, 7]}
+APPLIED = {
+    "forced_eos_token_id": 0, "repetition_penalty": 1.5, "no_repeat_ngram_size": 2, "min_length": 9,
+    "suppress_tokens": [5], "max_length": 20, "bad_words_ids": [[95], [3]],
 }
 # Settings with no effect, or that this search applies too.
 IDLE = {
@@ -206,7 +206,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_unapplied_search_settings_are_named_and_exported_again(place, peer, tmp_path, run_main):
+def test_search_settings_are_applied_or_named_and_exported_again(place, peer, tmp_path, run_main):
     assert peer.model.config.pad_token_id == 95
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     if place == "config.json":
@@ -216,7 +216,7 @@ def test_unapplied_search_settings_are_named_and_exported_again(place, peer, tmp
     path.write_text(json.dumps(written | IDLE))
     assert "`generate` applies" not in import_model(str(folder), tmp_path / "idle")
     assert load_checkpoint(tmp_path / "idle").model.config.unapplied == ()
-    path.write_text(json.dumps(written | ASKED))
+    path.write_text(json.dumps(written | ASKED | APPLIED))
     done = import_model(str(folder), tmp_path / "asked")
     checkpoint = load_checkpoint(tmp_path / "asked")
     expected = {f"{name} {json.dumps(value)}" for name, value in ASKED.items() if name != "eos_token_id"}
@@ -225,7 +225,7 @@ def test_unapplied_search_settings_are_named_and_exported_again(place, peer, tmp
         assert each in done and each in checkpoint.card
     assert done.count("`generate` applies") == 1
     export_huggingface(tmp_path / "asked", tmp_path / "out")
-    assert json.loads((tmp_path / "out" / "generation_config.json").read_text()).items() >= ASKED.items()
+    assert json.loads((tmp_path / "out" / "generation_config.json").read_text()).items() >= (ASKED | APPLIED).items()
 
 
 def test_unusual_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):

@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import SENTENCES
 from tests.foreign_models import numbered, pieces_of, sentencepiece_model
 from tests.unit.interop.conftest import write_vocabulary
-from transformer.text.pair_tokenizer import PairTokenizer, write_symbols
-from transformer.text.vocabulary import Symbols
+from transformer.text.affixes import Affixes
+from transformer.text.pair_tokenizer import PairTokenizer
 
 NASTY = [
     "", " ", "\t\n", "a", "  two  spaces  ", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا بالعالم", "日本語の文。",
@@ -76,10 +76,10 @@ KINDS = (joint, separate, incomplete, with_codes, with_bytes)
 
 def tokenizer_of(models, files):
     ids = files["vocab.json"]
-    symbols = Symbols(pad=ids["<pad>"], unknown=ids["<unk>"], start=ids["<pad>"], end=ids["</s>"])
+    symbols = Affixes(pad=ids["<pad>"], unknown=ids["<unk>"], start=ids["<pad>"], end=ids["</s>"])
     documents = {name: json.dumps(content, ensure_ascii=False).encode() for name, content in files.items()}
     return PairTokenizer({
-        "source.spm": models[0], "target.spm": models[1], "symbols.json": write_symbols(symbols), **documents
+        "source.spm": models[0], "target.spm": models[1], "symbols.json": symbols.to_json(), **documents
     })
 
 

@@ -22,7 +22,8 @@ class EmbeddedText:
         scale: sqrt(D), or 1 in a model that does not scale.
         scaled: tokens times scale, [N, D].
         positions: the added vectors, [N, D]; None if the model has no positions or the run left them out.
-        total: the residual stream before the first layer, from the trace, [N, D].
+        total: the residual stream before the first layer, from the trace, [N, D]; the normalised sum in a model that
+            normalises it.
     """
 
     pieces: np.ndarray

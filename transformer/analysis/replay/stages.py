@@ -68,10 +68,13 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     if text.positions is not None:
         formula = ENCODINGS[weights.config.positions].formula
         yield stage("positions", "positional encoding", formula, f"{rows}, D", text.positions)
-        yield stage(
-            "input", "token embedding + positional encoding", rf"x = {scaled} + PE", f"B, {rows}, D",
-            text.total[None],
-        )
+    if text.positions is not None or weights.config.embedding_norm:
+        name = "token embedding" + " + positional encoding" * (text.positions is not None)
+        summed = scaled + " + PE" * (text.positions is not None)
+        if weights.config.embedding_norm:
+            name = f"{name}, normalised"
+            summed = rf"\mathrm{{LayerNorm}}({summed}), \quad \mathrm{{LayerNorm}}(x) = {NORM}"
+        yield stage("input", name, rf"x = {summed}", f"B, {rows}, D", text.total[None])
 
 
 def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:

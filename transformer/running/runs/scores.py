@@ -71,7 +71,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
             translation = encoded[0].decode(GREEDY)
             given = translation.text, translation.pieces
         else:
-            given = given_target(runs.tokenizer, self.target)
+            given = given_target(runs.tokenizer, self.target, self.text)
         (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
         # The model may have written a word in other tokens than the tokenizer would.
         source, read, predicted = runs.given(self.text, [piece.id for piece in given[1]])

@@ -46,7 +46,7 @@ class TraceRun(TranslatorRun[Trace]):
         return self == TraceRun(self.text)
 
     def compute(self, runs: Translator) -> Trace:
-        given = None if self.target is None else given_target(runs.tokenizer, self.target)
+        given = None if self.target is None else given_target(runs.tokenizer, self.target, self.text)
         source = runs.encode(self.text, self.interventions, Recorder(details=self.details))
         if given is None:
             translation = source.decode(GREEDY)

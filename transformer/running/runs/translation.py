@@ -89,6 +89,7 @@ class VariantsRun(TranslatorRun[list[tuple[Piece, ...]]]):
     long = True
 
     def compute(self, runs: Translator) -> list[tuple[Piece, ...]]:
-        source = piece_ids(text_pieces(runs.tokenizer, runs.typed(self.text), "source"), runs.device)
+        text = runs.typed(self.text)
+        source = piece_ids(text_pieces(runs.tokenizer, text, "source"), runs.device)
         runs.check_variants(self.variants, source)
-        return decode_variants(runs._model, runs.tokenizer, source, self.variants, runs.means)
+        return decode_variants(runs._model, runs.tokenizer, text, source, self.variants, runs.means)

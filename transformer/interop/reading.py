@@ -1,13 +1,11 @@
-"""Reads a Hugging Face Marian folder (the OPUS-MT models, Tiedemann and Thottingal 2020) as a model of ours.
+"""Reads a folder of a Hugging Face translation model as a model of ours.
 
-Marian is the Transformer of the paper with its norms after each sub-layer, so the model needs no change. The
-differences are around it: shared embeddings, ids of the symbols, and a padding row that Hugging Face added.
+All families (`transformer.interop.families`) are the Transformer of the paper. The differences are around it: the place
+of the norms, the positions, shared embeddings, the vocabulary, and rows that only fill up a matrix.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,30 +16,15 @@ from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.interop.generation import unapplied
+from transformer.interop.families import FAMILIES, NAMED, Family
+from transformer.interop.generation import generation_of, unapplied
 from transformer.interop.model_card import ModelCard, read_card
-from transformer.model.sinusoids import sinusoids
+from transformer.interop.vocabularies import read_vocabulary
+from transformer.model.encodings import ENCODINGS
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added
-from transformer.text.pair_tokenizer import (
-    IDS,
-    SOURCE,
-    SYMBOLS,
-    TARGET,
-    TARGET_IDS,
-    PairTokenizer,
-    read_ids,
-    write_symbols,
-)
-from transformer.text.vocabulary import Symbols, target_codes
+from transformer.text.vocabulary import Vocabulary
 
-# The tokenizer's symbols and their usual texts.
-SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
-# Settings of the search, which are in generation_config.json, if it exists.
-OF_SEARCH = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
-# Number of added tokens that are named; a folder may have thousands.
-NAMED = 5
 # Advice for weights that exist only as a pickle.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
 # Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
@@ -82,73 +65,82 @@ class Imported:
 
     config: TransformerConfig
     weights: dict[str, Tensor]
-    tokenizer: PairTokenizer
+    tokenizer: Vocabulary
     card: ModelCard
     notes: tuple[str, ...]
 
 
-def read_marian(
-    folder: Folder, *, name: str, allow_pickle: bool = False, tie: bool = False, revisions: bool = False
+def read_folder(
+    folder: Folder, *, name: str, allow_pickle: bool = False, tie: bool = False, revisions: bool = False,
+    languages: tuple[str | None, str | None] = (None, None),
 ) -> Imported:
-    """Read a folder that Hugging Face's `MarianMTModel` and `MarianTokenizer` have written.
+    """Read a folder that a model and a tokenizer of Hugging Face's transformers have written.
 
     Args:
-        folder: folder with config.json, model.safetensors, source.spm, target.spm, vocab.json.
+        folder: folder with config.json, the weights, and the files of the tokenizer.
         name: name of the model, which often contains its languages.
         allow_pickle: as in `Folder.weights`.
         tie: if config.json says that two embeddings are one but the file has two that differ, use the target's.
         revisions: whether another revision can be requested; then messages advise it.
+        languages: codes of a text that asks for none, in a model with tokens for languages; None takes the folder's.
 
     Raises:
         CheckpointError: it is another kind of model, or a file is missing, damaged or does not match the others.
     """
     try:
-        return _read(folder, name, allow_pickle=allow_pickle, tie=tie, revisions=revisions)
+        return _read(folder, name, allow_pickle=allow_pickle, tie=tie, revisions=revisions, languages=languages)
     except CheckpointError:
         raise
     except ValueError as error:
         raise CheckpointError(f"The model in {folder.path} cannot be imported: {error}.") from error
 
 
-def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions: bool) -> Imported:
+def _read(
+    folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions: bool,
+    languages: tuple[str | None, str | None],
+) -> Imported:
     settings = folder.json(CONFIG)
-    _check_family(settings, folder)
+    family = _family(settings, folder)
     generation = folder.json(GENERATION) if folder.has(GENERATION) else {}
     notes: list[str] = []
-    tokenizer, other_ends = _vocabulary(folder, settings, generation, notes)
+    rows = whole(settings, "vocab_size", LARGEST), _target_rows(settings)
+    tokenizer, other_ends, named = read_vocabulary(folder, family, settings, generation, rows, languages, notes)
     found = folder.weights(
         allow_pickle=allow_pickle,
         otherwise=("a safetensors copy is often in --revision refs/pr/1; or " if revisions else "") + READ_PICKLE,
     )
     weights, tied = _embeddings(found, settings, notes, tie=tie, revisions=revisions)
-    positions = _positions(found, settings, notes)
-    config = _config(settings, tied, learned=bool(positions))
+    positions = _positions(found, family, settings, notes)
+    config = _config(family, settings, tied, learned=bool(positions))
     weights |= positions
+    for stack, ours in (("encoder", "source"), ("decoder", "target")):
+        norms = {f"{ours}_norm": "layernorm_embedding"} if config.embedding_norm else {}
+        norms |= {f"{stack}_norm": "layer_norm"} if config.norm == "pre" else {}
+        for name_here, name_there in norms.items():
+            for kind in ("weight", "bias"):
+                weights[f"{name_here}.{kind}"] = _taken(found, f"model.{stack}.{name_there}.{kind}")
     for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for layer in range(layers):
             weights |= _layer(found, stack, layer)
     weights["generator.bias"] = _bias(found, config.target_vocabulary, tokenizer.size)
     if found:
-        raise ValueError(f"it has the tensor {min(found)}, which no Marian model has")
+        raise ValueError(f"it has the tensor {min(found)}, which no {family.model} has")
     with torch.device("meta"), Undrawn():
         check_fit(Transformer(config), weights)
     config = _cut(config, weights, tokenizer, notes)
     pad = tokenizer.symbols.pad
-    weights["generator.bias"][pad] = NEVER
     search = generation if generation else settings
-    notes.append(
-        "The padding token is left out of the softmax, as `generate` leaves it out of Hugging Face's."
-        if search.get("bad_words_ids") == [[pad]] else
-        "The padding token is left out of the softmax; `generate` does not leave it out, because bad_words_ids does "
-        "not list it."
-    )
-    asked = unapplied(search, pad=pad, end=tokenizer.symbols.end, positions=config.max_positions)
-    config = replace(config, unapplied=(*other_ends, *asked))
+    if [pad] in (search.get("bad_words_ids") or ()):
+        weights["generator.bias"][pad] = NEVER
+        notes.append("The padding token is left out of the softmax, as `generate` leaves it out of Hugging Face's.")
+    asked = unapplied(search)
+    config = replace(config, unapplied=(*other_ends, *asked), generation=generation_of(search, pad))
     if config.unapplied:
         notes.append(
             f"Settings of the folder that `generate` applies and this program does not: {', '.join(config.unapplied)}."
         )
-    return Imported(config, weights, tokenizer, read_card(folder, name), tuple(notes))
+    card = read_card(folder, name)
+    return Imported(config, weights, tokenizer, replace(card, languages=named or card.languages), tuple(notes))
 
 
 def _bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
@@ -161,7 +153,7 @@ def _bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
 
 
 def _cut(
-    config: TransformerConfig, weights: dict[str, Tensor], tokenizer: PairTokenizer, notes: list[str]
+    config: TransformerConfig, weights: dict[str, Tensor], tokenizer: Vocabulary, notes: list[str]
 ) -> TransformerConfig:
     """Remove the rows without a token, which only pad a matrix to a rounder number."""
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
@@ -177,18 +169,17 @@ def _cut(
     return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 
-def _check_family(settings: dict[str, Any], folder: Folder) -> None:
+def _family(settings: dict[str, Any], folder: Folder) -> Family:
     if "source_vocabulary" in settings:
         raise CheckpointError(f"{folder.path} is a model folder of Attention Atlas already: use it with --model.")
     family = settings.get("model_type")
-    if family != "marian":
+    if not isinstance(family, str) or family not in FAMILIES:
         named = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
-        raise CheckpointError(
-            f"{folder.path} is {named}: only Marian models can be imported, for example Helsinki-NLP/opus-mt-en-fr."
-        )
+        raise CheckpointError(f"{folder.path} is {named}: only models of {NAMED} can be imported.")
+    return FAMILIES[family]
 
 
-def _config(settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
+def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
     """The shape of the model, with one token for each row.
 
     Raises:
@@ -211,9 +202,10 @@ def _config(settings: dict[str, Any], tied: str, *, learned: bool) -> Transforme
         decoder_layers=numbers["decoder_layers"],
         d_ff=numbers["encoder_ffn_dim"],
         dropout=settings.get("dropout", 0.1),
-        activation=activation(settings, "gelu"),
-        norm="post",
-        positions="learned" if learned else "sinusoidal_halves",
+        activation=activation(settings, family.activation),
+        norm=family.norm,
+        positions="learned" if learned else family.positions,
+        embedding_norm=family.embedding_norm,
         max_positions=numbers["max_position_embeddings"],
         tied_embeddings=tied,  # pyright: ignore[reportArgumentType]
         scale_embedding=flag(settings, "scale_embedding", False),
@@ -224,79 +216,6 @@ def _config(settings: dict[str, Any], tied: str, *, learned: bool) -> Transforme
 def _target_rows(settings: dict[str, Any]) -> int:
     key = "vocab_size" if settings.get("decoder_vocab_size") is None else "decoder_vocab_size"
     return whole(settings, key, {key: LARGEST["vocab_size"]})
-
-
-def _vocabulary(
-    folder: Folder, settings: dict[str, Any], generation: dict[str, Any], notes: list[str]
-) -> tuple[PairTokenizer, tuple[str, ...]]:
-    """The vocabulary, and the additional symbols that end a translation there."""
-    tokenizing = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
-    files = {name: folder.read(name) for name in (SOURCE, TARGET, IDS)}
-    if tokenizing.get("separate_vocabs") is True:
-        files[TARGET_IDS] = folder.read(TARGET_IDS)
-    rows = {IDS: whole(settings, "vocab_size", LARGEST), TARGET_IDS: _target_rows(settings)}
-    if TARGET_IDS not in files:
-        beside = {name: folder.read(name) for name in (TOKENIZER, ADDED) if folder.has(name)}
-        files[IDS] = _with_added(files[IDS], read_added(beside), rows[IDS], notes)
-    for name in rows.keys() & files.keys():
-        pieces = len(read_ids(files[name], name))
-        if pieces > rows[name]:
-            raise ValueError(
-                f"{name} has {pieces:,} tokens, but {CONFIG} says {rows[name]:,}; if tokens were added, resize the "
-                "model's embeddings and save it again"
-            )
-    source = read_ids(files[IDS], IDS)
-    target = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source
-    texts = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}
-
-    def given(key: str) -> Sequence[int]:
-        """The ids under a key; generation_config.json has priority for the search, config.json for the model."""
-        places = ((GENERATION, generation), (CONFIG, settings))
-        for name, values in places if key in OF_SEARCH else reversed(places):
-            value = values.get(key)
-            if value is None:
-                continue
-            numbers: list[Any] = value if isinstance(value, list) and value and key == "eos_token_id" else [value]
-            for number in numbers:
-                if type(number) is not int or not 0 <= number < len(target):
-                    raise ValueError(
-                        f"{key} in {name} must be a whole number of 0 to {len(target) - 1:,}, not {number!r}"
-                    )
-            return numbers
-        return []
-
-    def symbol(name: str) -> int:
-        """The id in the settings, or else the id of its text, which is the same on both sides."""
-        text = texts[name]
-        number = (given(f"{name}_id") or [source.get(text)])[0]
-        if number is None or (not given(f"{name}_id") and target.get(text) != number):
-            raise ValueError(f"{CONFIG} has no {name}_id, and {IDS} has no token {text}")
-        return number
-
-    pad, ends = symbol("pad_token"), given("eos_token_id")
-    # The tokenizer ends a source text with this symbol.
-    end = source.get(texts["eos_token"], symbol("eos_token"))
-    if ends and end not in ends:
-        raise ValueError(
-            f"eos_token_id is {ends[0]}, and its tokenizer ends a text with {texts['eos_token']}, which is {end}; only "
-            "one symbol can be both"
-        )
-    start = (given("decoder_start_token_id") or given("bos_token_id") or [pad])[0]
-    symbols = Symbols(pad=pad, unknown=symbol("unk_token"), end=end, start=start)
-    others = tuple(f"eos_token_id {number}" for number in ends if number != end)
-    return PairTokenizer({**files, SYMBOLS: write_symbols(symbols)}), others
-
-
-def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """vocab.json with the tokens that were added to it, if the model has rows for them."""
-    ids = read_ids(content, IDS)
-    more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
-    if not more:
-        return content
-    if typed := [text for text in more if not target_codes([text]) and not added[more[text]].special]:
-        named = ", ".join(map(repr, typed[:NAMED])) + (", …" if len(typed) > NAMED else "")
-        notes.append(f"Added tokens that typed text never produces: {named}.")
-    return json.dumps({**ids, **more}, ensure_ascii=False).encode("utf-8")
 
 
 def _embeddings(
@@ -350,13 +269,26 @@ def _embeddings(
     return {**weights, "generator.weight": output}, "none"
 
 
-def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[str]) -> dict[str, Tensor]:
+def _positions(
+    found: dict[str, Tensor], family: Family, settings: dict[str, Any], notes: list[str]
+) -> dict[str, Tensor]:
     """Return the file's tables of positions if they differ from the formula's, else nothing."""
     tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
-    width = whole(settings, "d_model", LARGEST)
+    width, unused = whole(settings, "d_model", LARGEST), family.unused_positions
+    most = whole(settings, "max_position_embeddings", LARGEST)
+    if family.positions == "learned":
+        for side, table in tables.items():
+            if table.shape != (most + unused, width):
+                raise ValueError(f"{POSITIONS[side]} should be {(most + unused, width)}, but is {tuple(table.shape)}")
+        if len(tables) < len(POSITIONS):
+            raise ValueError(f"the weights lack {' or '.join(POSITIONS.values())}; fetch the folder again")
+        return {
+            "source_positions.table": tables["encoder"][unused:].clone(),
+            "target_positions.table": tables["decoder"][unused:].clone(),
+        }
     if not tables and width % 2 == 0:
         return {}
-    formula = _formula(whole(settings, "max_position_embeddings", LARGEST), width)
+    formula = _formula(family, most, width)
     for side, table in tables.items():
         if table.shape != formula.shape:
             raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)}, but is {tuple(table.shape)}")
@@ -372,14 +304,21 @@ def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[s
     }
 
 
-def _formula(rows: int, width: int) -> Tensor:
+def _formula(family: Family, rows: int, width: int) -> Tensor:
     """The positions that transformers computes: all sines, then all cosines; for an odd width one cosine fewer."""
     if width % 2 == 0:
-        return torch.from_numpy(sinusoids(rows, width, halves=True)).float()
+        return torch.from_numpy(ENCODINGS[family.positions].table(rows, width)).float()
     angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (
         2 * (torch.arange(width, dtype=torch.float64) // 2) / width
     )
     return torch.cat([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=1).float()
+
+
+def _taken(found: dict[str, Tensor], name: str) -> Tensor:
+    """A tensor, which is removed."""
+    if name not in found:
+        raise ValueError(f"the weights have no {name}; fetch the folder again")
+    return found.pop(name)
 
 
 def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
@@ -387,9 +326,7 @@ def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor
     theirs, ours = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
 
     def taken(name: str) -> Tensor:
-        if f"{theirs}.{name}" not in found:
-            raise ValueError(f"the weights have no {theirs}.{name}; fetch the folder again")
-        return found.pop(f"{theirs}.{name}")
+        return _taken(found, f"{theirs}.{name}")
 
     weights = {}
     for kind in ("weight", "bias"):

@@ -1,0 +1,43 @@
+"""Imported models of every family compute and write the same as those of Hugging Face."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.conftest import SENTENCES
+from tests.unit.interop.conftest import Peer
+from tests.unit.interop.family_peers import FAMILIES, make_family
+from tests.unit.interop.test_marian import check_parity
+from transformer.interop.importing import import_model
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request, tmp_path_factory):
+    """Return the name, the model and the tokenizer of transformers, and our translator."""
+    theirs, ours = (tmp_path_factory.mktemp(name) for name in ("theirs", "ours"))
+    model, tokenizer = make_family(request.param, theirs)
+    import_model(str(theirs), ours / "model")
+    return request.param, Peer(model, theirs), tokenizer, Translator.load(ours / "model", "cpu")
+
+
+def test_logits_and_attention_are_the_same(family):
+    _, peer, _, translator = family
+    check_parity(peer, translator.folder)
+
+
+@torch.inference_mode()
+def written(peer, tokenizer, text, **settings):
+    source = tokenizer(text, return_tensors="pt", split_special_tokens=True)["input_ids"]
+    return peer.model.generate(source, do_sample=False, **settings)[0, 1:].tolist()
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_translations_equal_generate(family, beam):
+    _, peer, tokenizer, translator = family
+    settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
+    for text in SENTENCES[:12]:
+        ours = [piece.id for piece in translator.translate(text, settings).pieces]
+        assert ours == written(peer, tokenizer, text, num_beams=beam), text

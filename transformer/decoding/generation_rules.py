@@ -1,0 +1,70 @@
+"""Applies the settings of Hugging Face's `generate` to the scores of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from transformer.generation import Generation
+from transformer.text.vocabulary import Symbols
+
+NEVER = float("-inf")
+
+
+class GenerationRules:
+    """The settings during one search, which has a row for each live hypothesis.
+
+    Args:
+        settings: of the model.
+        symbols: of its vocabulary.
+        rows: number of texts.
+        forced: number of tokens that every text begins with.
+    """
+
+    def __init__(self, settings: Generation, symbols: Symbols, rows: int, forced: int) -> None:
+        self.settings = settings
+        self._end, self._forced = symbols.end, forced
+        self._read = [[symbols.start] for _ in range(rows)]
+        single = [word[0] for word in settings.bad_words_ids if len(word) == 1 and word[0] != symbols.end]
+        self._suppressed = [*settings.suppress_tokens, *single]
+        self._sequences = [word for word in settings.bad_words_ids if len(word) > 1]
+
+    def apply_(self, scores: Tensor, step: int) -> Tensor:
+        """Change the scores [N, V] of a step in place: logits, or log-probabilities in a beam search."""
+        settings = self.settings
+        if not settings.changes_scores:
+            return scores
+        at_limit = settings.limit == step + 1 and settings.forced_eos_token_id is not None
+        for row, read in enumerate(self._read):
+            self._change_(scores[row], read)
+        if self._suppressed:
+            scores[:, self._suppressed] = NEVER
+        if step < settings.least:
+            scores[:, self._end] = NEVER
+        if step == self._forced and settings.begin_suppress_tokens:
+            scores[:, list(settings.begin_suppress_tokens)] = NEVER
+        if at_limit:
+            scores.fill_(NEVER)
+            scores[:, settings.forced_eos_token_id] = 0.0
+        return scores.copy_(scores.log_softmax(dim=-1)) if settings.renormalize_logits else scores
+
+    def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
+        """Continue some of the rows, each with one more token."""
+        self._read = [[*self._read[row], piece] for row, piece in zip(rows, pieces, strict=True)]
+
+    def _change_(self, scores: Tensor, read: list[int]) -> None:
+        """Change the scores [V] of one row by the tokens that it has read."""
+        if (penalty := self.settings.repetition_penalty) != 1:
+            ids = torch.tensor(sorted(set(read)), device=scores.device)
+            seen = scores[ids]
+            scores[ids] = torch.where(seen < 0, seen * penalty, seen / penalty)
+        banned = [word[-1] for word in self._sequences if tuple(read[1 - len(word) :]) == word[:-1]]
+        if size := self.settings.no_repeat_ngram_size:
+            last = read[len(read) - size + 1 :]
+            banned += [
+                read[at + size - 1] for at in range(len(read) - size + 1) if read[at : at + size - 1] == last
+            ]
+        if banned:
+            scores[banned] = NEVER

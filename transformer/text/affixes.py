@@ -1,0 +1,100 @@
+"""The tokens around a text: language codes, and symbols that every text begins with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+import msgspec
+
+from transformer.files.small_files import json_object
+from transformer.text.vocabulary import Symbols, split_code
+
+# Its file in a model folder.
+SYMBOLS = "symbols.json"
+
+
+@dataclass(frozen=True)
+class Affixes:
+    """The symbols of a vocabulary, and the tokens that the model reads and writes around a text.
+
+    A text asks for its own languages by codes at its beginning: "<<eng_Latn>> >>deu_Latn<< A dog."
+
+    Attributes:
+        pad, unknown, start, end: as in `Symbols`.
+        before: ids that every source begins with.
+        first: ids that every translation begins with, if there is no `target`.
+        languages: ids of the languages' tokens by code.
+        source, target: codes for a text that asks for none. Without a `target`, no language token is written.
+        code_last: whether the source language's token follows the end symbol.
+        byte_level: whether the vocabulary is a `ByteTokenizer`.
+    """
+
+    pad: int
+    unknown: int
+    start: int
+    end: int
+    before: tuple[int, ...] = ()
+    first: tuple[int, ...] = ()
+    languages: Mapping[str, int] = field(default_factory=dict)
+    source: str = ""
+    target: str = ""
+    code_last: bool = False
+    byte_level: bool = False
+
+    def __post_init__(self) -> None:
+        ids = [self.pad, self.unknown, self.start, self.end, *self.before, *self.first, *self.languages.values()]
+        if min(ids) < 0 or not {self.source, self.target} <= {"", *self.languages}:
+            raise ValueError(f"{SYMBOLS} has a negative id, or names a language without a token")
+
+    @property
+    def symbols(self) -> Symbols:
+        return Symbols(pad=self.pad, unknown=self.unknown, start=self.start, end=self.end)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """All ids that it names."""
+        return (self.pad, self.unknown, self.start, self.end, *self.before, *self.first, *self.languages.values())
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes that a text may begin with, "<<eng_Latn>>" for its own language, ">>deu_Latn<<" for the other."""
+        read = [f"<<{code}>>" for code in sorted(self.languages)] if self.source else []
+        return (*read, *([f">>{code}<<" for code in sorted(self.languages)] if self.target else ()))
+
+    def begin(self, text: str) -> tuple[int, ...]:
+        """Ids that the translation of a source text begins with."""
+        if not self.target:
+            return self.first
+        return (self.languages[self._asked(text, ">", self.target)],)
+
+    def around(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Ids before the tokens of a source text, and after its end symbol."""
+        code = (self.languages[self._asked(text, "<", self.source)],) if self.source else ()
+        return (self.before, code) if self.code_last else ((*self.before, *code), ())
+
+    def to_json(self) -> bytes:
+        """The content of the file; fields with their default are left out."""
+        default = asdict(Affixes(0, 0, 0, 0))
+        values = {
+            name: value for name, value in asdict(self).items()
+            if name in ("pad", "unknown", "start", "end") or value != default[name]
+        }
+        return (json.dumps(values) + "\n").encode("ascii")
+
+    def _asked(self, text: str, side: str, default: str) -> str:
+        codes = split_code(text, self.codes)[0].split()
+        return next((code[2:-2] for code in codes if code.startswith(side)), default)
+
+
+def read_affixes(content: bytes) -> Affixes:
+    """Read a file of `Affixes.to_json`.
+
+    Raises:
+        ValueError: the content is invalid.
+    """
+    try:
+        return msgspec.convert(json_object(content, SYMBOLS), Affixes)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{SYMBOLS} must have pad, unknown, start and end, all ids of tokens: {error}") from None
