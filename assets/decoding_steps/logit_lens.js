@@ -10,7 +10,7 @@ export function logitLens() {
   const body = element("tbody");
   const head = element("th", { scope: "col", class: "number" });
   const part = element("section", { class: "layers" }, element("h4", {}, term("Layer by layer", "logit lens")),
-    element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "after layer"),
+    element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "after"),
       element("th", { scope: "col" }, "top guesses"), head)), body),
     element("p", { class: "note" },
       "Each layer's output through the final norm and the output layer; the last is the model's own word."));

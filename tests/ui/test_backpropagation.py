@@ -142,7 +142,7 @@ def test_size_of_gradients_with_norms_in_both_places(narrow_app):
     test.segmented_control("backward_quantity").set_value("network").run()
     shown = table(test, "layer", "pre-norm, untrained", "post-norm, untrained")
     assert healthy(test) and len(shown) == 6 and (shown.iloc[:, 1:] > 0).all(axis=None)
-    assert "times in the untrained post-norm model" in texts(test).replace("**", "")
+    assert "times in the post-norm one" in texts(test).replace("**", "")
 
 
 def test_given_translation_is_learned(narrow_app):

@@ -60,7 +60,7 @@ def test_full_disk_is_reported_with_the_file(files, tmp_path, run_main, name, ro
         done = run_main(main, *arguments)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     said = done.stderr.splitlines()[-1]
-    assert said.startswith(f"error: {tmp_path / file} could not be written (") and "has room" in said
+    assert said.startswith(f"error: {tmp_path / file} could not be written (") and "has space" in said
     assert not list(tmp_path.rglob("*.unfinished"))
 
 

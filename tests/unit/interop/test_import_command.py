@@ -172,12 +172,12 @@ DAMAGE = {
     "half the weights": (half("model.safetensors"), "damaged or incomplete"),
     "empty config": (content("config.json", b""), "config.json is empty"),
     "pointer": (content("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
-    "link": (linked, "leads to"),
+    "link": (linked, "leads out of this folder"),
     "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number of 1 to 8,192"),
     "fraction": (settings(encoder_layers=2.5), "encoder_layers in config.json must be a whole number"),
     "no layers": (settings(encoder_layers=None), "has no encoder_layers"),
-    "odd heads": (settings(encoder_attention_heads=2), "encoder has 2 attention heads and one of its decoder 4, and"),
-    "odd widths": (settings(decoder_ffn_dim=48), "encoder has 24 feed-forward units and one of its decoder 48, and"),
+    "odd heads": (settings(encoder_attention_heads=2), "encoder has 2 attention heads and one of its decoder 4, but"),
+    "odd widths": (settings(decoder_ffn_dim=48), "encoder has 24 feed-forward units and one of its decoder 48, but"),
     "activation": (settings(activation_function="mish"), "its activation is 'mish', but the choices are gelu_new, "),
     "a start that is a text": (
         searching(decoder_start_token_id="7"), "decoder_start_token_id in generation_config.json must be a whole number"
@@ -188,12 +188,17 @@ DAMAGE = {
         searching(eos_token_id=7), "eos_token_id is 7, and its tokenizer ends a text with </s>, which is 0; only one"
     ),
     "text for a flag": (settings(scale_embedding="yes"), "scale_embedding in config.json must be true or false"),
-    "more tokens": (settings(vocab_size=5), "tokens, and config.json says 5; if tokens were added, resize"),
+    "more tokens": (settings(vocab_size=5), "tokens, but config.json says 5; if tokens were added, resize"),
     "padding outside": (settings(pad_token_id=10**6), "pad_token_id in config.json must be a whole"),
     "another width": (settings(d_model=32), "should be"),
     "more layers": (settings(decoder_layers=3), "have no model.decoder.layers.2"),
+<<<<<<< HEAD
     "fewer layers": (settings(decoder_layers=1), "which no MarianMTModel has"),
     "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no MarianMTModel has"),
+=======
+    "fewer layers": (settings(decoder_layers=1), "which no Marian model has"),
+    "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no Marian model has"),
+>>>>>>> words
     "not a number": (
         weights(lambda tensors: tensors["final_logits_bias"].fill_(torch.nan)), "final_logits_bias", "not finite"
     ),
@@ -259,7 +264,8 @@ def test_interrupted_import_leaves_the_folder_unchanged(peer, tmp_path, run_main
 def test_argument_that_is_neither_folder_nor_name_is_reported(peer, tmp_path, run_main):
     refused(run_main(main, "import", tmp_path / "nowhere", "--output", tmp_path / "x"), "There is no folder")
     refused(run_main(main, "import", peer.folder / "config.json", "--output", tmp_path / "x"), "is a file")
-    refused(run_main(main, "import", peer.folder, "--revision", "main", "--output", tmp_path / "x"), "no --revision")
+    done = run_main(main, "import", peer.folder, "--revision", "main", "--output", tmp_path / "x")
+    refused(done, "leave out --revision")
 
 
 def test_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch):

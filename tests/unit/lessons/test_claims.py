@@ -102,7 +102,7 @@ def test_two_scores_are_compared():
     ("learned_early", {"share": 2}, "between 0 and 1"),
     ("heads_removed", {"count": 0}, "count is 1 to 72, half of the heads, not 0"),
     ("heads_removed", {"count": 73}, "not 73"),
-    ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is no job of a head; the jobs are: previous"),
+    ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is not a job of a head; the jobs are: "),
 ])
 def test_unmeasurable_claim_is_reported(evidence, name, parameters, message):
     with pytest.raises(LessonError) as refused:

@@ -55,9 +55,9 @@ def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     ("Look.", "word " * 41, "step 1: look_for and question have 45 words; at most 40"),
     ("It is {sum:.2f}.", "It is {sun:.2f}.", "there is no value sun; the claim row_sum has: sum, count"),
     ("It is {sum:.2f}.", "It is {sum.", "a brace without its partner"),
-    ("It is {sum:.2f}.", "{sum.__class__}", "is not understood"),
-    ("It is {sum:.2f}.", "{sum:999999999}", "is not understood"),
-    ("It is {sum:.2f}.", "{sum!r}", "is not understood"),
+    ("It is {sum:.2f}.", "{sum.__class__}", "cannot be read"),
+    ("It is {sum:.2f}.", "{sum:999999999}", "cannot be read"),
+    ("It is {sum:.2f}.", "{sum!r}", "cannot be read"),
     ('name = "row_sum"', 'name = "row_some"', "there is no claim 'row_some'; the claims are: asymmetry"),
     ('head = "next", row = "have" }\nfigure', 'head = 3, row = "have" }\nfigure', "must be a text in quotes"),
     ('kind = "encoder", head = "next", row = "have" }\nfigure', 'kind = "x", head = "next", row = "have" }\nfigure',
@@ -86,7 +86,7 @@ def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     ('head = "next", row = "have" }\nfigure', 'head = nan, row = "have" }\nfigure', "a number out of bounds"),
     ('title = "T"', f"title{'.a' * 300} = 1", "title is {'a': {'a': "),
     ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a text"),
-    ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' is not understood"),
+    ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' cannot be read"),
     ('guess = "sum"', 'guess = "sum"\nnext_when.a.a.a.a.a.a.a.a = 1', "next_when is {'a': {"),
 ], ids=lambda one: one[:60] if isinstance(one, str) else None)
 def test_invalid_content_is_reported(old, new, message):
