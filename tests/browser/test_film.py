@@ -76,6 +76,7 @@ def test_film_without_motion_is_accessible_and_a_clicker_steps_its_slide(reader,
     expect(reader.page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     reader.page.keyboard.press("End")
     film(11)
+    reader.page.wait_for_url("**film_frame=11**")
     assert serious_in_both_themes(reader) == []
     reader.open("/?" + urlencode({"text": SENTENCE, "film_frame": "10", "lecture": "true"}))
     film(10)

@@ -66,6 +66,7 @@ def show_slide(number: int | None, *, present: bool = True, at_end: bool = False
         ends = [
             replace(LessonParams.from_address(address), answer=SHOWN),
             *(replace(of.from_address(address), step=MAX_INDEX) for of in (DecodingParams, ContinuationParams)),
+            FilmParams.from_address(address).at_end(),
         ] if at_end else []
         session.open_address(address, lecture if present else replace(lecture, lecture=False), *ends)
         session.refill_boxes()

@@ -19,3 +19,7 @@ class FilmParams(Params, prefix="film_"):
     """
 
     frame: int = integer(0, 0, MOST_FRAMES)
+
+    def at_end(self) -> FilmParams:
+        """The last frame of an open film."""
+        return FilmParams(MOST_FRAMES if self.frame else 0)

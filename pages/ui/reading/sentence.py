@@ -182,7 +182,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
                     "look?**" + (LIMITS if ships(model) else "")
                 )
             st.button(
-                "New to this? Watch one minute", icon=":material/play_circle:", type="tertiary", key="film_button",
+                "New to this? Watch one minute", icon=":material/play_circle:", key="film_button",
                 on_click=_ask_for_film,
             )
     try:

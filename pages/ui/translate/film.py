@@ -38,7 +38,7 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
             reading.detailed(), reading.weights(), metrics, word, reading.languages, reading.tokenizer
         ),
     }
-    params = session.params(FilmParams)
+    params = FilmParams(min(session.params(FilmParams).frame, len(message["frames"])))
     stays = session.was_drawn(KEY) and SYNCED.shown == params
     asked = SYNCED.request(params, new=not stays)
 
