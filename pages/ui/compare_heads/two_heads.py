@@ -103,7 +103,7 @@ def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
             st.text_input(f"{model.noun.capitalize()} {names[field]}", **_bound(field, pin, "text"))
             traces[field] = _trace(model, pin)
     views = {field: view_of(traces[field], pin.kind, words=pin.words) for field, pin in pins.items()}
-    sides = [_side(f"{names[field]}: {_title(pin)}", views[field], pin) for field, pin in pins.items()]
+    sides = [map_of(f"{names[field]}: {pin_title(pin)}", views[field], pin) for field, pin in pins.items()]
     (a, b), (first, second) = pins.values(), views.values()
     agree = a.kind == b.kind and first.mask.shape == second.mask.shape
     if agree:
@@ -216,11 +216,13 @@ def _trace(model: Compared, pin: Pin) -> Trace:
         raise PageEnd from None
 
 
-def _title(pin: Pin) -> str:
+def pin_title(pin: Pin) -> str:
+    """Return the kind, the layer and the head of a pin."""
     return f"{TITLES[pin.kind]}, layer {pin.layer + 1}, head {pin.head + 1}"
 
 
-def _side(title: str, view: View, pin: Pin) -> Map:
+def map_of(title: str, view: View, pin: Pin) -> Map:
+    """Return the map of a head for `side_by_side`."""
     weights = rounded(view.weights[pin.layer, pin.head])
     return Map(title, row_labels(view.axes), column_labels(view.axes), weights, view.mask, words=view.axes.words)
 

@@ -8,9 +8,12 @@ from pages.ui.params import language_model
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.fields import Params, flag, index, matching, one_of, parsed
 from pages.ui.params.pages import part_of
+from transformer.checkpoints.available_models import NAME
 from transformer.values.trace import KINDS, Kind
 
 SEPARATOR = "."
+# Stands for a model with random weights; no folder has this name.
+UNTRAINED = "-"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class CompareParams(Params, prefix="compare_"):
         metric: name of the number that the maps of all heads show.
         named: the table leaves out heads without a name.
         row: position of the token that is followed through the layers, from 0; UNCHOSEN for the telling one.
+        other: name of the folder of the second model; UNTRAINED, or empty for the first other folder.
         a, b: the two compared heads of a translator.
         text_a, text_b: the two compared heads of a language model.
     """
@@ -74,6 +78,7 @@ class CompareParams(Params, prefix="compare_"):
     metric: str = matching("[a-z][a-z0-9_]{0,29}", "confidence")
     named: bool = flag()
     row: int = index(MAX_INDEX, UNCHOSEN)
+    other: str = matching(f"{UNTRAINED}|{NAME.pattern}")
     a: Pin = parsed(TIRED, Pin.parse)
     b: Pin = parsed(WIDE, Pin.parse)
     text_a: Pin = parsed(CAT, Pin.parse)

@@ -116,13 +116,14 @@ _PAGES = (
     Page(
         "compare_heads", "Compare heads", "Look",
         "All heads by what they do. Find similar ones, or lay two sentences side by side.",
-        "all measurements for all heads, similar heads, two heads compared, one word through all layers; for the "
-        "translator or a language model",
+        "all measurements for all heads, similar heads, two heads compared, one word through all layers, the "
+        "heads of two models matched; for the translator or a language model",
         parts={
             "heads": Part("All heads", "all_heads.show_all_heads"),
             "similarity": Part("Similarity", "similar_heads.show_similar_heads"),
             "two_heads": Part("A vs. B", "two_heads.show_two_heads", former=("versus",)),
             "layers": Part("Across layers", "across_layers.show_across_layers"),
+            "models": Part("Two models", "two_models.show_two_models"),
         },
     ),
     Page(
