@@ -45,8 +45,8 @@ PLACES = [
 ]
 # Figures of each part: Plotly's, then Altair's.
 FIGURES = {
-    "heads": (0, 1), "similarity": (0, 2), "two_heads": (0, 0), "layers": (0, 3), "stages": (0, 0), "cell": (2, 2),
-    "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (1, 0),
+    "heads": (0, 1), "similarity": (0, 2), "two_heads": (0, 0), "layers": (0, 3), "models": (0, 0),
+    "stages": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (1, 0),
 }
 FOREIGN = re.compile(r"\b(english|german|translat(e|es|ed|ion|ions)|encoders?|decoders?)\b", re.IGNORECASE)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pages.ui.measured import measuring
+from pages.ui.params.compare_heads import UNTRAINED
 from pages.ui.params.pages import PAGES
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.models import MODELS, load_translator
@@ -24,7 +25,7 @@ from transformer.files.small_files import MOST
 from transformer.lessons.shelf import SHIPPED as LESSONS
 from transformer.running.translator import Translator
 
-ARABIC = "en-ar"
+ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
 # The name has the maximum length. The model has separate vocabularies, more layers on one side, and two target
 # languages.
 LARGE = "opus-mt-" + "x" * 46 + "-en-SEMITIC"[:10]
@@ -91,6 +92,19 @@ def test_every_page_uses_the_chosen_model(page):
     test = opened(page, text=f"{HEB} {DREAM}", model=LARGE)
     assert healthy(test)
     assert "German" not in texts(test)
+
+
+def test_heads_of_two_models_are_matched():
+    there = {"text": DREAM, "compare_part": "models"}
+    test = opened(COMPARE, **there, compare_other=ARABIC)
+    assert healthy(test) and ("is matched with" in texts(test) or "has no match" in texts(test))
+    assert "attention-atlas match" in texts(test) and "with random weights" in texts(test)
+    test.selectbox("compare_other").set_value(UNTRAINED).run()
+    assert healthy(test) and "attention-atlas match" not in texts(test)
+    test = opened(COMPARE, **there, compare_other=ARABIC, compare_kind="cross")
+    assert "write different languages" in test.info[0].value and not test.exception
+    test = opened(COMPARE, **there, compare_other="ar-en")
+    assert "the models read English and Arabic" in test.warning[0].value and not test.exception
 
 
 @pytest.mark.thorough
