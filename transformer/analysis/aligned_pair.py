@@ -62,8 +62,8 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
             found = int(hard_alignment(row, empty))
             links.append((found, number))
             weights.append(float(row[found]))
-    words = (tuple(word for word, _ in side) for side in (source, target))
-    return AlignedPair(*words, tuple(links), tuple(weights))
+    sources, targets = (tuple(word for word, _ in side) for side in (source, target))
+    return AlignedPair(sources, targets, tuple(links), tuple(weights))
 
 
 def _units(pieces: Sequence[Piece], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
