@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from attention_atlas.browser.html_file import theme
 from attention_atlas.browser.messages import first_shown, messages_of
-from attention_atlas.browser.picture import picture
+from attention_atlas.browser.picture import image
 from attention_atlas.browser.scripts import script, style
 from attention_atlas.browser.wire import unframe
 from transformer.values.trace import Kind, Trace
@@ -60,7 +60,7 @@ class Browser(anywidget.AnyWidget):
         """The widget, and a picture of its head for a notebook without a kernel."""
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         shown = {**self.choice, "layer": self.layer, "head": self.head}
-        return {**bundle, "image/svg+xml": picture(self.trace, cast(Kind, self.kind), shown)}, metadata
+        return {**bundle, "text/html": image(self.trace, cast(Kind, self.kind), shown)}, metadata
 
     @traitlets.validate("kind")
     def _known(self, proposal: Any) -> str:

@@ -193,6 +193,7 @@ def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, f
         page.goto(file.as_uri())
         page.locator(".atlas[data-drawn]").nth(len(trace.kinds) - 1).wait_for()
         drawn = page.evaluate(FRAME)
+        page.wait_for_timeout(1000)
         page.locator("canvas.large").first.focus()
         switches, switching = answers(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -34,7 +35,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
     view = view_of(trace, kind, words=choice["words"], special=not choice["hide"])
     rows, columns = (list(map(_short, labels(view.axes))) for labels in (row_labels, column_labels))
     high, wide = min(CELL, HEIGHT / len(rows)), min(CELL, WIDTH / len(columns))
-    title = f"{TITLES[kind]}, layer {choice['layer'] + 1}, head {choice['head'] + 1}"
+    title = _title(kind, choice)
     left, top = _width(rows) + 12, 0.8 * _width(columns) + 44
     right, bottom = left + wide * len(columns), top + high * len(rows)
     width, height = max(right + 0.7 * _width(columns[-1:]), CHARACTER * len(KEY)) + 12, bottom + 30
@@ -52,6 +53,16 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
         _cells(view.weights[choice["layer"], choice["head"]], view.mask),
         f'</g><text x="12" y="{bottom + 20:.1f}">{KEY}</text></svg>'
     ])
+
+
+def image(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
+    """The picture as an HTML element, which JupyterLab also shows if it does not trust the notebook."""
+    data = b64encode(picture(trace, kind, choice).encode()).decode("ascii")
+    return f'<img alt="{_title(kind, choice)}" src="data:image/svg+xml;base64,{data}">'
+
+
+def _title(kind: Kind, choice: Mapping[str, Any]) -> str:
+    return f"{TITLES[kind]}, layer {choice['layer'] + 1}, head {choice['head'] + 1}"
 
 
 def _cells(weights: np.ndarray, mask: np.ndarray) -> str:

@@ -159,7 +159,7 @@ def test_widget_has_a_picture_of_the_chosen_head():
     browser = Browser(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), layer=0, head=1)
     browser.head = 0
     data, _ = browser._repr_mimebundle_()
-    assert "Masked attention, layer 1, head 1" in data["image/svg+xml"]
+    assert data["text/html"].startswith('<img alt="Masked attention, layer 1, head 1" src="data:image/svg+xml;base64,')
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
