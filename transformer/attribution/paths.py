@@ -20,7 +20,7 @@ from transformer.values.cancellation import check_cancelled
 # A sender and its receiver.
 Path = tuple[Node, Node]
 # Copies of the text in one batch.
-TOGETHER = 32
+TOGETHER = 8
 
 
 def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
@@ -35,13 +35,14 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
     cells = _cells(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
-    for stack in run.trace.stacks:
-        rows = [row for row, (_, receiver) in enumerate(paths) if receiver.stack == stack]
-        for start in range(0, len(rows), TOGETHER):
-            batch = rows[start : start + TOGETHER]
-            last = _run_with(run, [(paths[row], cells[row]) for row in batch])
-            effects[batch] = before - _score(run, last, directions)
-            check_cancelled()
+    # Paths into the same layers are a batch, because a batch begins with its lowest layer.
+    order: dict[Place | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
+    rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
+    for start in range(0, len(rows), TOGETHER):
+        batch = rows[start : start + TOGETHER]
+        last = _run_with(run, [(paths[row], cells[row]) for row in batch])
+        effects[batch] = before - _score(run, last, directions)
+        check_cancelled()
     return effects
 
 
