@@ -124,11 +124,7 @@ DAMAGE = {
     "another config": (content("config.json", b'{"heads": 4}'), "missing field"),
     "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
     "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
-<<<<<<< HEAD
-    "of another family": (content("config.json", b'{"model_type": "t5"}'), "of the family t5; for those"),
-=======
-    "of another family": (content("config.json", b'{"model_type": "t5"}'), "of the family t5, but only"),
->>>>>>> words
+    "of another family": (content("config.json", b'{"model_type": "t5"}'), "of the family t5; if the"),
     "large config": (content("config.json", b" " * (2**20 + 1)), "config.json is larger than the 1 MB"),
     "languages": (content("languages.json", b"[1]"), "languages.json is not a JSON object"),
     "markup": (content("languages.json", b'{"source": "<b>x</b>", "target": "de"}'), "languages.json must look like"),

@@ -122,11 +122,13 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
         "into languages.json",
         f"licence: {model.card.licence or 'not stated'}",
     ]
-    codes = [code for code in model.tokenizer.codes if code.startswith(">>")]
-    if read := len(model.tokenizer.codes) - len(codes):
-        facts.append(f"a text may begin with its language, one of {read}, such as {model.tokenizer.codes[0]}")
-    if codes:
-        facts.append(f"a text {'may begin' if read else 'begins'} with its target language: {', '.join(codes)}")
+    read = [code for code in model.tokenizer.codes if code.startswith("<")]
+    written = [code for code in model.tokenizer.codes if code.startswith(">")]
+    if read:
+        example = " ".join(codes[0] for codes in (read, written) if codes)
+        facts.append(f"a text may begin with its languages, of which there are {len(read)}: {example}")
+    elif written:
+        facts.append(f"a text begins with its target language: {', '.join(written)}")
     return facts + list(model.notes)
 
 

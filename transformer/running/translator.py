@@ -186,7 +186,7 @@ class Translator(Runs):
             sources: dict[int, EncodedSource] = {}
             for number, (text, target) in enumerate(zip(texts, targets or [None] * len(texts), strict=True)):
                 try:
-                    given = None if target is None else given_target(self.tokenizer, target)
+                    given = None if target is None else given_target(self.tokenizer, target, text)
                     source = self.encode(text, AS_TRAINED, Recorder(details=False))
                 except TextError as error:
                     done(number, error)
