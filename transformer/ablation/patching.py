@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from transformer.ablation.continuation import telling_step
 from transformer.analysis.word_matching import matched_positions
 from transformer.config import TransformerConfig
 from transformer.running.runs.scores import ContrastsRun
@@ -131,6 +132,21 @@ class GridRun(Run[Contrasts]):
         return Contrasts(found.run, found.other, values)
 
 
+def question_of(a: Trace, b: Trace, step: int | None = None) -> Question:
+    """The question that patches of A with values of B answer, about the tokens that the two prefer.
+
+    Args:
+        a, b: traces of both sentences, which read the same translation.
+        step: position of the predicted token; None takes `telling_step`. Where both prefer the same token, the second
+            one is A's next best.
+    """
+    step = telling_step(a, b) if step is None else step
+    first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
+    target = tuple(piece.id for piece in a.predicted_pieces)
+    second = int(a.candidate_ids[step, 1]) if first == second else second
+    return Question(a.source_text, b.source_text, target, step, (first, second))
+
+
 def contrasts_of(runs: Translator, question: Question, variants: Sequence[Interventions]) -> Contrasts:
     """The contrasts of some interventions [N]."""
     asked = ContrastsRun(question.text, question.target, question.step, question.pieces, (AS_TRAINED, *variants))
@@ -177,10 +193,15 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     cells = np.empty((len(layers), len(columns)), dtype=object)
     for layer, column in product(layers, columns):
         cells[layer, column] = (
-            {(site, layer, column, position): other for position, other in partner.items()} if has_heads(site)
+            dict(patch_everywhere(site, layer, column, partner)) if has_heads(site)
             else {(site, layer, 0, column): partner[column]} if column in partner else {}
         )
     return cells
+
+
+def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> tuple[tuple[Place, int], ...]:
+    """The patches of a head at all positions that have a partner."""
+    return tuple(((site, layer, head, position), other) for position, other in partner.items())
 
 
 def cone(interventions: Interventions, config: TransformerConfig, source: int, target: int) -> dict[str, np.ndarray]:

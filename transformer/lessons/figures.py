@@ -34,7 +34,7 @@ FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] =
     "of": tuple(JOBS), "job": (*JOBS, LATER), "word": str, "column": str, "than": str, "hide": str, "hide_other": str,
 }
 # A sentence, in figures without scores.
-OTHER_SENTENCE = ("numbers", "vectors", "orders")
+OTHER_SENTENCE = ("numbers", "vectors", "orders", "patched", "preferred")
 TOGETHER = frozenset({"kind", "head"})
 
 

@@ -9,6 +9,7 @@ from math import exp, nan, sqrt
 
 import numpy as np
 
+from transformer.ablation.patching import PatchRun
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.softmax import softmax
@@ -18,6 +19,14 @@ from transformer.lessons.claims.attribution import named_for_all, named_words
 from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
 from transformer.lessons.claims.decoding import beam_and_greedy, samples
 from transformer.lessons.claims.learning import MOST_LOSS, noted_losses, noted_scores
+from transformer.lessons.claims.patching import (
+    changed_position,
+    compared,
+    looks_most,
+    patched_places,
+    strongest,
+    words_of,
+)
 from transformer.lessons.claims.paths import cut_paths, path_ranks
 from transformer.lessons.claims.registry import Value
 from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
@@ -365,10 +374,34 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 
 # The figures of a step that are not maps, by name.
+def _patched(evidence: Evidence, other: str) -> Table:
+    """Effects of a few patches between the sentence and another one."""
+    at = compared(evidence, other)
+    found = patched_places(evidence, at)
+    (layer, head), (_, _, weight) = strongest(evidence, at), looks_most(at, changed_position(at))
+    return Table("taken from the other sentence", tuple(found), {
+        "needed": [needed for needed, _ in found.values()], "enough": [enough for _, enough in found.values()],
+    }, {
+        "layer of the largest effect": layer + 1, "head of the largest effect": head + 1,
+        "weight of the head that looks most": weight,
+    })
+
+
+def _preferred(evidence: Evidence, other: str, step: int) -> Table:
+    """By how much two sentences prefer one next token to another."""
+    at = compared(evidence, other, step)
+    found = evidence.runs.get(PatchRun(at.question, ()))
+    word, instead = words_of(evidence, at)
+    return Table("sentence", (evidence.sentence, other), {
+        f"logit of {word} minus that of {instead}": [found.run, found.other],
+    }, {"difference": abs(found.other - found.run)})
+
+
 TABLES: Mapping[str, Callable[..., Table]] = {
     "scores": _scores, "example": _example, "values": _values, "numbers": _numbers, "vectors": _vectors,
     "candidates": _candidates, "probabilities": _probabilities, "translations": _translations, "norms": _norms,
     "learning": _learning, "worth": _worth, "removed": _removed, "needed": _needed, "named": _named, "orders": _orders,
     "heads": _heads, "links": _links, "future": _future, "longest": _longest,
+    "patched": _patched, "preferred": _preferred,
     "path_sums": _path_sums, "cut_paths": _cut_paths, "path_ranks": _path_ranks,
 }

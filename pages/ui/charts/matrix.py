@@ -88,7 +88,7 @@ def matrix(
     values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale,
     titles: tuple[str | None, str | None] = (None, None), mask: np.ndarray | None = None, legend: bool = True,
     marks: tuple[str, np.ndarray] | None = None, picked: tuple[int, int] | None = None, clickable: bool = False,
-    square: bool = False, masked: str = "masked",
+    square: bool = False, masked: str = "masked", ink: alt.ColorValue | None = None,
 ) -> alt.Chart | alt.LayerChart:
     """Return a matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
@@ -105,6 +105,7 @@ def matrix(
         clickable: a click on a cell selects `PICK` with fields row and column, from 1.
         square: a cell is as high as it is wide, so the chart has a width of its own.
         masked: text that replaces the number of a masked cell.
+        ink: colour of the marks; None for one that is legible on `sequential` colours up to 1.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
@@ -144,7 +145,7 @@ def matrix(
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
     if marks is not None and len(columns) <= MOST_LABELS:
         layers.append(
-            base.mark_text(fontSize=11).encode(text=alt.Text("mark:N"), color=ink_on("value"), tooltip=tooltip)
+            base.mark_text(fontSize=11).encode(text=alt.Text("mark:N"), color=ink or ink_on("value"), tooltip=tooltip)
         )
     if picked is not None:
         layers.append(base.transform_filter(

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attention_atlas.browser.piece_labels import bare, piece_label
 from pages.ui.charts.matrix import PICK, matrix
-from pages.ui.charts.palette import diverging
+from pages.ui.charts.palette import DARK, LIGHT, diverging, either
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
@@ -20,7 +20,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from transformer.ablation.patching import Contrasts, GridRun, partners
+from transformer.ablation.patching import Contrasts, GridRun, partners, patch_everywhere
 from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
 from transformer.values.trace import Trace
 
@@ -77,6 +77,7 @@ def show_grid(asked: Asked) -> Chosen:
             matrix(
                 np.nan_to_num(values), rows, labels, name=unit, scale=diverging(most), mask=np.isfinite(values),
                 masked=NO_PARTNER, marks=("effect", marks(values)) if unit == "effect" else None, picked=cell,
+                ink=either(f"abs(datum.value) > {0.6 * most}", LIGHT, DARK),
                 titles=("depth" if is_residual(site) else "layer", "head" if has_heads(site) else "token"),
             ),
             key="patch_grid", on_select=_clicked, selection_mode=PICK,
@@ -86,7 +87,8 @@ def show_grid(asked: Asked) -> Chosen:
         ("0: the patch changes nothing. 1: this value alone does what the whole changed word does. Values below 0 and "
          "above 1 exist. " if unit == "effect" else "")
         + ("A head is patched at all its tokens that have a partner; choose one token above. " if has_heads(site) else
-           "Depth 0 is the embedding; the last depth of the encoder is its output. " if is_residual(site) else "")
+           "Depth 0 is the embedding, so at the changed word its effect is 1 by definition; the last depth of the "
+           "encoder is its output. " if is_residual(site) else "")
         + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
@@ -190,7 +192,7 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
     where = f"{site_name(site).lower()}, {'depth' if is_residual(site) else 'layer'} {number}"
     where += f", head {head + 1}" if heads else ""
     if heads and at < 0:
-        return Chosen(tuple(((site, layer, head, one), other) for one, other in columns.items()), where)
+        return Chosen(patch_everywhere(site, layer, head, columns), where)
     place: Place = (site, layer, head, at)
     return Chosen(((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(bare(own[at]))}”")
 

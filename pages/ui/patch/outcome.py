@@ -1,5 +1,4 @@
-"""The text that the patched run writes, how far each direction moves the choice, and the cells that the patch can "
-"reach."""
+"""The outcome of a patch: its translation, the effect in both directions, and the cells that it can reach."""
 
 from __future__ import annotations
 
@@ -30,6 +29,12 @@ from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
 
 OUTSIDE = "outside the cone: exactly 0"
+# The conclusions from an effect near 1, between, and near 0.
+ANSWERS: dict[Direction, tuple[str, str, str]] = {
+    "needed": ("A's choice turns into B's", "A's choice moves part of the way to B's", "A does not need it alone"),
+    "enough": ("A's choice comes back", "A's choice comes back in part", "alone, it is not enough"),
+}
+REVERSED = "the choice moves the other way"
 
 
 def show_outcome(asked: Asked, chosen: Chosen) -> None:
@@ -100,10 +105,8 @@ def says_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
     if found.effects is None:
         return says + "No effect is shown: the two runs hardly differ."
     effect = float(found.effects[0])
-    answer = (
-        "alone, it does all of it" if effect > 0.95 else "alone, it does part of it" if effect > 0.05
-        else "alone, it does hardly anything" if effect > -0.05 else "it moves the choice the other way"
-    )
+    fully, partly, hardly = ANSWERS[direction]
+    answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED
     return f"{says}Effect **{typeset(effect)}**: {answer}."
 
 

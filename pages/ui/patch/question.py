@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -16,8 +16,8 @@ from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from transformer.ablation.continuation import candidates, telling_step
-from transformer.ablation.patching import CLOSE, Contrasts, PatchRun, Question
+from transformer.ablation.continuation import candidates
+from transformer.ablation.patching import CLOSE, Contrasts, PatchRun, Question, question_of
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
@@ -57,9 +57,8 @@ def pick_question(reading: Reading) -> Asked:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
     with places[0]:
-        step = _pick_step(a, b)
-    pieces = _pick_tokens(reading, a, b, step, places[1:])
-    asked = Asked(reading, a, b, Question(text, other, target, step, pieces))
+        question = _pick_step(a, b)
+    asked = Asked(reading, a, b, replace(question, pieces=_pick_tokens(reading, a, b, question, places[1:])))
     st.markdown(_says(asked), help=explain("logit", "nats", "teacher forcing"))
     return asked
 
@@ -84,10 +83,10 @@ def _take(first: str, second: str) -> None:
     session.update(PatchParams, other=second)
 
 
-def _pick_step(a: Trace, b: Trace) -> int:
-    """Draw the choice of the predicted token, and return its position."""
+def _pick_step(a: Trace, b: Trace) -> Question:
+    """Draw the choice of the predicted token, and return the question there."""
     last, chosen = len(a.predicted_pieces), session.params(PatchParams).step
-    step = min(chosen, last) - 1 if chosen else telling_step(a, b)
+    question = question_of(a, b, min(chosen, last) - 1 if chosen else None)
     labels = {
         number: f"{number}: {piece_label(piece, a.target_text)}"
         for number, piece in enumerate(a.predicted_pieces, start=1)
@@ -99,21 +98,20 @@ def _pick_step(a: Trace, b: Trace) -> int:
         session.update(PatchParams, step=number, first=-1, second=-1, layer=-1, at=-1, partner=-1)
 
     st.selectbox(
-        "At the step that writes", list(labels), format_func=labels.__getitem__, key=preset(key, step + 1),
+        "At the step that writes", list(labels), format_func=labels.__getitem__, key=preset(key, question.step + 1),
         on_change=store, help="Both sentences have read the same words of A's translation before it. Unless you "
         "choose, the page takes the first step at which the two sentences prefer different tokens.",
     )
-    return step
+    return question
 
 
-def _pick_tokens(reading: Reading, a: Trace, b: Trace, step: int, places: list) -> tuple[int, int]:
+def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: Question, places: list) -> tuple[int, int]:
     """Draw the choice of the two tokens, and return their ids."""
-    params = session.params(PatchParams)
+    params, step = session.params(PatchParams), question.step
     offered = [piece for piece, _ in candidates((a, b), step, OFFERED)]
-    tops = [int(trace.candidate_ids[step, 0]) for trace in (a, b)]
-    first = params.first if params.first in offered else tops[0]
-    others = [piece for piece in (params.second, tops[1], int(a.candidate_ids[step, 1])) if piece in offered]
-    pieces = first, next((piece for piece in others if piece != first), offered[offered[0] == first])
+    first = params.first if params.first in offered else question.pieces[0]
+    others = [piece for piece in (params.second, *reversed(question.pieces)) if piece in offered]
+    pieces = first, next(piece for piece in others if piece != first)
     for place, field, label, piece in zip(
         places, ("first", "second"), ("Does it prefer", "to"), pieces, strict=True
     ):

@@ -1,9 +1,19 @@
 """All claims; importing this package registers them."""
 
-from transformer.lessons.claims import ablation, attribution, computation, decoding, heads, learning, paths, runs
+from transformer.lessons.claims import (
+    ablation,
+    attribution,
+    computation,
+    decoding,
+    heads,
+    learning,
+    patching,
+    paths,
+    runs,
+)
 from transformer.lessons.claims.registry import CLAIMS, Claim, Finding, check_call, measured
 
 __all__ = [
     "CLAIMS", "Claim", "Finding", "ablation", "attribution", "check_call", "computation", "decoding", "heads",
-    "learning", "measured", "paths", "runs",
+    "learning", "measured", "patching", "paths", "runs",
 ]

@@ -1,0 +1,172 @@
+"""Claims about patches between the sentence and another one: what is enough for a word, and what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.ablation.patching import GridRun, PatchRun, Question, partners, patch_everywhere, question_of
+from transformer.errors import LessonError
+from transformer.lessons.claims.decoding import piece_name
+from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.evidence import Evidence
+from transformer.running.runs.trace import TraceRun
+from transformer.values.patches import Place
+from transformer.values.trace import Trace
+
+Patches = tuple[tuple[Place, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Two sentences that differ in one word, and the choice of the next token that they are compared on.
+
+    Attributes:
+        a, b: traces of the sentence of the lesson and of the other one, which reads the same translation.
+        question: A is patched with values of B.
+    """
+
+    a: Trace
+    b: Trace
+    question: Question
+
+
+def compared(evidence: Evidence, other: str, step: int = 0) -> Compared:
+    """The sentence and another one.
+
+    Args:
+        step: from 1; 0 takes the first step at which the sentences prefer different tokens.
+
+    Raises:
+        LessonError: the translation has no such step.
+    """
+    a = evidence.trace(details=True)
+    b = evidence.runs.get(TraceRun(other, tuple(piece.id for piece in a.predicted_pieces), details=True))
+    return Compared(a, b, question_of(a, b, evidence.step(step) if step else None))
+
+
+def effects_of(evidence: Evidence, at: Compared, patches: Patches) -> tuple[float, float]:
+    """The effect of patches that take values of B in A's run ("needed"), and of A in B's run ("enough").
+
+    Raises:
+        LessonError: the sentences hardly differ at this step.
+    """
+    back = tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
+    found = [
+        evidence.runs.get(PatchRun(question, each)).effects
+        for question, each in ((at.question, patches), (at.question.reversed, back))
+    ]
+    if found[0] is None or found[1] is None:
+        raise LessonError("the two sentences hardly differ at this step, so an effect has no meaning: take another one")
+    return float(found[0][0]), float(found[1][0])
+
+
+def patched_places(evidence: Evidence, at: Compared) -> dict[str, tuple[float, float]]:
+    """Effects of a few places, needed and enough, by their names.
+
+    Raises:
+        LessonError: no token of the sentences differs, or the two hardly differ at the step.
+    """
+    depth = evidence.runs.config.encoder_layers
+    matched, changed = partners("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
+    encoder: dict[int, Patches] = {one: ((("encoder.residual", depth, 0, one), matched[one]),) for one in matched}
+    layer, head, _ = looks_most(at, changed)
+    places: dict[str, Patches] = {
+        "the changed word": encoder[changed],
+        "all other words": tuple(pair for one in matched if one != changed for pair in encoder[one]),
+        "all cross-attention heads": tuple(
+            pair for one in range(evidence.runs.config.decoder_layers)
+            for number in range(evidence.runs.config.heads) for pair in _head(at, one, number)
+        ),
+        "the head with the largest effect": _head(at, *strongest(evidence, at)),
+        "the head that looks most": _head(at, layer, head),
+    }
+    return {name: effects_of(evidence, at, patches) for name, patches in places.items()}
+
+
+def changed_position(at: Compared) -> int:
+    """The first source token of A that B has another one for.
+
+    Raises:
+        LessonError: there is none.
+    """
+    matched = partners("encoder.residual", at.a, at.b, at.question.step)
+    changed = [one for one, other in matched.items() if at.a.source_pieces[one].id != at.b.source_pieces[other].id]
+    if not changed:
+        raise LessonError("no token of the two sentences differs and has a partner: change one word for another")
+    return changed[0]
+
+
+def strongest(evidence: Evidence, at: Compared) -> tuple[int, int]:
+    """Layer and head, from 0, of the cross-attention head that A needs most at the step."""
+    found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
+    sizes = np.abs(found.patched - found.run)
+    layer, head = np.unravel_index(int(sizes.argmax()), sizes.shape)
+    return int(layer), int(head)
+
+
+def looks_most(at: Compared, position: int) -> tuple[int, int, float]:
+    """Layer and head, from 0, of the cross-attention head that looks most at a source token at the step; its weight."""
+    weights = at.a.cross[:, :, at.question.step, position]
+    layer, head = np.unravel_index(int(weights.argmax()), weights.shape)
+    return int(layer), int(head), float(weights.max())
+
+
+@claim("needed", "enough", "rest", "word", "instead")
+def changed_word_decides(evidence: Evidence, other: str) -> Finding:
+    """The encoder's output at the changed word is needed for the word that is written, and it is enough."""
+    at = compared(evidence, other)
+    found = patched_places(evidence, at)
+    (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
+    word, instead = words_of(evidence, at)
+    return Finding(needed > 0.9 and enough > 0.9, {
+        "needed": needed, "enough": enough, "rest": rest, "word": word, "instead": instead,
+    })
+
+
+@claim("all", "needed", "enough", "layer", "head", "count")
+def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
+    """All heads of cross-attention together carry the choice, and no single one is needed or enough for half of it."""
+    at = compared(evidence, other)
+    found, (layer, head) = patched_places(evidence, at), strongest(evidence, at)
+    needed, enough = found["the head with the largest effect"]
+    whole = found["all cross-attention heads"][0]
+    return Finding(whole > 0.99 and max(needed, enough) < 0.5, {
+        "all": whole, "needed": needed, "enough": enough, "layer": layer + 1, "head": head + 1,
+        "count": at.a.cross.shape[0] * at.a.cross.shape[1],
+    })
+
+
+@claim("weight", "needed", "most", "layer", "head")
+def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
+    """The head that looks most at the changed word is not the head with the largest effect."""
+    at = compared(evidence, other)
+    found = patched_places(evidence, at)
+    layer, head, weight = looks_most(at, changed_position(at))
+    needed, most = found["the head that looks most"][0], found["the head with the largest effect"][0]
+    return Finding(weight > 0.5 and needed < most, {
+        "weight": weight, "needed": needed, "most": most, "layer": layer + 1, "head": head + 1,
+    })
+
+
+@claim("first", "second", "difference", "word", "instead")
+def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Finding:
+    """Changing the word hardly moves the choice at a step, so there is no effect to divide."""
+    at = compared(evidence, other, step)
+    found = evidence.runs.get(PatchRun(at.question, ()))
+    word, instead = words_of(evidence, at)
+    return Finding(found.close, {
+        "first": found.run, "second": found.other, "difference": abs(found.other - found.run), "word": word,
+        "instead": instead,
+    })
+
+
+def words_of(evidence: Evidence, at: Compared) -> tuple[str, str]:
+    """The two tokens of the question."""
+    one, other = (piece_name(piece) for piece in evidence.runs.tokenizer.pieces(at.question.pieces))
+    return one, other
+
+
+def _head(at: Compared, layer: int, head: int) -> Patches:
+    return patch_everywhere("cross.outputs", layer, head, partners("cross.outputs", at.a, at.b, at.question.step))
