@@ -5,15 +5,19 @@
 
 The first part uses random weights in the shipped sizes. Each contender reads one translation of 12 words without one
 head at a time and keeps its log-probability. It does so in one batch, in single runs, and by hooks on Hugging Face's
-Marian. The importance board is that of the shipped model, from the text on, with the gradient's estimate.
-`attributions.py`, against captum and inseq, `graph.py` and `peak_memory.py` follow. Run it on idle cores.
+Marian. The importance board is that of the shipped model, from the text on, with the gradient's estimate. Patching puts
+every cell of the residual stream of one sentence into another, and keeps a difference of two logits. Its peer is the
+patching of TransformerLens (`pip install transformer-lens`; left out if it is missing). The models of that library have
+no encoder, so its stack has the layers of both of ours. `attributions.py`, against captum and inseq, `graph.py`
+and `peak_memory.py` follow. Run it on idle cores.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -29,10 +33,11 @@ from benchmarks.timing import Figure, command_line, figure, medians, show, write
 from transformer.ablation.importance import head_importance
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
-from transformer.running.scoring import score
+from transformer.running.scoring import contrasts, score
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import Head, Interventions, all_heads
+from transformer.values.patches import Site
 
 # Number of tokens of 12 words and their end symbol.
 LENGTH = 15
@@ -68,6 +73,58 @@ def by_hooks(
             log_probs = logits.log_softmax(dim=-1).gather(-1, predicted[..., None])
             found.append(float(log_probs.sum()))
     return found
+
+
+def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> tuple[int, Callable[[], object]]:
+    """Return the number of cells of both stacks' residual streams, and a function that patches each, in batches."""
+    pair = tuple(source[0].flip(0).tolist()), tuple(_shifted(predicted)[0].tolist())
+    sites: tuple[Site, ...] = "encoder.residual", "decoder.residual"
+    depths = range(1 + model.config.encoder_layers), range(1 + model.config.decoder_layers)
+    variants = [
+        Interventions(patches={(site, depth, 0, at): at}, other=pair)
+        for site, each in zip(sites, depths, strict=True) for depth in each for at in range(LENGTH)
+    ]
+
+    def run() -> None:
+        with torch.inference_mode():
+            contrasts(model, source, _shifted(predicted), (FIRST_PIECE, FIRST_PIECE + 1), variants)
+
+    return len(variants), run
+
+
+def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | None:
+    """Return TransformerLens's name, its number of cells and a function that patches each; None if it is missing."""
+    try:
+        from transformer_lens import (  # pyright: ignore[reportMissingImports]
+            HookedTransformer,
+            HookedTransformerConfig,
+            patching,
+        )
+    except ImportError:
+        return None
+    layers = config.encoder_layers + config.decoder_layers
+    model = HookedTransformer(HookedTransformerConfig(
+        n_layers=layers, d_model=config.d_model, n_ctx=LENGTH, d_head=config.d_model // config.heads,
+        n_heads=config.heads, d_mlp=config.d_ff, act_fn="relu", d_vocab=config.source_vocabulary, device="cpu",
+    )).eval()
+    text, other = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
+
+    def run() -> None:
+        with torch.inference_mode():
+            _, cache = model.run_with_cache(other)
+            patching.get_act_patch_resid_pre(model, text, cache, lambda logits: logits[0, -1, 4] - logits[0, -1, 5])
+
+    return f"TransformerLens {version('transformer-lens')}", layers * LENGTH, run
+
+
+def patched(model: Transformer, source: torch.Tensor, predicted: torch.Tensor, repeats: int) -> dict[str, Figure]:
+    """Return the milliseconds of a patch, of all cells together, and of those of TransformerLens."""
+    cells, run = every_cell(model, source, predicted)
+    found = lens(model.config)
+    peer = {} if found is None else {found[0]: found[2]}
+    seconds = medians({"ours": run, **peer}, repeats)
+    name, theirs = (None, None) if found is None else (found[0], 1e3 * seconds[found[0]] / found[1])
+    return {f"one of {cells} patches of the residual stream": figure(1e3 * seconds["ours"] / cells, theirs, name)}
 
 
 @contextmanager
@@ -130,6 +187,9 @@ def main() -> None:
     }
     figures |= board(options.repeats)
     show(figures, "s")
+    patches = patched(model, source, predicted, options.repeats)
+    show(patches, "ms")
+    figures |= patches
     figures |= attributions.figures(options.repeats)
     figures |= graph.figures(options.repeats)
     figures |= peak_memory.figures()

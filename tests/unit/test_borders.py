@@ -226,8 +226,8 @@ FLOORS = {
         {"analysis"},
         {"attribution", "language_modelling", "training"},
         {"running", "tasks"},
-        {"ablation", "interop", "lessons", "serving", "transformer"},
-        {"surveys"},
+        {"ablation", "interop", "serving", "transformer"},
+        {"lessons", "surveys"},
         {"commands"},
     ],
     "pages.ui": [

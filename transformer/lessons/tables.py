@@ -402,6 +402,7 @@ TABLES: Mapping[str, Callable[..., Table]] = {
     "candidates": _candidates, "probabilities": _probabilities, "translations": _translations, "norms": _norms,
     "learning": _learning, "worth": _worth, "removed": _removed, "needed": _needed, "named": _named, "orders": _orders,
     "heads": _heads, "links": _links, "future": _future, "longest": _longest,
+    "patched": _patched, "preferred": _preferred,
     "path_sums": _path_sums, "cut_paths": _cut_paths, "path_ranks": _path_ranks,
     "patched": _patched, "preferred": _preferred,
 }
