@@ -17,5 +17,5 @@ def test_statistics_of_paths_survive_their_file_and_repeat(small_translator):
 
 
 def test_statistics_of_no_sentence_are_refused(small_translator):
-    with pytest.raises(ValueError, match="there is no sentence"):
+    with pytest.raises(ValueError, match="there are no sentences"):
         path_statistics(small_translator, [])
