@@ -404,5 +404,4 @@ TABLES: Mapping[str, Callable[..., Table]] = {
     "heads": _heads, "links": _links, "future": _future, "longest": _longest,
     "patched": _patched, "preferred": _preferred,
     "path_sums": _path_sums, "cut_paths": _cut_paths, "path_ranks": _path_ranks,
-    "patched": _patched, "preferred": _preferred,
 }
