@@ -6,8 +6,6 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-import msgspec
-
 from transformer.generation import Generation
 
 # GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
@@ -161,6 +159,9 @@ class TransformerConfig:
         if isinstance(values.get("unapplied"), list):
             values["unapplied"] = tuple(values["unapplied"])
         if values.get("generation") is not None:
+            # Imported here, because a notebook that shows arrays has no msgspec.
+            import msgspec
+
             try:
                 values["generation"] = msgspec.convert(values["generation"], Generation)
             except msgspec.ValidationError as error:
