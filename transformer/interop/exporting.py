@@ -59,8 +59,8 @@ def export_huggingface(model: Path, output: Path) -> None:
             )
         if config.embedding_norm:
             raise CheckpointError(
-                f"The model in {model} normalises its embeddings, which Hugging Face's Marian does not: this model cannot "
-                "be exported."
+                f"The model in {model} normalises its embeddings, which Hugging Face's Marian does not: this model "
+                "cannot be exported."
             )
         if config.norm == "pre":
             raise CheckpointError(
