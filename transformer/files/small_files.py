@@ -9,7 +9,7 @@ from typing import Any
 
 MEGABYTE = 1 << 20
 # No vocabulary is larger.
-MOST = 64 * MEGABYTE
+MOST = 32 * MEGABYTE
 
 
 def read_small(path: Path, most: int = MOST) -> bytes:

@@ -57,6 +57,11 @@ def export_huggingface(model: Path, output: Path) -> None:
                 f"The model in {model} has {config.positions} positions, but Hugging Face's Marian supports only "
                 "positions that are added to the embeddings: this model cannot be exported."
             )
+        if config.embedding_norm:
+            raise CheckpointError(
+                f"The model in {model} normalises its embeddings, which Hugging Face's Marian does not: this model "
+                "cannot be exported."
+            )
         if config.norm == "pre":
             raise CheckpointError(
                 f"The model in {model} normalises before each sub-layer (pre-norm), but Hugging Face's Marian only "

@@ -15,7 +15,7 @@ from typing import Protocol
 import sentencepiece
 from tokenizers import Tokenizer
 
-from transformer.files.small_files import json_object, read_small
+from transformer.files.small_files import MOST, json_object, read_small
 from transformer.text.affixes import SYMBOLS, Affixes, read_affixes
 from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, inner_span, split_code, target_codes
@@ -82,7 +82,7 @@ class PairTokenizer:
             ValueError: a file is missing or does not have the expected content.
         """
         names = (SOURCE, TARGET, IDS, TARGET_IDS, ONE_FILE, SYMBOLS)
-        return cls({name: read_small(folder / name) for name in names if (folder / name).exists()})
+        return cls({name: read_small(folder / name, 2 * MOST) for name in names if (folder / name).exists()})
 
     @property
     def fingerprint(self) -> str:

@@ -41,3 +41,23 @@ def test_translations_equal_generate(family, beam):
     for text in SENTENCES[:12]:
         ours = [piece.id for piece in translator.translate(text, settings).pieces]
         assert ours == written(peer, tokenizer, text, num_beams=beam), text
+
+
+RULES = {
+    "repetition_penalty": 1.3, "no_repeat_ngram_size": 3, "min_length": 9, "bad_words_ids": [[120], [121, 122]],
+    "begin_suppress_tokens": [110], "forced_eos_token_id": 1, "renormalize_logits": True,
+}
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_settings_of_generate_are_followed(beam, tmp_path):
+    of_beams = {"num_beams": 4, "early_stopping": True} if beam > 1 else {}
+    model, tokenizer = make_family("pegasus", tmp_path, ending=0.5, **RULES, **of_beams)
+    import_model(str(tmp_path), tmp_path / "model")
+    translator = Translator.load(tmp_path / "model", "cpu")
+    settings = DecodingSettings("beam", beam_size=beam, length_penalty=0.8) if beam > 1 else DecodingSettings()
+    for text in SENTENCES[:6]:
+        ours = [piece.id for piece in translator.translate(text, settings).pieces]
+        assert ours == written(
+            Peer(model, tmp_path), tokenizer, text, num_beams=beam, **({"length_penalty": 0.8} if beam > 1 else {})
+        ), text
