@@ -122,14 +122,14 @@ def matrix(
         tooltip.append(alt.Tooltip("mark:N", title=marks[0]))
     row_title, column_title = titles
     painted = values.size > MOST_ELEMENTS
-    ink = dict.fromkeys(INK, alt.Undefined) if painted else {}
+    plain = dict.fromkeys(INK, alt.Undefined) if painted else {}
     drawn: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
-    colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **ink}) if legend else None)
+    colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **plain}) if legend else None)
     row_axis, row_names = labelled_axis(
-        "row_labels", rows, values=thinned(rows), labelLimit=90 if row_title is None else ROW_NAMES, **ink
+        "row_labels", rows, values=thinned(rows), labelLimit=90 if row_title is None else ROW_NAMES, **plain
     )
     column_axis, column_names = labelled_axis(
-        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns), **ink
+        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns), **plain
     )
     base = alt.Chart(table).encode(
         x=alt.X("column:O", title=column_title, axis=column_axis), y=alt.Y("row:O", title=row_title, axis=row_axis),

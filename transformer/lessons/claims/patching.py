@@ -52,7 +52,7 @@ def effects_of(evidence: Evidence, at: Compared, patches: Patches) -> tuple[floa
     Raises:
         LessonError: the sentences hardly differ at this step.
     """
-    back = tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
+    back: Patches = tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
     found = [
         evidence.runs.get(PatchRun(question, each)).effects
         for question, each in ((at.question, patches), (at.question.reversed, back))
