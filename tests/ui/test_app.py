@@ -175,7 +175,7 @@ def test_every_comparison_works(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
     test = opened(COMPARE, **address)
     assert healthy(test)
-    drawn = {"heads": 3, "similarity": 2, "two_heads": 0, "layers": 3}
+    drawn = {"heads": 3, "similarity": 2, "two_heads": 0, "layers": 3, "models": 1}
     assert len(test.get("vega_lite_chart")) == drawn[part]
     assert test.segmented_control("compare_part").value == part
     assert test.query_params.get("compare_kind", "encoder") == kind

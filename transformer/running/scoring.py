@@ -111,6 +111,7 @@ def score(
         # In place, because these are the largest tensors of the run.
         tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
         chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
+        check_cancelled()
     columns = zip(*chunks, strict=True) if chunks else ([probs.new_empty(0, len(predicted))] for _ in range(4))
     parts = [torch.cat(list(column)).cpu().numpy() for column in columns]
     return Scores(baseline.gather(-1, predicted[:, None]).squeeze(-1).cpu().numpy(), *parts)
@@ -129,10 +130,10 @@ def contrasts(
         pieces: ids of the two tokens.
     """
     replacements = HeadReplacements(model, None, source[0].tolist())
-    found = [
-        log_probs[:, 0, pieces[0]] - log_probs[:, 0, pieces[1]]
-        for log_probs in _in_batches(model, source, target, variants, replacements, last=True)
-    ]
+    found = []
+    for log_probs in _in_batches(model, source, target, variants, replacements, last=True):
+        found.append(log_probs[:, 0, pieces[0]] - log_probs[:, 0, pieces[1]])
+        check_cancelled()
     return torch.cat(found).cpu().numpy()
 
 
@@ -147,7 +148,6 @@ def _in_batches(
             return_holes()
         edits = _shared_encoder(variants[start : start + rows], model.config, replacements, source.device)
         yield log_probs_of(model, source, target, *edits, last=last)
-        check_cancelled()
 
 
 def log_probs_of(

@@ -95,7 +95,7 @@ class RunFolder:
             ValueError: the file is missing or damaged, or was prepared with another vocabulary.
         """
         path = self._data_path(name)
-        again = f"call `prepare --run {self.path}` again"
+        again = f"run `prepare --run {self.path}` again"
         try:
             data, fingerprint = read_data(path, again)
         except FileNotFoundError:

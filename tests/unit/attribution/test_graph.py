@@ -104,7 +104,7 @@ def test_cut_path_has_the_effect_that_the_model_itself_shows(run, shaped_transla
         return float(found[taken] - found[17])
 
     with torch.inference_mode():
-        x = model._embed(source[None], model.source_embedding, model.source_positions)
+        x = model._embed(source[None], "source", model.source_positions)
         without = x.clone()
         without[0, 2] = 0
         outputs = []

@@ -10,7 +10,7 @@ import pytest
 from pages.ui.params.architecture import ArchitectureParams
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.params.change_attention import EditParams
-from pages.ui.params.compare_heads import CompareParams
+from pages.ui.params.compare_heads import UNTRAINED, CompareParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import FROM_ONE, Params
 from pages.ui.params.inside_a_layer import InsideParams
@@ -87,7 +87,7 @@ def test_invalid_value_falls_back_to_the_default(cls):
         if cls is PatchParams and field.name == "other":
             # Any sentence may be typed.
             continue
-        if (field.name == "model" and NAME.fullmatch(value)) or (cls is OwnParams and re.fullmatch(FILE, value)):
+        if (field.name in ("model", "other") and re.fullmatch(f"{UNTRAINED}|{NAME.pattern}", value)) or (cls is OwnParams and re.fullmatch(FILE, value)):
             # Any folder may have this name; the page reports a missing one.
             continue
         if cls is EditParams and field.name == "edits":

@@ -70,7 +70,7 @@ def refused(path):
 @pytest.mark.parametrize("config", [b"{}", b'{"of": "later"}', b"["])
 def test_run_of_another_version_is_rejected(tmp_path, config):
     np.savez(tmp_path / "x.npz", config=np.frombuffer(config, dtype=np.uint8), losses=np.zeros(1), weights=np.zeros(1))
-    assert "of another version of Attention Atlas" in refused(tmp_path / "x.npz")
+    assert "from another version of Attention Atlas" in refused(tmp_path / "x.npz")
 
 
 def test_spectra_of_a_modular_task_are_kept(tmp_path):

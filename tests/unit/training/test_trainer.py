@@ -239,7 +239,7 @@ def test_every_flipped_bit_of_prepared_data_is_detected(run, tokenizer, name):
         bit = rng.randrange(8)
         changed = bytes([content[place] ^ 1 << bit])
         path.write_bytes(content[:place] + changed + content[place + 1 :])
-        with pytest.raises(ValueError, match=f"{name}.*: call `prepare"):
+        with pytest.raises(ValueError, match=f"{name}.*: run `prepare"):
             folder.data(name.removesuffix(".safetensors"), tokenizer)
 
 
@@ -275,11 +275,11 @@ def test_damaged_vocabulary_is_reported_with_its_file(run):
     content = path.read_bytes()
     for damaged in (b"", content[:100], bytes([content[0] ^ 1]) + content[1:]):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="tokenizer.model: the vocabulary .*: call `prepare"):
+        with pytest.raises(ValueError, match="tokenizer.model: the vocabulary .*: run `prepare"):
             trainer(run)
     path.unlink()
     path.mkdir()
-    with pytest.raises(ValueError, match="tokenizer.model cannot be read .*: call `prepare"):
+    with pytest.raises(ValueError, match="tokenizer.model cannot be read .*: run `prepare"):
         trainer(run)
 
 
@@ -328,7 +328,7 @@ def test_data_of_another_vocabulary_is_rejected(run):
 
 
 def test_unprepared_folder_is_named(tmp_path):
-    with pytest.raises(ValueError, match="no prepared run in .*: call `prepare"):
+    with pytest.raises(ValueError, match="no prepared run in .*: run `prepare"):
         trainer(tmp_path / "nowhere")
 
 
