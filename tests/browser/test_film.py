@@ -53,6 +53,7 @@ def test_film_is_asked_for_stepped_and_followed_to_its_pages(reader, film, offli
     saved.value.save_as(tmp_path / "film.html")
     film(5).get_by_role("link", name="More: Encoder attention").click()
     reader.head(6, 1)
+    reader.wait()
     reader.page.go_back()
     film(5)
     reader.wait()

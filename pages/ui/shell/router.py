@@ -17,7 +17,7 @@ from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.server.opening import PAGE_IS_THERE
 from pages.ui.server.warm_up import MODEL
-from pages.ui.state.session import address, follow_address, params
+from pages.ui.state.session import address, address_on, follow_address, params
 from pages.ui.text.server_paths import says
 from transformer.errors import AtlasError
 from transformer.files.paths import APP as APP_FOLDER
@@ -83,7 +83,7 @@ def open_page(name: str | None, address: Mapping[str, str] | None = None) -> Non
         address: parameters that the page is opened with.
     """
     if name is not None and name in PAGES:
-        st.switch_page(PAGES[name].script, query_params=address)
+        st.switch_page(PAGES[name].script, query_params=None if address is None else address_on(name, address))
 
 
 def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:

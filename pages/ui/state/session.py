@@ -67,8 +67,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
     opened = st.query_params.to_dict()
     just_decoded = st.session_state.pop(JUST_DECODED, False)
     if state is before and opened and opened != st.session_state.get(ADDRESS):
-        here = {} if TEXT in opened else {TEXT: state.text, **state.of(ModelParams).to_address()}
-        state = State.from_address({**here, **opened})
+        state = _opened(opened, state)
     elif state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
         if state.target == before.target:
             # A translation belongs to its sentence, and to the model that writes its language.
@@ -85,6 +84,17 @@ def follow_address(page: str, *, write: bool = True) -> None:
     st.session_state.pop(SHOWN_HEAD, None)
     if write:
         _write_address(state, opened)
+
+
+def _opened(address: Mapping[str, str], before: State) -> State:
+    """The state of an address; without a text it keeps the text and the model of the state before."""
+    here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
+    return State.from_address({**here, **address})
+
+
+def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
+    """An address as `follow_address` writes it on a page, so that a link to it is one stop of the back button."""
+    return _pinned_in_kind(_opened(address, _state()), page).to_address()
 
 
 def _pinned_in_kind(state: State, page: str) -> State:
