@@ -87,7 +87,8 @@ def test_invalid_value_falls_back_to_the_default(cls):
         if cls is PatchParams and field.name == "other":
             # Any sentence may be typed.
             continue
-        if (field.name in ("model", "other") and re.fullmatch(f"{UNTRAINED}|{NAME.pattern}", value)) or (cls is OwnParams and re.fullmatch(FILE, value)):
+        names = FILE if cls is OwnParams else f"{UNTRAINED}|{NAME.pattern}"
+        if field.name in ("model", "other", "file") and re.fullmatch(names, value):
             # Any folder may have this name; the page reports a missing one.
             continue
         if cls is EditParams and field.name == "edits":
