@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import altair as alt
 import numpy as np
@@ -23,27 +23,25 @@ GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", 
 SHAPES = ("square", "circle", "circle", "circle", "diamond", "square")
 # Points of a curve.
 STEPS = 25
-FOR, AGAINST = "for it", "against it"
+FOR, AGAINST = "for", "against"
+# Distance of the heads of one layer at one token, where a token with one head is 1 wide; their labels fit between them.
+APART = 0.34
 
 
 def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
     """One row per drawn node: name, group, value, sum of its edges, its biases, short label, and place x, y."""
     nodes = [graph.nodes[index] for index in drawn.nodes]
-    columns = {each: at for at, each in enumerate(dict.fromkeys(
-        (node.stack == "decoder", node.position) for node in sorted(nodes, key=_column) if node.kind != "target"
-    ))}
-    beside = bool(columns) and len({stack for stack, _ in columns}) == 2
+    columns = _columns(nodes)
     places: dict[tuple[float, float], list[int]] = defaultdict(list)
     top = max((node.place.layer for node in nodes if node.place), default=0) + 2.0
     for row, node in enumerate(nodes):
-        x = float(columns.get((node.stack == "decoder", node.position), len(columns) - 1))
-        x += 1.0 if beside and node.stack == "decoder" else 0.0
+        x = columns.get(_column(node), max(columns.values(), default=0.0))
         y = top if node.kind == "target" else 0.0
         places[x, node.place.layer + 0.6 + RISE[node.attention] if node.place else y].append(row)
     xs, ys = np.zeros(len(nodes)), np.zeros(len(nodes))
     for (x, y), rows in places.items():
         # Heads of one layer at one token stand side by side.
-        xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * min(0.34, 0.9 / len(rows)), y
+        xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * APART, y
     indices = list(drawn.nodes)
     return pd.DataFrame({
         "node": [question.name(node) for node in nodes], "group": [_group(node) for node in nodes],
@@ -124,6 +122,21 @@ def graph_chart(
     return layered(lines, points, *names).resolve_scale(color="independent").properties(
         height=520, usermeta={"embedOptions": {"renderer": "svg"}},
     ).configure_axis(**INK)
+
+
+def _columns(nodes: list[Node]) -> dict[tuple[bool, int], float]:
+    """The middle of each token's column; a column is as wide as its longest row of heads."""
+    seen = sorted((node for node in nodes if node.kind != "target"), key=_column)
+    rows = Counter((_column(node), node.place and node.place.layer, node.attention) for node in seen)
+    middles: dict[tuple[bool, int], float] = {}
+    end = 0.0
+    last: tuple[bool, int] | None = None
+    for column in dict.fromkeys(map(_column, seen)):
+        width = max(1.0, APART * max(count for (each, *_), count in rows.items() if each == column))
+        # The source and the prefix are apart.
+        end += 1.0 if last is not None and last[0] != column[0] else 0.0
+        middles[column], end, last = end + width / 2, end + width, column
+    return middles
 
 
 def _column(node: Node) -> tuple[bool, int]:
