@@ -60,7 +60,8 @@ def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) 
 
 
 def graph_chart(
-    graph: AttributionGraph, drawn: PrunedGraph, nodes: pd.DataFrame, paths: pd.DataFrame, picked: int
+    graph: AttributionGraph, drawn: PrunedGraph, question: Question, nodes: pd.DataFrame, paths: pd.DataFrame,
+    picked: int,
 ) -> alt.LayerChart:
     """Draw nodes and edges; a click on an edge selects `PICK` with its number `path`, from 1.
 
@@ -101,7 +102,7 @@ def graph_chart(
             "sign:N", scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
             legend=alt.Legend(title=None, **LEGEND),
         ),
-        opacity=alt.OpacityValue(0.45, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
+        opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
     ).add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
     heads = PALETTE["heads"]
     ends = {"token": 1, "prediction": 2}
@@ -119,9 +120,25 @@ def graph_chart(
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
     beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
-    return layered(lines, points, *names).resolve_scale(color="independent").properties(
+    unseen = _unseen_tokens(graph, drawn, question, across, up)
+    return layered(lines, points, *names, unseen).resolve_scale(color="independent").properties(
         height=520, usermeta={"embedOptions": {"renderer": "svg"}},
     ).configure_axis(**INK)
+
+
+def _unseen_tokens(
+    graph: AttributionGraph, drawn: PrunedGraph, question: Question, across: alt.X, up: alt.Y
+) -> alt.Chart:
+    """The names of columns whose own token is not drawn."""
+    nodes = [graph.nodes[index] for index in drawn.nodes]
+    seen = {_column(node) for node in nodes if node.kind == "token"}
+    table = pd.DataFrame([
+        {"x": middle, "y": 0.0, "short": question.label("decoder" if decoder else "encoder", position)}
+        for (decoder, position), middle in _columns(nodes).items() if (decoder, position) not in seen
+    ], columns=["x", "y", "short"])
+    return alt.Chart(table).mark_text(dy=17, fontSize=13, fontStyle="italic").encode(
+        x=across, y=up, text="short:N", color=alt.value("currentColor")
+    )
 
 
 def _columns(nodes: list[Node]) -> dict[tuple[bool, int], float]:

@@ -58,7 +58,7 @@ def show_graph(reading: TracedReading) -> None:
         # A chart remembers the last click. A path chosen elsewhere gets a new chart.
         key = f"graph_drawing_{picked}"
         show_altair(
-            graph_chart(graph, drawn, nodes, paths, picked), key=key, selection_mode=PICK,
+            graph_chart(graph, drawn, question, nodes, paths, picked), key=key, selection_mode=PICK,
             on_select=lambda: _pick(key),
             alt="Graph of the parts of the model that a predicted token came from; the tables below have the numbers.",
         )
