@@ -23,6 +23,8 @@ GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", 
 SHAPES = ("square", "circle", "circle", "circle", "diamond", "square")
 # Points of a curve.
 STEPS = 25
+# Heights by which an edge may be bent, the preferred one first.
+BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
 # Distance of the heads of one layer at one token, where a token with one head is 1 wide; their labels fit between them.
 APART = 0.34
@@ -77,7 +79,8 @@ def graph_chart(
         bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
         curves.append(pd.DataFrame({
             "path": path + 1, "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
-            "y": start.y + (end.y - start.y) * at, "step": range(STEPS),
+            "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
+            "step": range(STEPS),
         }))
     shown = pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
     told = paths.assign(
@@ -124,6 +127,16 @@ def graph_chart(
     return layered(lines, points, *names, unseen).resolve_scale(color="independent").properties(
         height=520, usermeta={"embedOptions": {"renderer": "svg"}},
     ).configure_axis(**INK)
+
+
+def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
+    """The height by which an edge is bent, so that it passes no node on its way to another token."""
+    passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
+    if abs(end.x - start.x) < 1 or passed.empty:
+        return 0.0
+    way = ((passed.x - start.x) / (end.x - start.x)).to_numpy()
+    gaps = passed.y.to_numpy() - start.y - (end.y - start.y) * way
+    return max(BOWS, key=lambda bow: min(0.2, abs(gaps - bow * np.sin(np.pi * way)).min()))
 
 
 def _unseen_tokens(
