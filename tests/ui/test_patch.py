@@ -21,7 +21,9 @@ def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
     """The page opens where the two sentences differ; at the step that writes "es" there is nothing to divide."""
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and "A prefers **␣müde** to **␣breit**".replace("␣", "") in plain(test)
-    assert "Is it needed? (noising)**" in plain(test) and "Effect **1.00**: A's choice comes back" in plain(test)
+    assert "Is it needed? (noising)**" in plain(test) and "Effect **0.99**: A's choice comes back" in plain(test)
+    # Depth 0 at the changed word is 1 by definition, so the page opens at the next depth.
+    assert "residual stream, depth 1, " in plain(test)
     choose(test, "At the step that writes", 9)
     choose(test, "to", next(
         each for each in shipped.trace(EXAMPLES[0]).candidate_ids[8].tolist()

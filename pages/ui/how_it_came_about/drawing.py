@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import altair as alt
 import numpy as np
@@ -23,27 +23,27 @@ GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", 
 SHAPES = ("square", "circle", "circle", "circle", "diamond", "square")
 # Points of a curve.
 STEPS = 25
-FOR, AGAINST = "for it", "against it"
+# Heights by which an edge may be bent, the preferred one first.
+BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
+FOR, AGAINST = "for", "against"
+# Distance of the heads of one layer at one token, where a token with one head is 1 wide; their labels fit between them.
+APART = 0.34
 
 
 def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
     """One row per drawn node: name, group, value, sum of its edges, its biases, short label, and place x, y."""
     nodes = [graph.nodes[index] for index in drawn.nodes]
-    columns = {each: at for at, each in enumerate(dict.fromkeys(
-        (node.stack == "decoder", node.position) for node in sorted(nodes, key=_column) if node.kind != "target"
-    ))}
-    beside = bool(columns) and len({stack for stack, _ in columns}) == 2
+    columns = _columns(nodes)
     places: dict[tuple[float, float], list[int]] = defaultdict(list)
     top = max((node.place.layer for node in nodes if node.place), default=0) + 2.0
     for row, node in enumerate(nodes):
-        x = float(columns.get((node.stack == "decoder", node.position), len(columns) - 1))
-        x += 1.0 if beside and node.stack == "decoder" else 0.0
+        x = columns.get(_column(node), max(columns.values(), default=0.0))
         y = top if node.kind == "target" else 0.0
         places[x, node.place.layer + 0.6 + RISE[node.attention] if node.place else y].append(row)
     xs, ys = np.zeros(len(nodes)), np.zeros(len(nodes))
     for (x, y), rows in places.items():
         # Heads of one layer at one token stand side by side.
-        xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * min(0.34, 0.9 / len(rows)), y
+        xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * APART, y
     indices = list(drawn.nodes)
     return pd.DataFrame({
         "node": [question.name(node) for node in nodes], "group": [_group(node) for node in nodes],
@@ -62,7 +62,8 @@ def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) 
 
 
 def graph_chart(
-    graph: AttributionGraph, drawn: PrunedGraph, nodes: pd.DataFrame, paths: pd.DataFrame, picked: int
+    graph: AttributionGraph, drawn: PrunedGraph, question: Question, nodes: pd.DataFrame, paths: pd.DataFrame,
+    picked: int,
 ) -> alt.LayerChart:
     """Draw nodes and edges; a click on an edge selects `PICK` with its number `path`, from 1.
 
@@ -78,7 +79,8 @@ def graph_chart(
         bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
         curves.append(pd.DataFrame({
             "path": path + 1, "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
-            "y": start.y + (end.y - start.y) * at, "step": range(STEPS),
+            "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
+            "step": range(STEPS),
         }))
     shown = pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
     told = paths.assign(
@@ -103,7 +105,7 @@ def graph_chart(
             "sign:N", scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
             legend=alt.Legend(title=None, **LEGEND),
         ),
-        opacity=alt.OpacityValue(0.45, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
+        opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
     ).add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
     heads = PALETTE["heads"]
     ends = {"token": 1, "prediction": 2}
@@ -121,9 +123,50 @@ def graph_chart(
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
     beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
-    return layered(lines, points, *names).resolve_scale(color="independent").properties(
+    unseen = _unseen_tokens(graph, drawn, question, across, up)
+    return layered(lines, points, *names, unseen).resolve_scale(color="independent").properties(
         height=520, usermeta={"embedOptions": {"renderer": "svg"}},
     ).configure_axis(**INK)
+
+
+def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
+    """The height by which an edge is bent, so that it passes no node on its way to another token."""
+    passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
+    if abs(end.x - start.x) < 1 or passed.empty:
+        return 0.0
+    way = ((passed.x - start.x) / (end.x - start.x)).to_numpy()
+    gaps = passed.y.to_numpy() - start.y - (end.y - start.y) * way
+    return max(BOWS, key=lambda bow: min(0.2, abs(gaps - bow * np.sin(np.pi * way)).min()))
+
+
+def _unseen_tokens(
+    graph: AttributionGraph, drawn: PrunedGraph, question: Question, across: alt.X, up: alt.Y
+) -> alt.Chart:
+    """The names of columns whose own token is not drawn."""
+    nodes = [graph.nodes[index] for index in drawn.nodes]
+    seen = {_column(node) for node in nodes if node.kind == "token"}
+    table = pd.DataFrame([
+        {"x": middle, "y": 0.0, "short": question.label("decoder" if decoder else "encoder", position)}
+        for (decoder, position), middle in _columns(nodes).items() if (decoder, position) not in seen
+    ], columns=["x", "y", "short"])
+    return alt.Chart(table).mark_text(dy=17, fontSize=13, fontStyle="italic").encode(
+        x=across, y=up, text="short:N", color=alt.value("currentColor")
+    )
+
+
+def _columns(nodes: list[Node]) -> dict[tuple[bool, int], float]:
+    """The middle of each token's column; a column is as wide as its longest row of heads."""
+    seen = sorted((node for node in nodes if node.kind != "target"), key=_column)
+    rows = Counter((_column(node), node.place and node.place.layer, node.attention) for node in seen)
+    middles: dict[tuple[bool, int], float] = {}
+    end = 0.0
+    last: tuple[bool, int] | None = None
+    for column in dict.fromkeys(map(_column, seen)):
+        width = max(1.0, APART * max(count for (each, *_), count in rows.items() if each == column))
+        # The source and the prefix are apart.
+        end += 1.0 if last is not None and last[0] != column[0] else 0.0
+        middles[column], end, last = end + width / 2, end + width, column
+    return middles
 
 
 def _column(node: Node) -> tuple[bool, int]:

@@ -58,12 +58,12 @@ def show_graph(reading: TracedReading) -> None:
         # A chart remembers the last click. A path chosen elsewhere gets a new chart.
         key = f"graph_drawing_{picked}"
         show_altair(
-            graph_chart(graph, drawn, nodes, paths, picked), key=key, selection_mode=PICK,
+            graph_chart(graph, drawn, question, nodes, paths, picked), key=key, selection_mode=PICK,
             on_select=lambda: _pick(key),
             alt="Graph of the parts of the model that a predicted token came from; the tables below have the numbers.",
         )
     if ends:
-        _show_path(reading, question, paths, ends, picked)
+        _show_path(reading, question, paths, ends, picked, float(graph.values[-1]))
     st.toggle(
         f"Cut each of the {len(ends)} paths in turn and measure", **bind(GraphParams, "every"),
         help="Each path is cut in a run of its own; all others stay.",
@@ -110,7 +110,7 @@ def _pick(key: str) -> None:
 
 
 def _show_path(
-    reading: TracedReading, question: Question, paths: pd.DataFrame, ends: list[Path], picked: int
+    reading: TracedReading, question: Question, paths: pd.DataFrame, ends: list[Path], picked: int, value: float
 ) -> None:
     """Draw the box of paths, the effect of cutting the chosen one, and the row of the map that carries it."""
     names = [
@@ -132,8 +132,9 @@ def _show_path(
     if session.params(GraphParams).cut:
         found = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
-            f"**Predicted:** without this path, {'the difference' if question.other else 'the logit'} changes by "
-            f"**{typeset(-predicted, '+.3f')}**. **Measured:** {typeset(-found, '+.3f')}."
+            f"**Predicted:** without this path, {'the difference' if question.other else 'the logit'} of "
+            f"{typeset(value, '.2f')} changes by **{typeset(-predicted, '+.3f')}**. **Measured:** "
+            f"{typeset(-found, '+.3f')}."
         )
     node = receiver if receiver.kind == "head" else sender
     if node.place is None or node.place.kind is None or node.head is None:

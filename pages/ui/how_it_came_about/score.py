@@ -65,8 +65,8 @@ def show_score(reading: TracedReading) -> None:
         f"“{markdown(seen[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. The "
         f"score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
-        + f". The largest pair is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side with "
-        f"{columns[top[1]]} on the key's side.", help=explain("query", "key", "head"),
+        + f". The largest pair of named parts is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side "
+        f"with {columns[top[1]]} on the key's side.", help=explain("query", "key", "head"),
     )
     with main_figure(
         f"Why {TITLES[kind].lower()} {layer + 1}.{head + 1} looks from “{markdown(looking[query])}” to "

@@ -20,7 +20,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from transformer.ablation.patching import Contrasts, GridRun, partners, patch_everywhere
+from transformer.ablation.patching import CLOSE, Contrasts, GridRun, partners, patch_everywhere
 from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
 from transformer.values.trace import Trace
 
@@ -68,10 +68,11 @@ def show_grid(asked: Asked) -> Chosen:
     with pickers:
         chosen = _pick(asked, site, columns, cell)
     rows, labels = _labels(asked, site, values.shape)
-    most = max(float(np.nanmax(np.abs(values), initial=0)), 1.0 if unit == "effect" else 1e-6)
+    most = max(float(np.nanmax(np.abs(values), initial=0)), 1.0 if unit == "effect" else CLOSE)
     with main_figure(
-        f"**{ASKS[direction]}** {markdown(asked.question.text)} / {markdown(asked.question.other)}",
-        f"Effect of each single patch of {site_name(site).lower()} on {asked.named(0)} or {asked.named(1)}",
+        both_sentences(asked.question.text, asked.question.other),
+        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {asked.named(0)} or "
+        f"{asked.named(1)}",
     ):
         show_altair(
             matrix(
@@ -87,8 +88,9 @@ def show_grid(asked: Asked) -> Chosen:
         ("0: the patch changes nothing. 1: this value alone does what the whole changed word does. Values below 0 and "
          "above 1 exist. " if unit == "effect" else "")
         + ("A head is patched at all its tokens that have a partner; choose one token above. " if has_heads(site) else
-           "Depth 0 is the embedding, so at the changed word its effect is 1 by definition; the last depth of the "
-           "encoder is its output. " if is_residual(site) else "")
+           "Depth 0 is the embedding" + (", so at the changed word its effect is 1 by definition" if unit == "effect"
+                                         else "") + "; the last depth of the encoder is its output. "
+           if is_residual(site) else "")
         + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
@@ -124,6 +126,17 @@ def grid_values(
     return found, by_position
 
 
+def both_sentences(text: str, other: str) -> str:
+    """Markdown: both sentences as one line, in which only the words that differ are there twice."""
+    words, others = text.split(), other.split()
+    shorter = min(len(words), len(others))
+    start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
+    end = next((at for at in range(shorter - start) if words[-1 - at] != others[-1 - at]), shorter - start)
+    changed = [markdown(" ".join(each[start: len(each) - end]) or "—") for each in (words, others)]
+    middle = [] if words == others else [f"**{changed[0]} / {changed[1]}**"]
+    return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end:])])
+
+
 def marks(values: np.ndarray) -> np.ndarray:
     """The text of each cell: the effect where it is noticeable."""
     return np.array([[f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
@@ -136,6 +149,9 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
         column = params.head if has_heads(params.site) else max(params.at, 0)
         return min(params.layer, len(values) - 1), min(column, values.shape[1] - 1)
     sizes = np.nan_to_num(np.abs(values)).round(2)
+    if is_residual(params.site):
+        # The effect of the changed word's embedding is 1 by definition.
+        sizes[0] = 0
     row, column = np.argwhere(sizes == sizes.max())[-1].tolist()
     return row, column
 

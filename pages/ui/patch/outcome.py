@@ -31,8 +31,8 @@ from transformer.values.trace import Trace
 OUTSIDE = "outside the cone: exactly 0"
 # The conclusions from an effect near 1, between, and near 0.
 ANSWERS: dict[Direction, tuple[str, str, str]] = {
-    "needed": ("A's choice turns into B's", "A's choice moves part of the way to B's", "A does not need it alone"),
-    "enough": ("A's choice comes back", "A's choice comes back in part", "alone, it is not enough"),
+    "needed": ("A's choice turns into B's", "A's choice moves {:.0%} of the way to B's", "A does not need it alone"),
+    "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, it is not enough"),
 }
 REVERSED = "the choice moves the other way"
 
@@ -105,7 +105,7 @@ def says_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
     if found.effects is None:
         return says + "No effect is shown: the two runs hardly differ."
     effect = float(found.effects[0])
-    fully, partly, hardly = ANSWERS[direction]
+    fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
     answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED
     return f"{says}Effect **{typeset(effect)}**: {answer}."
 

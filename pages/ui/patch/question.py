@@ -50,7 +50,9 @@ def pick_question(reading: Reading) -> Asked:
     text, target = reading.trace.source_text, tuple(piece.id for piece in reading.trace.predicted_pieces)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
-        places = [st.container(width=210) for _ in range(3)]
+        # On a narrow screen, they go below the sentence together, so that its last word is not cut off.
+        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+            places = [st.container(width=180) for _ in range(3)]
     try:
         a, b = (reading.runs.get(TraceRun(each, target, details=True)) for each in (text, other))
     except AtlasError as error:
@@ -71,7 +73,8 @@ def _pick_other(text: str) -> str:
         for number, pair in enumerate(PAIRS):
             st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
     st.text_input(
-        "Sentence B: change one word of the sentence above", **bind(PatchParams, "other", value=other),
+        "Sentence B: A, above, with one word changed", width=580,
+        **bind(PatchParams, "other", value=other),
         help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
         "word in its place if both have the same number of tokens.",
     )
