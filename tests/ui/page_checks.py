@@ -16,7 +16,10 @@ from tests.ui.driver import figures
 
 # Invalid axis names: a unit alone, or the defaults of Vega and Plotly.
 UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
-WORDS = {"masked", "no partner", "outside the cone: exactly 0", "above", "below", "left", "right", "written", "residual stream"}
+WORDS = {
+    "masked", "no partner", "outside the cone: exactly 0", "above", "below", "left", "right", "written",
+    "residual stream",
+}
 # Figures that quote their own texts.
 OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
 # Quantities that pages count from 1; dimensions, offsets and training steps have their own numbering.

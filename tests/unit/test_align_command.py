@@ -90,7 +90,6 @@ def test_alignments_of_another_file_are_reported(tmp_path, gold, said):
 @pytest.mark.parametrize(("options", "content", "said"), [
     (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the tokens"),
     (["--heads", "cross.2.1", "cross.1.1"], PAIRS, "--heads takes heads of one layer"),
-    (["--heads", "encoder.1.1"], PAIRS, "--heads takes heads of one layer"),
     (["--step", "read"], PAIRS, "--step belongs to --heads"),
     (["--own", "--gold", "PAIRS"], PAIRS, "leave out --own"),
     ([], "I have a dream.\n", "line 1: expected source, tab, target"),

@@ -32,7 +32,7 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("notebook", [
-    path if path.stem in ("browser", "trace") else pytest.param(path, marks=pytest.mark.thorough) for path in NOTEBOOKS
+    path if path.stem == "browser" else pytest.param(path, marks=pytest.mark.thorough) for path in NOTEBOOKS
 ], ids=lambda path: path.name)
 def test_every_cell_runs(notebook, capsys, tmp_path, monkeypatch):
     """All cells run in one namespace, as in a kernel; a kernel adds only the display of a cell's last value."""

@@ -9,9 +9,13 @@ from tests.conftest import SENTENCES
 from tests.unit.interop.conftest import Peer
 from tests.unit.interop.family_peers import FAMILIES, make_family
 from tests.unit.interop.test_marian import check_parity
+from transformer.files.paths import ASSETS
 from transformer.interop.importing import import_model
 from transformer.running.translator import Translator
 from transformer.values.decoding_settings import DecodingSettings
+
+# Beginnings of sentences, because the small models of transformers have few positions.
+MANY = [" ".join(line.split()[:4]) for line in (ASSETS / "sentences.txt").read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -34,11 +38,13 @@ def written(peer, tokenizer, text, **settings):
     return peer.model.generate(source, do_sample=False, **settings)[0, 1:].tolist()
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_translations_equal_generate(family, beam):
+@pytest.mark.parametrize(("beam", "count"), [
+    (4, 4), *(pytest.param(beam, 200, marks=pytest.mark.thorough) for beam in (1, 4)),
+])
+def test_translations_equal_generate(family, beam, count):
     _, peer, tokenizer, translator = family
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
-    for text in SENTENCES[:12]:
+    for text in MANY[:count]:
         ours = [piece.id for piece in translator.translate(text, settings).pieces]
         assert ours == written(peer, tokenizer, text, num_beams=beam), text
 
