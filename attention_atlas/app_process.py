@@ -1,4 +1,4 @@
-"""One process of the app: Streamlit with app.py.
+"""One app process: Streamlit with app.py.
 
 `python -m attention_atlas.app_process OPTIONS` exits when the process that started it exits, for whatever reason.
 """

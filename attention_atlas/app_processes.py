@@ -1,4 +1,4 @@
-"""Runs several processes of the app behind one address: one command starts them, restarts them, and stops them."""
+"""Runs several app processes behind one address: one command starts them, restarts them, and stops them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attention_atlas.reverse_proxy import Backend, ReverseProxy
 from transformer.files.memory import memory_available
 from transformer.files.terminal import MOST_PORT
 
-# Bytes that a process of the app needs for many users, with some reserve.
+# Bytes that an app process needs for many users, with some reserve.
 MEMORY = 1_000_000_000
 # Default limit of processes: four serve more users than a lecture hall has seats.
 MOST = 4
@@ -36,7 +36,7 @@ HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\
 
 
 class StartError(Exception):
-    """A process of the app exited before it answered, after logging the reason, or it did not answer at all."""
+    """An app process exited before it answered, after logging the reason, or it did not answer at all."""
 
 
 def processes_for_many() -> int:
@@ -147,7 +147,7 @@ async def serve(listening: socket.socket, count: int, options: Sequence[str], op
 async def keep_running(
     backend: Backend, options: Sequence[str], listens: asyncio.Event, up: asyncio.Future[None]
 ) -> None:
-    """Run a process of the app, and restart it whenever it exits.
+    """Run an app process, and restart it whenever it exits.
 
     Args:
         backend: gets the port while a process answers.
@@ -178,7 +178,7 @@ async def keep_running(
 
 @asynccontextmanager
 async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
-    """A process of the app and its port, reachable only from this machine. Ctrl-C does not reach it. It exits with the
+    """An app process and its port, reachable only from this machine. Ctrl-C does not reach it. It exits with the
     block, or with this process because its pipe closes.
 
     Raises:
@@ -206,7 +206,7 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
 
 
 async def until_it_listens(process: Process, port: int) -> None:
-    """Wait until a process of the app listens.
+    """Wait until an app process listens.
 
     Raises:
         StartError: it exited, or takes too long.
@@ -225,7 +225,7 @@ async def until_it_listens(process: Process, port: int) -> None:
 
 
 async def until_it_answers(process: Process, port: int) -> None:
-    """Wait until a listening process of the app answers: it is then warm.
+    """Wait until a listening app process answers: it is then warm.
 
     Raises: as `until_it_listens`.
     """
@@ -242,7 +242,7 @@ async def until_it_answers(process: Process, port: int) -> None:
 
 
 async def stop(process: Process) -> None:
-    """Stop a process of the app, if it is still running."""
+    """Stop an app process, if it is still running."""
     assert process.stdin is not None, "it has a pipe"
     process.stdin.close()
     try:

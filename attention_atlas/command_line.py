@@ -22,7 +22,7 @@ PROG = "attention-atlas"
 COMMANDS = {
     "translate": ("translate", "translate a sentence, and save the trace of the run"),
     "info": ("translate", "print the architecture and its parameters"),
-    "import": ("translate", "convert a Hugging Face Marian model to a model folder"),
+    "import": ("translate", "convert a Hugging Face translation model to a model folder"),
     "export": ("translate", "convert a model folder for another program"),
     "align": ("align", "align the words of sentence pairs, as text"),
     "prepare": ("train", "make a vocabulary and split sentence pairs into its tokens"),

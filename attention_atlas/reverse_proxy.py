@@ -1,4 +1,4 @@
-"""Reverse proxy: one address in front of several processes of the app.
+"""Reverse proxy: one address in front of several app processes.
 
 A connection is one request, or one websocket, of one browser. The proxy reads its head and chooses the process. All
 later bytes pass through unchanged, in both directions and no faster than the slower side accepts them. The process
@@ -42,7 +42,7 @@ TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
 
 @dataclass
 class Backend:
-    """A process of the app.
+    """An app process.
 
     Attributes:
         port: at which it listens on this machine; None while it does not.

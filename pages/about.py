@@ -1,4 +1,4 @@
-"""Page about the model: architecture, parameters, training, scores, limits, licences."""
+"""The "About the model" page: architecture, parameters, training, scores, limits, licences."""
 
 from __future__ import annotations
 

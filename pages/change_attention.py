@@ -1,4 +1,4 @@
-"""Page Change what it looks at: set rows of attention, erase words, and see what the model writes then."""
+"""The "Change what it looks at" page: set rows of attention, erase words, and see what the model writes then."""
 
 from __future__ import annotations
 

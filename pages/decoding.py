@@ -1,4 +1,4 @@
-"""Page Decoding, step by step: what the model read, what it predicted, and the other candidates."""
+"""The "Decoding step by step" page: what the model read, what it predicted, and the other candidates."""
 
 from __future__ import annotations
 

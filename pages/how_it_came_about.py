@@ -1,4 +1,4 @@
-"""Page How it came about: the exact graph of a predicted token, its paths cut, and the score of one cell."""
+"""The "How it came about" page: the exact graph of a predicted token, its paths cut, and the score of one cell."""
 
 from __future__ import annotations
 

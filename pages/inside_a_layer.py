@@ -1,4 +1,4 @@
-"""Page Inside a layer: one sentence through every stage of the model, and one cell computed number by number."""
+"""The "Inside a layer" page: one sentence through every stage of the model, and one cell computed number by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page Lessons: each step has a figure of the model, a question, and the measured number."""
+"""The Lessons page: each step has a figure of the model, a question, and the measured number."""
 
 from __future__ import annotations
 

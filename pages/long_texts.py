@@ -1,4 +1,4 @@
-"""Page Long texts: why the map of a long text does not fit, and what two workarounds save and cost."""
+"""The "Long texts" page: why the map of a long text does not fit, and what two workarounds save and cost."""
 
 from __future__ import annotations
 

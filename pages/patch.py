@@ -1,4 +1,4 @@
-"""Page Patch: put a value of one sentence's run into another sentence's run, and see what the model writes then."""
+"""The Patch page: put a value of one sentence's run into another sentence's run, and see what the model writes then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page Positional encoding: how the model knows the order of the tokens, what the vectors measure, if they matter."""
+"""The "Positional encoding" page: how the model knows token order, what the vectors measure, and if they matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page Switch heads off: the translation without some heads, each head's importance, and how many are needed."""
+"""The "Switch heads off" page: the translation without some heads, each head's importance, and how many are needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page Training lab: a small Transformer learns a task while the user watches."""
+"""The "Training lab" page: a small Transformer learns a task while the user watches."""
 
 from __future__ import annotations
 

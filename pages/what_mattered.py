@@ -1,4 +1,4 @@
-"""Page What mattered: what each method says about a translated word, and how far it can be believed."""
+"""The "What mattered" page: what each method says about a translated word, and how far it can be believed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page Your own attention: shows every head of any model, from a file."""
+"""The "Your own attention" page: shows every head of any model, from a file."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Generation:
         ids = [*self.suppress_tokens, *self.begin_suppress_tokens, self.forced_eos_token_id or 0]
         ids += [number for word in self.bad_words_ids for number in word]
         if not self.repetition_penalty > 0 or min(*counts, *ids) < 0:
-            raise ValueError("a setting of generate is negative, or repetition_penalty is not above 0")
+            raise ValueError("a generate() setting is negative, or repetition_penalty is not above 0")
         if self.limit is not None and self.limit < 1 or not all(self.bad_words_ids):
             raise ValueError("max_length leaves no token to write, or a sequence of bad_words_ids is empty")
 
@@ -62,7 +62,7 @@ class Generation:
 
     @property
     def changes_scores(self) -> bool:
-        """Whether a setting changes or excludes the score of a token."""
+        """Whether any setting changes a token's score or rules a token out."""
         return self.repetition_penalty != 1 or self.forced_eos_token_id is not None or bool(
             self.no_repeat_ngram_size or self.least or self.suppress_tokens or self.begin_suppress_tokens
             or self.bad_words_ids

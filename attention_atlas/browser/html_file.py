@@ -78,7 +78,7 @@ def filled(document: str, content: Mapping[str, Any]) -> str:
 
 TEMPLATE = template(ENTRY, """<h1></h1>
 <details><summary>The whole text</summary><p></p></details>
-<p>Made with Attention Atlas. Rows look, columns are looked at, every row sums to 1. Press ? for the keys.</p>""")
+<p>Made with Attention Atlas. Each row attends to the columns and sums to 1. Press ? for the keys.</p>""")
 
 
 def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> str:

@@ -22,7 +22,7 @@ CHARACTER = 7
 MOST_CHARACTERS = 26
 LEVELS = 32
 COLUMN_ANGLE = -50
-KEY = "Rows look, columns are looked at; dark is 0, yellow is 1."
+KEY = "Each row attends to the columns; dark is 0, yellow is 1."
 
 
 def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:

@@ -85,7 +85,7 @@ def test_switching_to_words_drops_the_token_that_was_read(browse, small_translat
         assert len(shown.svg().findall(f"{SVG}line")) > 3
 
 
-def test_list_of_keys_opens_and_closes(browse, small_translator, trace):
+def test_key_list_opens_and_closes(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_pieces(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()

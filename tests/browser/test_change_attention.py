@@ -1,4 +1,4 @@
-"""The page Change what it looks at in a real Chromium: by pointer, controls and keys."""
+"""The "Change what it looks at" page in a real Chromium: by pointer, controls and keys."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ for number, places in enumerate([["probability"], ["as trained", "without"]]):
 
 
 @pytest.mark.thorough
-def test_bars_of_a_lesson_are_drawn_with_any_labels(serve, visit, tmp_path):
+def test_lesson_bars_are_drawn_with_any_labels(serve, visit, tmp_path):
     """No shipped lesson has such tokens, so the bars are on a page of their own."""
     page = tmp_path / "bars.py"
     page.write_text(BARS_ALONE, encoding="utf-8")

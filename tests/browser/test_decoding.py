@@ -1,4 +1,4 @@
-"""The page Decoding as a lecturer meets it: real server, real Chromium, the shipped model."""
+"""The Decoding page as a lecturer meets it: real server, real Chromium, the shipped model."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_setting_between_two_arrow_steps_is_accepted(reader):
 
 
 @pytest.mark.thorough
-def test_open_list_of_keys_receives_the_keys(reader):
+def test_open_key_list_receives_the_keys(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.locator(".timeline button").first.press("?")

@@ -1,4 +1,4 @@
-"""The pages Positional encoding and Inside a layer as a user meets them."""
+"""The "Positional encoding" and "Inside a layer" pages as a user meets them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_typed_sentence_leads_to_the_curves(shipped, visit, server):
         lecturer.see(f"{np.linalg.norm(table[2] - table[3]):.2f}")
 
 
-def test_toolbar_of_the_map_covers_no_control(visit, server):
+def test_map_toolbar_covers_no_control(visit, server):
     with visit(server, viewport={"width": 1024, "height": 768}) as someone:
         someone.open(f"/inside_a_layer?{DREAM}&inside_part=cell")
         drawn(someone)
@@ -100,7 +100,7 @@ def test_click_in_the_map_explains_the_cell(shipped, reader):
     reader.see(f"{trace.encoder[1, 4, 2, 3]:.4f}")
 
 
-def test_click_in_the_map_of_a_gradient_writes_out_its_sum(shipped, reader):
+def test_click_in_a_gradient_map_writes_out_its_sum(shipped, reader):
     """The second click checks that a clicked map can be clicked again."""
     columns = len(shipped.trace("I have a dream.").source_pieces)
     reader.open(f"/backpropagation?{DREAM}&backward_stage=decoder.cross_attention.scores")

@@ -1,4 +1,4 @@
-"""The page How it came about in a real Chromium."""
+"""The "How it came about" page in a real Chromium."""
 
 from __future__ import annotations
 

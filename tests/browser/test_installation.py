@@ -51,7 +51,7 @@ def test_installs_two_folders_and_a_command(run):
     assert folders == ["attention_atlas", f"attention_atlas-{transformer.__version__}.dist-info", "transformer"]
 
 
-def test_models_are_a_distribution_of_their_own(run):
+def test_models_are_packaged_as_a_separate_distribution(run):
     code = f"{FILES}; print(*{{each.parts[2] for each in files(%r) if 'assets' in each.parts}})"
     core, models = (set(run("python", "-c", code % name).split()) for name in (CORE, f"{CORE}-models"))
     assert models == {"models", "recorded_runs", "long_texts"}

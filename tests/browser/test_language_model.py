@@ -1,4 +1,4 @@
-"""The page Language model as a lecturer meets it: real server, real Chromium, the shipped model."""
+"""The "Language model" page as a lecturer meets it: real server, real Chromium, the shipped model."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
 
 
 @pytest.mark.thorough
-def test_page_has_its_usual_type_after_lecture_mode(reader):
+def test_text_and_icons_return_to_their_usual_size_after_lecture_mode(reader):
     type_size = """() => [document.querySelector("[data-testid=stTooltipIcon] svg").getBoundingClientRect().width,
         ...[...document.querySelectorAll(".stVegaLiteChart text")].map(text => getComputedStyle(text).fontSize)]"""
     icon, chart = reader.page.locator("[data-testid=stTooltipIcon]").first, reader.page.locator(".stVegaLiteChart svg")
@@ -314,7 +314,7 @@ def test_page_has_its_usual_type_after_lecture_mode(reader):
 
 
 @pytest.mark.thorough
-def test_presented_list_of_lessons_shows_whole_buttons(reader):
+def test_lesson_list_shows_whole_buttons_in_lecture_mode(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("lessons", lecture="true"))
     button = reader.page.get_by_role("button", name="Start").first
@@ -382,7 +382,7 @@ def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
 
 # Every lecture has these buttons; test_frame.py checks pages on phones.
 @pytest.mark.thorough
-def test_page_of_a_lecture_needs_one_thumb_on_a_phone(reader):
+def test_lecture_page_needs_one_thumb_on_a_phone(reader):
     reader.resize(**PHONE)
     reader.open(address("cross_attention", lecture="true", layer="4", head="3"))
     reader.head(4, 3)
@@ -411,7 +411,7 @@ LONGEST = [("positions", "3"), ("decoding", "2"), ("how_it_learned", "1"), ("not
 @pytest.mark.thorough
 @pytest.mark.parametrize("answer", ["", "2"])
 @pytest.mark.parametrize(("lesson", "step"), LONGEST)
-def test_step_of_a_lesson_fits_a_projector_with_its_answers(reader, lesson, step, answer):
+def test_lesson_step_fits_a_projector_with_its_answers(reader, lesson, step, answer):
     reader.resize(**PROJECTOR)
     reader.open(f"/lessons?lecture=true&lesson_id={lesson}&lesson_step={step}&lesson_answer={answer}")
     expect(reader.page.locator(".st-key-lesson_next")).to_be_in_viewport(ratio=1)

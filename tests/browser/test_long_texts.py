@@ -1,4 +1,4 @@
-"""The page Long texts as a user meets it, in a real server and a real Chromium."""
+"""The "Long texts" page as a user meets it, in a real server and a real Chromium."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_table_works_by_keyboard_alone(reader):
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.thorough)])
-def test_click_on_a_cell_of_a_metrics_map_opens_the_head(reader, times):
+def test_click_on_a_cell_in_a_metric_map_opens_the_head(reader, times):
     reader.open(HEADS)
     cells = reader.page.locator(CHARTS).nth(1).locator("path[aria-roledescription='rect mark']")
     for time in range(times):
@@ -121,7 +121,7 @@ def test_click_on_a_point_opens_the_head(reader):
 
 
 @pytest.mark.thorough
-def test_keyboard_alone_opens_a_head_of_the_plane(reader):
+def test_head_in_the_scatter_plot_can_be_opened_by_keyboard_alone(reader):
     reader.open(f"{SIMILAR}&layer=2&head=3")
     reader.page.get_by_role("button", name="Open layer 2, head 3 of masked attention").focus()
     reader.page.keyboard.press("Enter")

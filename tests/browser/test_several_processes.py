@@ -1,4 +1,4 @@
-"""Browsers that use several processes of the app behind one address."""
+"""Browsers that use several app processes behind one address."""
 
 from __future__ import annotations
 

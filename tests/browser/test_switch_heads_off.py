@@ -1,4 +1,4 @@
-"""The page Switch heads off in a real Chromium: by pointer and by keys."""
+"""The "Switch heads off" page in a real Chromium: by pointer and by keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Training lab as a user meets it: a Transformer trains in a real server, and a real Chromium shows it."""
+"""The "Training lab" page as a user meets it: a Transformer trains in a real server, and a real Chromium shows it."""
 
 from __future__ import annotations
 

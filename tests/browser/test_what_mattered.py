@@ -1,4 +1,4 @@
-"""The page What mattered in a real Chromium."""
+"""The "What mattered" page in a real Chromium."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_words_of_the_user_label_the_strip(reader):
 
 # test_open_head.py checks a click on the mark of a chart as well.
 @pytest.mark.thorough
-def test_click_on_the_bar_of_a_head_opens_it(reader):
+def test_click_on_a_heads_bar_opens_the_head(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")
     named = next(text for text in labels(reader, "mattered_bars") if text.startswith("cross attention"))
     _, layer, head = (part.split()[-1] for part in named.split(", "))

@@ -434,7 +434,7 @@ def test_head_named_in_a_text_is_a_link():
     assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
 
 
-def test_box_of_the_drawing_leads_to_its_page():
+def test_box_in_the_drawing_leads_to_its_page():
     test = opened(text="I have a dream.", layer="3", head="5")
     (drawn,) = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
     large = json.loads(drawn.proto.json)
@@ -491,7 +491,7 @@ def test_too_long_text_is_reported_and_kept():
 
 
 @pytest.mark.thorough
-def test_text_of_exactly_the_limit_is_accepted(narrow_app):
+def test_text_exactly_at_the_limit_is_accepted(narrow_app):
     test = opened("pages/encoder_attention.py", text="1" * (MAX_PIECES - 1), **GIVEN)
     assert healthy(test) and headers(test)[0]["keys"] == MAX_PIECES + 1
 
@@ -554,7 +554,7 @@ def test_damaged_model_is_one_message(monkeypatch, tmp_path):
     MODELS.clear()
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))
-    # The list of lessons reads no model.
+    # The lesson list reads no model.
     for page in (each.script for name, each in ALL_PAGES.items() if each.needs == "translator" and name != "lessons"):
         test = opened(page)
         assert not test.exception

@@ -1,4 +1,4 @@
-"""The page Backpropagation with a narrow model; its numbers are compared with that model's own."""
+"""The Backpropagation page with a narrow model; its numbers are compared with that model's own."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_loss_of_one_step_with_smoothing(narrow_app):
     assert healthy(test) and "backward_step" not in test.query_params, "a step belongs to its sentence"
 
 
-def test_size_of_gradients_with_norms_in_both_places(narrow_app):
+def test_gradient_sizes_with_norms_in_both_places(narrow_app):
     test = app(**GIVEN, backward_part="sizes")
     assert healthy(test) and figures(test) == (0, 2)
     assert len(table(test, "after layer and sub-layer", "this model, trained")) == 13

@@ -1,4 +1,4 @@
-"""The page Change what it looks at, driven without a browser."""
+"""The "Change what it looks at" page, driven without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Decoding, driven without a browser, with the shipped model."""
+"""The Decoding page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def containers(test: AppTest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_page_is_the_same_after_another_page_and_from_an_address_with_invalid_values(narrow_app, place):
+def test_page_survives_visiting_another_page_and_invalid_address_values(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
     found, address = shown(test), dict(test.query_params)
@@ -135,7 +135,7 @@ def reads_a_sentence(place: Place) -> bool:
     return str(place) not in OTHER_TEXTS and all(part.reads for part in parts)
 
 
-# Pages of a sentence; the list of lessons reads none.
+# Pages of a sentence; the lesson list reads none.
 @pytest.mark.parametrize("place", [
     place for place in PLACES if place.page.needs == "translator" and place.page.name not in ("lessons", *RECORDED)
 ], ids=str)

@@ -1,4 +1,4 @@
-"""The page Gallery of heads, driven without a browser, with the shipped model."""
+"""The "Gallery of heads" page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_exhibit_is_shown_with_links_to_its_sentences():
 
 
 def test_invalid_click_opens_nothing():
-    """tests/browser/test_open_head.py checks clicks; AppTest does not follow a change of page with an address."""
+    """tests/browser/test_open_head.py checks clicks; AppTest does not follow page changes with an address."""
     test = opened(PAGE)
     for value in ("<b>", 0, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}):
         send(test, component(test), "open", value)

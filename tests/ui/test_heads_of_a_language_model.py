@@ -236,7 +236,7 @@ def test_page_of_the_language_model_leads_there(button, page):
     assert typed(test, "beginning") == "The dog" and not headers(test)
 
 
-def test_missing_language_model_is_one_line(monkeypatch, tmp_path):
+def test_missing_language_model_is_reported_on_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.setattr("transformer.checkpoints.available_models.LANGUAGE_MODEL", tmp_path / "none")
     test = opened(COMPARE)

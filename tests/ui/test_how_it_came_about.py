@@ -1,4 +1,4 @@
-"""The page How it came about, driven without a browser, with the shipped model."""
+"""The "How it came about" page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def test_cell_leads_to_the_curves_of_its_positions(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
     assert healthy(test)
-    # AppTest does not follow a change of page; the browser test does.
+    # AppTest does not follow page changes; the browser test does.
     test.switch_page("pages/positional_encoding.py").run()
     names = ("width", "first", "second")
     assert healthy(test) and [test.number_input(f"positions_{name}").value for name in names] == [256, 3, 4]
@@ -261,7 +261,7 @@ def test_attention_browser_leads_to_its_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()
     assert healthy(test)
-    # AppTest does not follow a change of page; the browser test does.
+    # AppTest does not follow page changes; the browser test does.
     test.switch_page(PAGE).run()
     assert healthy(test) and test.segmented_control("inside_part").value == "cell"
     assert test.segmented_control("inside_kind").value == kind

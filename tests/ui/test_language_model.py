@@ -1,4 +1,4 @@
-"""The page Language model, driven without a browser, with a small random model."""
+"""The "Language model" page, driven without a browser, with a small random model."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_no_page_names_the_folders_of_the_server(tiny_language_model, tmp_path, 
 
 
 @pytest.mark.thorough
-def test_missing_model_is_one_line(monkeypatch, tmp_path):
+def test_missing_model_is_reported_on_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     test = opened()
     assert not test.exception

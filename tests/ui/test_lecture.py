@@ -30,7 +30,7 @@ def received(test):
 
 
 def act(test, what, **more):
-    """Send an action; AppTest does not follow the second change of page that a slide may cause."""
+    """Send an action; AppTest does not follow the second page change that a slide may cause."""
     send(test, bar(test), "act", {"what": what, **more})
     return test
 
@@ -45,7 +45,7 @@ def parameter(test, name):
 
 
 @pytest.mark.thorough
-def test_table_of_a_lesson_is_large_text_in_lecture_mode():
+def test_lesson_table_has_large_text_in_lecture_mode():
     """Outside lecture mode it is a canvas with type too small for the last row."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
     test = opened("pages/lessons.py", **step)
@@ -125,7 +125,7 @@ def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
         assert healthy(test) and parameter(test, name) == value, "the translation has six tokens"
 
 
-def test_title_of_a_slide_is_shown_above_it_and_kept_in_the_address():
+def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "title", slide=1, text="  Who looks\nat whom?\x00 " + "x" * 500)
     title = received(test)["slides"][0]["title"]

@@ -1,4 +1,4 @@
-"""The page Lessons, driven as a user would."""
+"""The Lessons page, driven as a user would."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """own(text): the page Lessons, opened at a step of a teacher's own lesson."""
+    """own(text): the Lessons page, opened at a step of a teacher's own lesson."""
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
 
     def write(text: str, step: int = 1, **address: str):

@@ -81,7 +81,7 @@ def test_unreachable_server_is_one_line_and_its_return_is_enough(monkeypatch, se
         assert healthy(test)
 
 
-def test_server_that_never_existed_is_one_line(monkeypatch):
+def test_server_that_never_existed_is_reported_on_one_line(monkeypatch):
     monkeypatch.setenv(SERVER, "http://127.0.0.1:1")
     test = opened()
     (error,) = test.error

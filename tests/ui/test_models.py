@@ -276,7 +276,7 @@ def test_head_importance_and_agreement_are_measured_on_demand(models):
 
 
 @pytest.mark.thorough
-def test_own_sentences_of_a_model_are_its_examples(models):
+def test_examples_are_the_models_own_sentences(models):
     """Also for a model that reads English, as the shipped one does."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"

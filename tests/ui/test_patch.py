@@ -1,4 +1,4 @@
-"""The page Patch, driven without a browser."""
+"""The Patch page, driven without a browser."""
 
 from __future__ import annotations
 

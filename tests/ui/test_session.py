@@ -225,7 +225,7 @@ def test_box_with_new_options_for_another_sentence_is_a_new_box(narrow_app, page
     ("what_mattered", "mattered_guessed", {"mattered_part": "guess"}), ("what_mattered", "mattered_word", {}),
     ("change_attention", "edit_hidden_source", {}), ("change_attention", "edit_hidden_target", {}),
 ])
-def test_buttons_of_equal_words_have_different_labels(narrow_app, page, key, address):
+def test_buttons_for_equal_words_have_different_labels(narrow_app, page, key, address):
     """A browser identifies the clicked button by its label."""
     test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)
     (buttons,) = (each for each in test.button_group if each.key == key)

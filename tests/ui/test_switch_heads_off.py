@@ -1,4 +1,4 @@
-"""The page Switch heads off, driven without a browser."""
+"""The "Switch heads off" page, driven without a browser."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_own_translation_is_compared_and_the_models_is_not(shipped):
 
 
 @pytest.mark.thorough
-def test_page_of_a_long_sentence_is_three_megabytes(narrow_app):
+def test_page_with_a_long_sentence_is_three_megabytes(narrow_app):
     """Counts the messages of one run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")

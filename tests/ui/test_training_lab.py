@@ -1,4 +1,4 @@
-"""The page Training lab, driven without a browser."""
+"""The "Training lab" page, driven without a browser."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps
 
 @pytest.fixture(autouse=True)
 def nobody_else(monkeypatch):
-    """Isolate the trainings of this test."""
+    """Isolate this test's training runs."""
     monkeypatch.setattr(live, "TRAININGS", Trainings())
     monkeypatch.setattr(live, "prepare", lambda: None)
 
 
 @pytest.fixture
 def unrecorded(monkeypatch, tmp_path):
-    """Remove all recorded trainings, so that the page begins one."""
+    """Remove all recorded training runs, so that the page begins one."""
     monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
 
 
@@ -147,7 +147,7 @@ def test_grokking_is_shown_with_its_spectrum():
 
 def test_backpropagation_leads_here(narrow_app):
     test = opened("pages/backpropagation.py", text="I have a dream.", **GIVEN)
-    # AppTest does not follow a change of page.
+    # AppTest does not follow page changes.
     test.button("backward_lab").click().run()
     test.switch_page(PAGE).run()
     assert healthy(test) and test.query_params["lab_optimizer"] == "adam-by-hand"

@@ -1,4 +1,4 @@
-"""The command that starts several processes of the app behind one address."""
+"""The command that starts several app processes behind one address."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_ended_process_has_no_port():
 @pytest.mark.parametrize(("options", "address"), [
     (["--processes=2"], "localhost"), (["--lecture=10.1.2.3", "--processes=1"], "0.0.0.0"),
 ], ids=["two", "lecture"])
-def test_occupied_port_is_one_line(monkeypatch, capsys, port, options, address):
+def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, options, address):
     """No address has been announced before."""
     with socket.create_server(("127.0.0.1", port)):
         monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", str(port)])
@@ -128,7 +128,7 @@ def test_occupied_port_is_one_line(monkeypatch, capsys, port, options, address):
     ("--processes", "0"), ("--processes=100000",), ("--processes=2", "--server.sslCertFile=cert.pem"),
     ("--lecture=10.1.2.3", "--processes=1", "--server.sslCertFile=cert.pem"),
 ], ids=" ".join)
-def test_invalid_number_of_processes_is_one_line(monkeypatch, options):
+def test_invalid_number_of_processes_is_reported_on_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
     with pytest.raises(SystemExit, match="^error: .*--processes.*$"):
         command_line.main()
@@ -136,7 +136,7 @@ def test_invalid_number_of_processes_is_one_line(monkeypatch, options):
 
 @pytest.mark.parametrize("port", ["85010", "-1", "0", "none", "²", "9" * 30])
 @pytest.mark.parametrize("options", [("--processes=2",), ("--processes=1",), ("--lecture=10.1.2.3",)], ids=" ".join)
-def test_invalid_port_is_one_line(monkeypatch, options, port):
+def test_invalid_port_is_reported_on_one_line(monkeypatch, options, port):
     message = "^error: the app's port, .*, must be a number from 1 to 65535, not .*$"
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", port])
     with pytest.raises(SystemExit, match=message):

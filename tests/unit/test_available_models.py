@@ -132,7 +132,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_problem_of_a_folder_is_one_line(folder, damage):
+def test_folder_problem_is_reported_on_one_line(folder, damage):
     change, said = DAMAGE[damage]
     change(folder)
     found = model_folders()["en-ar"]

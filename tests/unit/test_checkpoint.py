@@ -36,7 +36,7 @@ def test_card_is_read_and_survives_saving(folder, small_config, tokenizer):
     assert load_checkpoint(folder).card == "# A card"
 
 
-def test_missing_folder_is_named(tmp_path):
+def test_missing_folder_is_reported(tmp_path):
     with pytest.raises(CheckpointError, match=r"nowhere.config.json is missing"):
         load_checkpoint(tmp_path / "nowhere")
 
@@ -48,7 +48,7 @@ def test_vocabulary_of_another_model_is_reported(folder):
         load_checkpoint(folder)
 
 
-def test_weights_of_another_shape_are_reported(folder, small_config):
+def test_weights_with_another_shape_are_reported(folder, small_config):
     config = TransformerConfig.from_json(small_config.to_json().replace('"d_ff": 48', '"d_ff": 64'))
     (folder / "config.json").write_text(config.to_json())
     with pytest.raises(CheckpointError, match="feed_forward.* should be .*64"):

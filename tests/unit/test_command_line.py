@@ -105,7 +105,7 @@ def test_heads_are_resampled(folder_with_means, tmp_path, run_main):
     ("--off", "cross.1.1", "--mode", "resample", "--draws", "100000000"),
     ("--off", "cross.1.1", "--mode", "resample", "--seed", "-1"), ("--off", "cross.9.1", "--mode", "resample"),
 ], ids=" ".join)
-def test_impossible_draw_is_one_line(folder_with_means, run_main, arguments):
+def test_impossible_draw_is_reported_on_one_line(folder_with_means, run_main, arguments):
     done = run_main(main, "translate", "A dog.", "--model", folder_with_means, *arguments)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
@@ -115,7 +115,7 @@ def test_info_names_every_part(model_folder, small_translator, run_main):
     assert "multi-head cross-attention" in done.stdout and f"{small_translator.parameters:,}" in done.stdout
 
 
-def test_errors_are_one_line(model_folder, tmp_path, run_main):
+def test_errors_are_reported_on_one_line(model_folder, tmp_path, run_main):
     for arguments in (
         ("translate", "", "--model", model_folder),
         ("info", "--model", tmp_path),

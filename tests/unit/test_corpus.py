@@ -220,14 +220,14 @@ def test_file_without_sentences_leaves_no_state(small_translator, tmp_path):
     assert measure_corpus(small_translator, path, state).sentences == 1
 
 
-def test_line_that_is_not_text_is_named(small_translator, tmp_path):
+def test_line_that_is_not_text_is_reported(small_translator, tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("A dog\n\nGrün\n".encode("latin-1"))
     with pytest.raises(ValueError, match="line 3: this is not UTF-8 text"):
         measure_corpus(small_translator, path, tmp_path / "state")
 
 
-def test_cluster_without_ray_is_one_line(model_folder, file, tmp_path, monkeypatch):
+def test_cluster_without_ray_is_reported_on_one_line(model_folder, file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AtlasError, match=r"install Ray: pip install"):
         measure_corpus(Translator.load(model_folder, "cpu"), file, tmp_path / "state", cluster="auto")

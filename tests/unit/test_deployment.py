@@ -80,7 +80,7 @@ SAID = {
 
 
 class Process(BaseHTTPRequestHandler):
-    """A stand-in for a process of the app, behind nginx."""
+    """A stand-in for an app process, behind nginx."""
 
     def do_GET(self) -> None:
         self.send_response(404 if "gone" in self.path else 200)

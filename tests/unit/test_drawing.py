@@ -103,7 +103,7 @@ def tiny(name, config, **settings):
     return model
 
 
-def test_calls_of_bertviz_for_bert_work():
+def test_bertviz_calls_for_bert_work():
     """From head_view_bert.ipynb and model_view_bert.ipynb: two sentences, with the start of the second."""
     model = tiny("BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4,
                  intermediate_size=16)
@@ -121,7 +121,7 @@ def test_calls_of_bertviz_for_bert_work():
     assert (asked["layer"], asked["head"]) == (1, 2) and "<h1>" in model_view.data
 
 
-def test_calls_of_bertviz_for_gpt2_work():
+def test_bertviz_calls_for_gpt2_work():
     model = tiny("GPT2Model", "GPT2Config", n_embd=16, n_layer=2, n_head=4)
     attention = model(torch.arange(4)[None], output_attentions=True).attentions
     view = attention_atlas.model_view(attention, ["The", "Ġcat", "Ġsat", "."], html_action="return")
@@ -129,7 +129,7 @@ def test_calls_of_bertviz_for_gpt2_work():
 
 
 @pytest.mark.parametrize("call", ["head_view", "model_view"])
-def test_calls_of_bertviz_for_an_encoder_decoder_work(call):
+def test_bertviz_calls_for_an_encoder_decoder_work(call):
     model = tiny("BartModel", "BartConfig", d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                  decoder_attention_heads=4, encoder_ffn_dim=16, decoder_ffn_dim=16)
     outputs = model(torch.arange(5)[None], decoder_input_ids=torch.arange(4)[None], output_attentions=True)
@@ -141,7 +141,7 @@ def test_calls_of_bertviz_for_an_encoder_decoder_work(call):
     assert view.trace.kinds == ("encoder", "decoder", "cross")
 
 
-def test_call_of_circuitsvis_works():
+def test_circuitsvis_call_works():
     drawing = attention_atlas.attention_patterns(tokens=["Hello", ",", " world"], attention=causal(1, 4, 3)[0])
     assert drawing.trace.decoder.shape == (1, 4, 3, 3) and drawing.trace.text == "Hello, world"
 

@@ -72,7 +72,7 @@ def test_every_form_is_the_same_attention(form):
 
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("beams", [1, 3])
-def test_steps_of_generate_are_joined(cached, beams):
+def test_attention_from_generate_steps_is_concatenated(cached, beams):
     """A beam may be another row of the batch at each step."""
     rows = np.random.default_rng(1).integers(beams, size=5)
 

@@ -21,7 +21,7 @@ def call(monkeypatch, *arguments):
     command_line.main()
 
 
-def test_every_command_of_the_library_is_available():
+def test_every_library_command_is_available():
     for module in (translate, train, measure):
         (names,) = re.findall(r"{(.*)}", module.parser("").format_usage())
         own = module.__name__.rpartition(".")[2]
@@ -49,7 +49,7 @@ def test_command_runs(monkeypatch, capsys, model_folder, small_translator):
     assert f"{small_translator.parameters:,}" in capsys.readouterr().out
 
 
-def test_error_is_one_line(monkeypatch, tmp_path):
+def test_error_is_reported_on_one_line(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="^error: .*$"):
         call(monkeypatch, "info", "--model", str(tmp_path))
 
@@ -67,7 +67,7 @@ def test_options_are_passed_to_streamlit(tmp_path, arguments):
     assert done.returncode == 2 and "--server.fileWatcherType" in done.stderr
 
 
-def test_files_of_the_app_are_found():
+def test_app_files_are_found():
     for path in ("app.py", "pages/translate.py", ".streamlit/config.toml"):
         assert (APP / path).is_file()
     assert (ASSETS / "examples.json").is_file()
@@ -111,7 +111,7 @@ def test_check_covers_the_apps_requirements():
     (("--server.port=8600", "-lecture"), "-lecture; did you mean --lecture"),
     (("app", "--process", "2"), "--process; did you mean --processes"),
 ])
-def test_misspelt_own_option_is_named(monkeypatch, options, line):
+def test_misspelt_own_option_is_reported(monkeypatch, options, line):
     """Streamlit would print its own usage, although the user did not call Streamlit."""
     with pytest.raises(SystemExit, match=rf"^error: there is no option {line}\?$"):
         call(monkeypatch, *options)

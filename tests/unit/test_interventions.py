@@ -180,7 +180,7 @@ def test_fused_and_explicit_paths_agree(translator, name):
     (method, name) if method == "greedy" or name == "edits"
     else pytest.param(method, name, marks=pytest.mark.thorough) for method in METHODS for name in CHANGES
 ])
-def test_changes_reach_every_way_of_decoding(translator, name, method):
+def test_interventions_apply_to_every_decoding_method(translator, name, method):
     traced = translator.trace_decoding(TEXT, DecodingSettings(method), interventions=CHANGES[name])
     assert traced.trace.interventions == CHANGES[name]
     assert traced.translation.log_prob == pytest.approx(float(traced.trace.log_probs.sum()), abs=1e-4)

@@ -65,7 +65,7 @@ def test_name_and_own_address_pass_without_a_remark(capsys):
 
 
 @pytest.mark.parametrize("host", ["10.9.8.7", "hall.invalid"])
-def test_foreign_address_is_reported_before_the_code_and_not_promised(capsys, host):
+def test_another_machines_address_is_reported_before_the_code_and_not_promised(capsys, host):
     hall.announce(f"http://{host}:8501")
     printed = capsys.readouterr().out
     own = hall.own_address()
@@ -75,7 +75,7 @@ def test_foreign_address_is_reported_before_the_code_and_not_promised(capsys, ho
     assert warned < code, "it may be right behind a router, so the code is there"
 
 
-def test_lecture_uses_the_port_of_the_environment(monkeypatch):
+def test_lecture_uses_the_port_from_the_environment(monkeypatch):
     monkeypatch.setenv("STREAMLIT_SERVER_PORT", "8600")
     options, address = hall.open_to_hall(["--lecture=10.1.2.3"])
     assert "--server.port=8600" in options and address == "http://10.1.2.3:8600"

@@ -113,7 +113,7 @@ def test_unwritable_output_is_reported_before_anything_is_read_or_computed(comma
         assert done.stderr.count("\n") == 1 and "[Errno" not in done.stderr
 
 
-def test_folder_with_an_impossible_name_is_one_line(tmp_path, model_folder, run_main):
+def test_folder_with_an_impossible_name_is_reported_on_one_line(tmp_path, model_folder, run_main):
     output = tmp_path / ("a" * 300)
     for main, *arguments in (
         (training, "average", "--models", model_folder, model_folder), (atlas, "import", model_folder),

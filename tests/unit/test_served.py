@@ -71,7 +71,7 @@ def test_other_answers_are_unchanged():
 
 
 @pytest.mark.parametrize("under", ["", "/atlas"])
-def test_script_of_a_component_is_cached_forever_under_its_own_address(under):
+def test_component_script_is_cached_forever_under_its_own_address(under):
     path = "/" + keep_script("made_up", "export default 1;")
     assert path != "/" + keep_script("made_up", "export default 2;"), "another text, another address"
     status, head, body = ask(path, under=under)

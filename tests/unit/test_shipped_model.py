@@ -23,7 +23,7 @@ TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").
     english if number % 10 == 0 else pytest.param(english, marks=pytest.mark.thorough)
     for number, english in enumerate(TRANSLATIONS)
 ])
-def test_model_writes_the_translations_of_its_card(shipped, english):
+def test_model_writes_the_translations_on_its_card(shipped, english):
     assert shipped.trace(english).target_text == TRANSLATIONS[english]
 
 

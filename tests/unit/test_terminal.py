@@ -54,7 +54,7 @@ def test_ctrl_c_works_where_the_terminal_lacks_a_letter(monkeypatch, capsys):
         ("transformer.language_modelling", "continue", "--file"),
     )),
 ], ids=" ".join)
-def test_ctrl_c_is_one_line(tmp_path, arguments):
+def test_ctrl_c_is_reported_on_one_line(tmp_path, arguments):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     process = start(*arguments, path)

@@ -135,7 +135,7 @@ def test_options_reach_every_step(shaped_translator, method, interventions):
 
 
 class Left(BaseException):
-    """Streamlit's exception in the thread of a page that was left."""
+    """Streamlit's exception in the thread of a page that the user left."""
 
 
 @pytest.mark.parametrize("method", METHODS)

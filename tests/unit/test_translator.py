@@ -238,7 +238,7 @@ def test_empty_text_is_reported(small_translator, text):
         small_translator.trace(TEXT, text)
 
 
-def test_text_of_exactly_the_limit_is_read_and_one_token_more_is_not(small_translator):
+def test_text_exactly_at_the_limit_is_read_and_one_token_more_is_not(small_translator):
     text = "1" * (MAX_PIECES - 1)
     assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_PIECES, "a space mark and a token a digit"
     assert len(small_translator.trace(text).source_pieces) == MAX_PIECES + 1

@@ -92,7 +92,7 @@ class Contrasts:
 
 @dataclass(frozen=True)
 class PatchRun(Run[Contrasts]):
-    """The contrasts of one set of patches [1]; of none, those of both runs."""
+    """The contrasts after applying one set of patches [1], or those of the two unpatched runs if the set is empty."""
 
     question: Question
     patches: tuple[tuple[Place, int], ...]

@@ -39,7 +39,7 @@ def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[He
     """The heads in the order of removal: first those without which the translation is most likely.
 
     Args:
-        config: configuration of the model.
+        config: model configuration.
         change: change of the log-probability without each head, `MeasuredImportance.measured` or `.estimated`.
     """
     heads = all_heads(config)

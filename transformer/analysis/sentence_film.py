@@ -1,4 +1,4 @@
-"""The frames of a film that follows one word through the model, as numbers of a trace."""
+"""The frames of a film that follows one word through the model, with their numbers taken from a trace."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
     cells = _cells(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
-    # Paths into the same layers are a batch, because a batch begins with its lowest layer.
+    # Batch paths by the layer they lead into: a batch has to run every layer from its lowest one up.
     order: dict[Place | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
     for start in range(0, len(rows), TOGETHER):

@@ -91,7 +91,7 @@ class Curve:
             _append(unfinished, kept)
 
     def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
-        """Append a row of formatted values; the columns of what was not validated stay empty."""
+        """Append a row of formatted values; validation columns stay empty if nothing was validated."""
         values = dict(row)
         if validation:
             values["validation_loss"] = f"{validation.loss:.4f}"

@@ -95,7 +95,7 @@ def read_weights(
     """The weights of a model folder, after their seals have been checked.
 
     Args:
-        folder: folder of the model.
+        folder: model folder.
         config: the text of its config.json.
         sizes: shapes of some parameters that together determine every size of the configuration.
         vocabulary: file name of a vocabulary with only one file. It must match the seal before a third-party library

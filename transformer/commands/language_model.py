@@ -36,14 +36,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("beginnings", nargs="*", metavar="TEXT", help="start of a text; may be empty")
     command.add_argument("--file", type=Path, metavar="FILE", help="a file with one start of a text per line instead")
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
-    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="size of the beam "
+    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size "
         "(%(default)s)")
     for name, kind, what in (
-        ("temperature", float, "below 1 sharpens, above 1 flattens"), ("top-k", int, "most likely tokens; 0 for all"),
-        ("top-p", float, "the most likely tokens that reach this probability together"), ("seed", int, "of the draws"),
+        ("temperature", float, "below 1 sharpens, above 1 flattens"),
+        ("top-k", int, "keep only this many of the most likely tokens; 0 for all"),
+        ("top-p", float, "keep only the most likely tokens whose probabilities add up to this"),
+        ("seed", int, "seed of the random draws"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
-        command.add_argument(f"--{name}", type=kind, default=default, help=f"of sampling: {what} (%(default)s)")
+        command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what} (%(default)s)")
     command.add_argument("--limit", type=int, default=40, metavar="N", help="maximum number of tokens to write "
         "(%(default)s)")
 

@@ -103,13 +103,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--output", type=Path, required=True, help="file of pairs, gzip-compressed")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
 
     command = commands.add_parser("evaluate", help="BLEU and chrF of a model on held-out pairs")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
     command.add_argument("--careless", action="store_true", help="sources in lower case, without final punctuation")
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -120,7 +120,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="one sentence per line; after a tab, text that its translation must contain",
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
 
     command = commands.add_parser("vocabulary", help="how well a model's vocabulary keeps the words of a text whole")
     command.add_argument("--model", type=Path, required=True, help="model folder")

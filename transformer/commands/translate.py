@@ -57,7 +57,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "the trace")
     translate.add_argument("--json", action="store_true", help="print the whole trace as one JSON object")
     info = commands.add_parser("info", help="print the architecture and its parameters")
-    importing = commands.add_parser("import", help="convert a Hugging Face Marian model to a model folder")
+    importing = commands.add_parser("import", help="convert a Hugging Face translation model to a model folder")
     importing.add_argument("source", metavar="FOLDER-OR-NAME", help="name such as Helsinki-NLP/opus-mt-en-fr, or a "
         "folder")
     for side, text in (("source", "reads"), ("target", "writes")):

@@ -31,12 +31,12 @@ class Reader:
 
     Attributes:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: vocabulary of the model.
+        vocabulary: model vocabulary.
         text, pieces: text and tokens of the source; empty for a language model.
         cache: result of `Transformer.start_cache`.
         interventions: interventions of the run.
         record: contains the encoder's tensors, and receives the decoder's.
-        version: version of the model for its traces.
+        version: model version for the traces.
     """
 
     model: Transformer

@@ -47,7 +47,7 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
     try:
         return msgspec.convert(values, Generation)
     except msgspec.ValidationError as error:
-        raise ValueError(f"a setting of generate cannot be used: {error}") from error
+        raise ValueError(f"a generate() setting cannot be used: {error}") from error
 
 
 def generation_settings(found: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Imported:
     """The contents of a folder in our format.
 
     Attributes:
-        config: configuration of the model.
+        config: model configuration.
         weights: its parameters by name, float32, as `named_parameters` lists them.
         tokenizer: its vocabulary.
         card: its model card.

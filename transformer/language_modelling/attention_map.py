@@ -30,7 +30,7 @@ class AttentionMap:
         weights: float32 [L, H, T, S].
         allowed: bool [T, S]; False is masked.
         columns: for each column the rows, counted from 0, whose tokens it holds; S.
-        config: configuration of the model.
+        config: model configuration.
     """
 
     pieces: tuple[Piece, ...]
@@ -50,7 +50,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
 
     Args:
         model: in evaluation mode.
-        tokenizer: tokenizer of the model.
+        tokenizer: model tokenizer.
         text: at least one character.
         most: maximum number of tokens of a map.
 

@@ -22,7 +22,7 @@ def continue_text(
 
     Args:
         model: in evaluation mode.
-        tokenizer: tokenizer of the model.
+        tokenizer: model tokenizer.
         text: the beginning; the model reads the start symbol before it.
         settings: how tokens are chosen.
         limit: maximum number of tokens to write, at least 1; fewer if the model has not learned so many positions.

@@ -60,7 +60,7 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
 
     Args:
         model: in evaluation mode.
-        tokenizer: tokenizer of the model.
+        tokenizer: model tokenizer.
         text: at least one character; its end is not scored.
 
     Raises:

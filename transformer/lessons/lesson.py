@@ -227,7 +227,7 @@ def _check_question(where: str, step: Step) -> None:
         raise LessonError(f"{where}: it has {len(step.choices)} choices; a question has 2 to {MOST_CHOICES}")
     if step.choices and step.answer not in step.choices and not names(step.answer):
         raise LessonError(
-            f"{where}: the answer {quoted(step.answer)} is not among the choices; write it exactly as a choice"
+            f"{where}: the answer {quoted(step.answer)} is not among the choices; it must match one of them exactly"
         )
 
 

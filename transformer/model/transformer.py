@@ -33,7 +33,7 @@ class Transformer(nn.Module):
     share one model.
 
     Args:
-        config: shape of the model.
+        config: model shape.
         symbols: ids of the tokens that a text starts with, ends with and leaves out.
     """
 

@@ -35,14 +35,14 @@ class EncodedSource:
 
     Attributes:
         model: model of the run, in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: vocabulary of the model.
+        vocabulary: model vocabulary.
         text: text of the source.
         pieces: tokens of the source, S.
         memory: the encoder's output, [1, S, D].
         interventions: interventions of the run.
         edits: the interventions as tensors.
         record: receives what the run computes; None if nothing is recorded.
-        version: version of the model, which its traces name.
+        version: model version, which its traces name.
     """
 
     model: Transformer
@@ -118,7 +118,7 @@ def encode(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: vocabulary of the model.
+        vocabulary: model vocabulary.
         text: a sentence in the source language, from `source_text`.
         interventions: changes in this run only.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample".

@@ -58,7 +58,7 @@ class Translator(Runs):
     A run can be cancelled between its steps: see `transformer.values.cancellation`.
 
     Attributes:
-        config: shape of the model.
+        config: model shape.
         tokenizer: its vocabulary.
         device: "cuda", "mps" or "cpu".
         card: the model card, Markdown.

@@ -64,7 +64,7 @@ def said(model: str, status: int = OK, **words: Any) -> Reply:
     """A reply in JSON.
 
     Args:
-        model: version of the model that answers.
+        model: model version that answers.
         words: fields of `Answer`.
     """
     return Reply(status, JSON, msgspec.json.encode({"protocol": PROTOCOL, "model": model, **words}))

@@ -54,7 +54,7 @@ class Connection:
         self.address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._folder = host, port, parts.path.rstrip("/")
-        # A list, whose ends threads take from one at a time.
+        # A plain list is enough: append() and pop() are atomic, so threads need no lock.
         self._idle: list[HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
 

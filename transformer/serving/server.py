@@ -79,7 +79,7 @@ class Scale(BaseModel):
     """The arguments of `application`.
 
     Attributes:
-        model: folder of the model, the same on every machine.
+        model: model folder, the same on every machine.
         replicas: minimum number of replicas.
         most: number of replicas while many requests wait; ignored if it is not larger.
         gpus: share of a GPU that a replica takes; 0 for the CPU.

@@ -63,7 +63,7 @@ def quality_curves(
     """Remove heads (zero ablation) and translate all sources greedily each time.
 
     Args:
-        folder: folder of the model.
+        folder: model folder.
         device: "cpu", "cuda" or "mps".
         pairs: source and reference.
         orders: by name, the heads, first removed first.

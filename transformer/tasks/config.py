@@ -1,4 +1,4 @@
-"""The settings of a training on a task, as one value that is stored with the run."""
+"""The settings of a training run on a task, as one value that is stored with the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
 @dataclass(frozen=True, kw_only=True)
 class TaskConfig:
-    """The settings of a training, limited to what a page can show while a user waits.
+    """The settings of a training run, limited to what a page can show while a user waits.
 
     Attributes:
         task: name of the task.

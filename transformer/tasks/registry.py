@@ -13,7 +13,7 @@ from transformer.tasks.task import Task
 TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
     Letters("copy", "Copy", "Write the letters again.", lambda source: source),
     Letters("reverse", "Reverse", "Write the letters from the last to the first.", lambda source: source[::-1]),
-    Letters("sort", "Sort", "Write the letters in the order of the alphabet.", lambda source: tuple(sorted(source))),
+    Letters("sort", "Sort", "Write the letters in alphabetical order.", lambda source: tuple(sorted(source))),
     RepeatedPattern(),
     Addition(reversed_digits=False),
     Addition(reversed_digits=True),

@@ -47,7 +47,7 @@ class TaskRun:
     """A training and its results so far.
 
     Attributes:
-        config: settings of the training.
+        config: training settings.
         item: the item whose attention the snapshots have.
         losses: mean over the tokens of each step's items, nats, float32 [steps taken].
         snapshots: ordered by step; the first is of step 0.

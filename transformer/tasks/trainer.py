@@ -42,7 +42,7 @@ class TaskTrainer:
     trainer at a time.
 
     Args:
-        config: settings of the training.
+        config: training settings.
         watched: the item whose attention every snapshot keeps; by default the longest of the held-out ones.
 
     Raises:

@@ -93,7 +93,10 @@ class ByteTokenizer:
         if SYMBOLS in files:
             self._affixes = read_affixes(files[SYMBOLS])
             if max(self._affixes.ids) >= self.size:
-                raise ValueError(f"{SYMBOLS} names token {max(self._affixes.ids)}, and there are {self.size}")
+                raise ValueError(
+                    f"{SYMBOLS} refers to token {max(self._affixes.ids)}, but the vocabulary has only {self.size} "
+                    "tokens"
+                )
             start, end = [self._affixes.start], [self._affixes.end]
         first = self._symbol((*start, found.symbols.get("bos_token"), END_OF_TEXT), ordinary)
         last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)

@@ -62,7 +62,7 @@ def check_options(config: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The settings of a training. The `help` of each field describes it.
+    """The settings of a training run. The `help` of each field describes it.
 
     Raises:
         ValueError: a value is out of its range, or is not a number; the message names the option.

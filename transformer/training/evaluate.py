@@ -84,7 +84,7 @@ def evaluate(
         folder: model folder.
         data: tab-separated file.
         device: None takes the fastest available.
-        beam: size of the beam; 1 decodes greedily.
+        beam: beam size; 1 decodes greedily.
         careless: first put the sources into lower case, without final punctuation.
 
     Raises:

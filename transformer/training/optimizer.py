@@ -17,7 +17,7 @@ class Optimizer:
 
     Args:
         model: the model whose parameters it changes.
-        config: settings of the training.
+        config: training settings.
         parts: the combined optimisers; None for `muon_and_adamw`.
     """
 

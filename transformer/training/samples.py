@@ -65,7 +65,7 @@ def translate_samples(folder: Path, sentences: Path, *, device: str | None = Non
         folder: model folder.
         sentences: file for `read_samples`.
         device: None takes the fastest available.
-        beam: size of the beam; 1 decodes greedily.
+        beam: beam size; 1 decodes greedily.
     """
     checkpoint = load_checkpoint(folder)
     device = chosen_device(device)

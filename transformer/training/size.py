@@ -29,7 +29,7 @@ def check_size(config: TransformerConfig, available: int | None) -> None:
     """Reject a model that is too large to be trained on this machine.
 
     Args:
-        config: configuration of the model.
+        config: model configuration.
         available: available bytes; None if unknown.
 
     Raises:

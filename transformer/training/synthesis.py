@@ -36,7 +36,7 @@ def synthesise(
         output: tab-separated file of sources and targets, gzip-compressed.
         column: column of the sentences in the files, from 1.
         back: the translations are the sources, not the targets.
-        beam: size of the beam; 1 decodes greedily.
+        beam: beam size; 1 decodes greedily.
         device: None takes the fastest available.
 
     Raises:

@@ -32,7 +32,7 @@ class Trainee:
     Args:
         train, validation: sentence pairs for a translation model, or contexts for a language model.
         tokenizer: the vocabulary of the data.
-        config: settings of the training.
+        config: training settings.
 
     Attributes:
         model: model of the shape that the data requires.

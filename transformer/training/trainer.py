@@ -1,4 +1,4 @@
-"""The training loop: steps, checkpoints to continue from, and the model averaged from the last of them."""
+"""The training loop: steps, checkpoints to resume from, and the average of the last few checkpoints."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Trainer:
 
     Args:
         run: the run folder.
-        config: settings of the training. A run may be resumed with another end (see MOVABLE).
+        config: training settings. A run may be resumed with another end (see MOVABLE).
         process: this process and its device.
         start: model folder whose weights replace a new run's random ones; they are transferred to the run's vocabulary
             if it differs.

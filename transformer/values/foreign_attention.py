@@ -63,7 +63,7 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
 
 @dataclass(frozen=True)
 class Side:
-    """One side of foreign attention: its tokens, and how they become `Piece` objects.
+    """One side of attention from another program: its tokens, and how they become `Piece` objects.
 
     Attributes:
         name: "source" or "target".

@@ -147,7 +147,7 @@ class Interventions:
         """Check that the model has every part that the run changes.
 
         Args:
-            config: configuration of the model.
+            config: model configuration.
             source: number of source tokens S, the end symbol included.
 
         Raises:

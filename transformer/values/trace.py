@@ -255,7 +255,7 @@ class Trace:
 
     @classmethod
     def from_npz(cls, file: Path | BinaryIO) -> Trace:
-        """Read a file of `to_npz`."""
+        """Read a file written by `to_npz`."""
         with np.load(file, allow_pickle=False) as saved:
             return cls.from_arrays({name: saved[name] for name in saved.files if name not in PIECES})
 

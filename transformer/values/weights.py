@@ -60,7 +60,7 @@ class Weights:
     """All parameters of a model.
 
     Attributes:
-        config: shape of the model.
+        config: model shape.
         arrays: float32, read-only, by the names in the checkpoint; a shared one is listed under all of its names.
     """
 

@@ -1,1 +1,1 @@
-"""The page Backpropagation."""
+"""The Backpropagation page."""

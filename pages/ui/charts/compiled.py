@@ -18,7 +18,7 @@ from altair.utils.schemapi import disable_debug_mode
 
 from pages.ui.charts.large import AltairChart, enlarged
 
-# Without this, Altair would check every part as it is made.
+# Skip Altair's schema validation of every chart object as it is created.
 disable_debug_mode()
 # Number of cached forms, a few kilobytes each; every length of a sentence has its own.
 FORMS = 512

@@ -1,1 +1,1 @@
-"""The page Compare heads."""
+"""The "Compare heads" page."""

@@ -24,9 +24,10 @@ PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0
 
 
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
-    """Return heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1.
+    """Return a scatter plot of the heads, coloured by layer.
 
-    A unit has the same length to the right and upwards, so distances on screen are true.
+    Clicking a head sets the selection `PICK`, whose fields `layer` and `head` count from 1. A unit has the same length
+    to the right and upwards, so distances on screen are true.
     """
     numbers = np.arange(layers * heads)
     # The extent has a margin and is never 0, because all heads may be equal.

@@ -1,1 +1,1 @@
-"""Parts of the page Decoding."""
+"""Parts of the Decoding page."""

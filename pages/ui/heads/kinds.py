@@ -67,7 +67,7 @@ class HeadMaps:
         return replace(session.attention(of=self.params), layer=layer, head=head)
 
     def prepare(self, kind: Kind) -> None:
-        """Make the page show a map of a kind; for callbacks, and before a change of page."""
+        """Make the page show a map of a kind; for callbacks, and before a page change."""
         for value in self.also(kind):
             session.store(value)
 

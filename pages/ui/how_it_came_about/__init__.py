@@ -1,1 +1,1 @@
-"""The page How it came about: the attribution graph of a predicted token, and the score of one cell."""
+"""The "How it came about" page: the attribution graph of a predicted token, and the score of one cell."""

@@ -65,7 +65,7 @@ def show_graph(reading: TracedReading) -> None:
     if ends:
         _show_path(reading, question, paths, ends, picked, float(graph.values[-1]))
     st.toggle(
-        f"Cut each of the {len(ends)} paths in turn and measure", **bind(GraphParams, "every"),
+        f"Cut each of the {len(ends)} paths in turn and measure the effect", **bind(GraphParams, "every"),
         help="Each path is cut in a run of its own; all others stay.",
     )
     if params.every and len(ends) > 2:

@@ -1,1 +1,1 @@
-"""The page Inside a layer."""
+"""The "Inside a layer" page."""

@@ -145,8 +145,8 @@ def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: Hea
     here = shares[choice.layer, choice.head].mean()
     most = np.unravel_index(shares.mean(axis=-1).argmax(), shares.shape[:2])
     change = (
-        f"falls from {typeset(before)} to **{typeset(after)}** nats: this model was trained with the mask, and what it "
-        "sees there only confuses it" if after < before
+        f"falls from {typeset(before)} to **{typeset(after)}** nats: this model was trained with the mask, so seeing "
+        "later tokens only confuses it" if after < before
         else f"rises from {typeset(before)} to **{typeset(after)}** nats: it sees some of what it has to predict"
     )
     return (

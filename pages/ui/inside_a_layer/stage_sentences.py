@@ -69,8 +69,8 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")
     },
-    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the page Language "
-    "model.",
+    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the “Language "
+    "model” page.",
     "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
     "generator.logits": "The token table is used again: each of its {V} rows gets a number, how well its token would "
     "fit next.",

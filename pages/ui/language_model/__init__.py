@@ -1,1 +1,1 @@
-"""The page Language model: it continues a text, shows why, and scores how likely a text is."""
+"""The "Language model" page: it continues a text, shows why, and scores how likely a text is."""

@@ -81,7 +81,7 @@ def subject_choice(page: str) -> None:
 
 
 def links_to_its_heads() -> None:
-    """Draw the links from the page Language model to the pages about its heads."""
+    """Draw the links from the "Language model" page to the pages about its heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(

@@ -35,7 +35,7 @@ STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention", "masked_attention", "cross_attention", "decoding", "inside_a_layer", "change_attention",
 )
-# Pages that show the translator or a language model; the page Language model has the name of that choice.
+# Pages that show the translator or a language model; the "Language model" page has the name of that choice.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")

@@ -1,1 +1,1 @@
-"""The page Lessons; `transformer.lessons` defines lessons and their claims."""
+"""The Lessons page; `transformer.lessons` defines lessons and their claims."""

@@ -1,1 +1,1 @@
-"""The parts of the page Long texts."""
+"""Parts of the "Long texts" page."""

@@ -1,4 +1,4 @@
-"""URL parameters of the page Backpropagation; layer and head are in `AttentionParams`, the same on every page."""
+"""URL parameters of the Backpropagation page; layer and head are in `AttentionParams`, shared by all pages."""
 
 from __future__ import annotations
 

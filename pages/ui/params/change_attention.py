@@ -1,4 +1,4 @@
-"""URL parameters of the page Change what it looks at: rows of attention that are set, and erased tokens."""
+"""URL parameters of the "Change what it looks at" page: rows of attention that are set, and erased tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Compare heads."""
+"""URL parameters of the "Compare heads" page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Decoding step by step: the method, and what the page shows."""
+"""URL parameters of the "Decoding step by step" page: the method, and what the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page How it came about."""
+"""URL parameters of the "How it came about" page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Inside a layer; layer, head and cell are in `AttentionParams`, the same on every page."""
+"""URL parameters of the "Inside a layer" page; layer, head and cell are in `AttentionParams`, shared by all pages."""
 
 from __future__ import annotations
 

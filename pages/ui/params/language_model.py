@@ -1,4 +1,4 @@
-"""URL parameters of the page Language model."""
+"""URL parameters of the "Language model" page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Lessons: the open lesson and step, and the finished lessons."""
+"""URL parameters of the Lessons page: the open lesson and step, and the finished lessons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Long texts."""
+"""URL parameters of the "Long texts" page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Patch."""
+"""URL parameters of the Patch page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Positional encoding."""
+"""URL parameters of the "Positional encoding" page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Switch heads off: the heads that are off, and how."""
+"""URL parameters of the "Switch heads off" page: the heads that are off, and how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Training lab: the settings of a training, and the examined moment."""
+"""URL parameters of the "Training lab" page: the settings of a training run, and the examined moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_STEPS, MOST_RECORDED = 3_000, 50_000
 
 @dataclass(frozen=True)
 class LabParams(Params, prefix="lab_"):
-    """Settings of a training, and the examined moment and heads.
+    """Settings of a training run, and the examined moment and heads.
 
     Attributes:
         task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.

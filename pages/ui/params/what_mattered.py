@@ -1,4 +1,4 @@
-"""URL parameters of the page What mattered."""
+"""URL parameters of the "What mattered" page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URL parameters of the page Your own attention."""
+"""URL parameters of the "Your own attention" page."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The page Positional encoding."""
+"""The "Positional encoding" page."""

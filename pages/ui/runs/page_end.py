@@ -1,4 +1,4 @@
-"""The exception that ends a page after an error message, because it can show no more."""
+"""Exception that ends a page after an error message, when there is nothing more to show."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ STYLE = """<style>
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
 /* On a projector five menus, one of which names the open page, end where the buttons begin. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
-/* Streamlit's sign of a run and its button Stop stand to the right of it. */
+/* Streamlit's sign of a run and its Stop button stand to the right of it. */
 @media (min-width: 900px) { .st-key-lecture_bar { right: 144px; } }
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-waiting)) {
     display: contents;

@@ -34,7 +34,7 @@ MIRRORED = "_mirrored"
 ADDRESS = "_address"
 BOX_REQUEST = "_box_request"
 ORIGIN = "_origin"
-# Key of whether the translation that is read from now on is the one on the page Decoding step by step.
+# Key of whether the translation that is read from now on is the one on the "Decoding step by step" page.
 JUST_DECODED = "_just_decoded"
 # Key of the quotation in the figures of a page that does not read the sentence.
 QUOTED = "_quoted"
@@ -196,7 +196,7 @@ def try_sentence(sentence: str) -> None:
 
 
 def read_instead(target: str, origin: str = "") -> None:
-    """Callback: read a decoded translation on all pages; the page Decoding step by step still shows its decoding.
+    """Callback: read a decoded translation on all pages; the "Decoding step by step" page still shows its decoding.
 
     Args:
         target: empty for the model's own.
@@ -236,7 +236,7 @@ def params(cls: type[P]) -> P:
 
 
 def store(value: Params) -> None:
-    """Replace all URL parameters of a page. For callbacks, which run before the page, and before a change of page."""
+    """Replace all URL parameters of a page. For callbacks, which run before the page, and before a page change."""
     st.session_state[STATE] = _state().with_params(value)
 
 

@@ -1,1 +1,1 @@
-"""The page Switch heads off: the effect of removed heads, and the importance of every head."""
+"""The "Switch heads off" page: the effect of removed heads, and the importance of every head."""

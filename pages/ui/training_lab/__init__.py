@@ -1,1 +1,1 @@
-"""The parts of the page Training lab."""
+"""Parts of the "Training lab" page."""

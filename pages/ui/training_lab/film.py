@@ -32,7 +32,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
     Args:
         run: the training so far.
         events: of the training.
-        name: distinguishes it from other trainings of this user.
+        name: distinguishes it from other training runs of this user.
         running: the training continues.
     """
     now = name, _view(session.params(LabParams))

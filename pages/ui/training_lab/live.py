@@ -21,7 +21,7 @@ from transformer.tasks.run import TaskRun
 SLICE = 0.15
 EVERY = 0.2
 PERSON = "_person"
-# Keys of the number of trainings that a user has begun, which names the last one; and of whether there should be one.
+# Keys of the number of training runs that a user has begun, which names the last one, and of whether one should exist.
 NUMBER = "_training_number"
 BEGUN = "_training_begun"
 # Key of the error that stopped a training, if there was one.

@@ -28,7 +28,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
 
     Args:
         run: the training so far.
-        name: distinguishes it from other trainings of this user.
+        name: distinguishes it from other training runs of this user.
         running: the training continues.
         speed: a sentence about it; empty for a training that no user waits for.
     """

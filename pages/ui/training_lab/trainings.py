@@ -1,4 +1,4 @@
-"""The trainings of all users of this server: one per user, and few at once.
+"""The training runs of all users of this server: one per user, and few at once.
 
 There is no thread. A training continues only while its page requests the next slice. When the user leaves the page,
 closes the browser or loses the network, nothing runs, and nothing has to be stopped.
@@ -16,7 +16,7 @@ from transformer.tasks.config import TaskConfig
 from transformer.tasks.trainer import TaskTrainer
 
 SEATS = 2
-# The most trainings whose snapshots are kept, of 20 to 70 MB each at the largest settings of the page.
+# The most training runs whose snapshots are kept, of 20 to 70 MB each at the largest settings of the page.
 MAX_TRAININGS = 6
 # A training that requested no slice for this many seconds counts as left.
 PATIENCE = 8.0
@@ -44,11 +44,11 @@ class Training:
 
 
 class Trainings:
-    """The trainings by user. Threads may share it.
+    """Training runs by user. Safe to share between threads.
 
     Args:
-        seats: the most trainings that may run at once.
-        limit: the most trainings that are kept; the one viewed longest ago is dropped first.
+        seats: the most training runs at once.
+        limit: the most training runs that are kept; the one viewed longest ago is dropped first.
         patience: in seconds.
         clock: returns the time in seconds.
     """

@@ -1,1 +1,1 @@
-"""The page What mattered: attribution of a predicted word to the words that were read."""
+"""The "What mattered" page: attribution of a predicted word to the words that were read."""

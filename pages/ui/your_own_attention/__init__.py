@@ -1,1 +1,1 @@
-"""The page Your own attention."""
+"""The "Your own attention" page."""

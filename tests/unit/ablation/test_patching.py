@@ -200,7 +200,7 @@ def test_words_are_matched(tokenizer, texts, expected):
         assert all(sides[0][at].id == sides[1][other].id for at, other in found.items())
 
 
-def test_names_of_patches_are_read_back():
+def test_patch_names_are_read_back():
     for place, other in ((("encoder.residual", 0, 0, 6), 6), (("cross.outputs", 3, 7, 9), 9),
                          (("decoder.feed_forward", 5, 0, 2), 11), (("encoder.weights", 0, 0, 0), 0)):
         assert parse_patch(patch_name(place, other)) == (place, other)

@@ -22,7 +22,7 @@ from transformer.values.kinds import KINDS
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 
 
-def test_sentences_of_a_file_are_measured(model_folder, small_translator, tmp_path, run_main):
+def test_sentences_in_a_file_are_measured(model_folder, small_translator, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("I have a dream.\n\nA dog\n", encoding="utf-8")
     done = run_main(
@@ -56,7 +56,7 @@ def test_folder_is_rejected_as_an_output_file(model_folder, tmp_path, run_main):
     assert done.returncode == 1 and done.stderr.startswith(f"error: {tmp_path} is a folder: name a file, such as")
 
 
-def test_errors_are_one_line(model_folder, tmp_path, run_main):
+def test_errors_are_reported_on_one_line(model_folder, tmp_path, run_main):
     empty = tmp_path / "empty.txt"
     empty.write_text("\n \n", encoding="utf-8")
     latin = tmp_path / "latin.txt"
@@ -128,7 +128,7 @@ def test_importance_of_another_model_is_reported(model_folder, tmp_path, run_mai
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b"{}", b"[" * 100_000], ids=range(5))
-def test_file_without_head_statistics_is_named(model_folder, tmp_path, run_main, content):
+def test_file_without_head_statistics_is_reported(model_folder, tmp_path, run_main, content):
     path = tmp_path / "importance.json"
     path.write_bytes(content)
     (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
@@ -187,7 +187,7 @@ def test_reported_speed_of_two_parallel_processes_is_their_real_one(tmp_path, mo
 
 
 @pytest.mark.parametrize("processes", [0, 1_000_000])
-def test_too_many_processes_for_any_machine_are_one_line(tmp_path, run_main, processes):
+def test_too_many_processes_for_any_machine_are_reported_on_one_line(tmp_path, run_main, processes):
     done = run_main(main, "measure", "--processes", processes, "--output", tmp_path / "heads.json")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: --processes must be at least 1 and at most 256, not ")

@@ -102,6 +102,6 @@ def test_trace_of_a_changed_model_is_rejected(small_translator):
 
 
 @ONE_SHAPE
-def test_nonexistent_position_is_named(shaped_translator, shaped_trace):
+def test_nonexistent_position_is_reported(shaped_translator, shaped_trace):
     with pytest.raises(ValueError, match="no token 99"):
         shaped_translator.attribute(shaped_trace, "erasure", [Target((99,))])

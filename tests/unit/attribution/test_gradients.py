@@ -79,7 +79,7 @@ def test_logit_of_a_token_in_each_of_many_sentences(shipped, count):
 
 
 @ONE_SHAPE
-def test_targets_of_several_positions_are_sums(shaped_translator, shaped_trace):
+def test_scores_of_several_positions_are_summed(shaped_translator, shaped_trace):
     for method in ("frozen_gradient", "erasure"):
         each = shaped_translator.attribute(shaped_trace, method)
         whole = shaped_translator.attribute(shaped_trace, method, [whole_sentence(shaped_trace), Target((2, 3))])

@@ -94,7 +94,7 @@ def test_pairs_add_up_to_the_score(run, shaped_trace, kind, cell):
     assert found.largest(4)[2].sum() + found.distance == pytest.approx(found.total)
 
 
-def test_cut_path_has_the_effect_that_the_model_itself_shows(run, shaped_translator, shaped_trace):
+def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_translator, shaped_trace):
     """Head 1 of the first layer reads token 2 as a vector of zeros at query 3, and all others read the token."""
     model, (source, prefix) = shaped_translator._model, pieces_of(shaped_trace, torch.device("cpu"))
     taken = shaped_trace.predicted_pieces[4].id

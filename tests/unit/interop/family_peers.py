@@ -105,7 +105,7 @@ def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, 
         folder: it must exist.
         seed: of the weights.
         ending: strength of the end symbol.
-        generation: settings of generate; those of the family are added.
+        generation: settings of generate(); those of the family are added.
     """
     import transformers
 

@@ -285,7 +285,7 @@ def test_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch):
     assert "Some-One/opus-mt-en-ar, revision abc123" in card
 
 
-def test_refusal_of_the_hub_is_one_line(tmp_path, run_main, monkeypatch):
+def test_hub_error_is_reported_on_one_line(tmp_path, run_main, monkeypatch):
     def download(name, **options):
         raise RuntimeError("Repository Not Found\n\nmore of it")
 

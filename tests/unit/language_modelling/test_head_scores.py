@@ -40,7 +40,7 @@ def small(**values):
     )).eval()
 
 
-def test_even_attention_has_the_score_of_chance():
+def test_uniform_attention_scores_at_chance():
     model = small(heads=4, layers=2)
     with torch.no_grad():
         for layer in model.decoder_layers:
@@ -51,7 +51,7 @@ def test_even_attention_has_the_score_of_chance():
     np.testing.assert_allclose(scores.induction, np.mean([1 / (query + 1) for query in range(11, 21)]), atol=1e-6)
 
 
-def test_head_that_reads_only_positions_is_a_previous_token_head():
+def test_head_that_attends_one_position_back_is_a_previous_token_head():
     """Position p is the p-th unit vector, a key is its position, and a query is the position before its own."""
     model = small(positions="learned", norm="post")
     attention = model.decoder_layers[0].self_attention

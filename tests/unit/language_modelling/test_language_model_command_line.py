@@ -87,6 +87,6 @@ def test_only_heads_above_the_threshold_are_named(run_main, folder, tmp_path):
     (("continue", "--file", "nowhere.txt"), "there is no file nowhere.txt"),
     (("continue", "x", "--method", "sample", "--temperature", 0), "temperature"),
 ])
-def test_errors_are_one_line(run_main, folder, arguments, message):
+def test_errors_are_reported_on_one_line(run_main, folder, arguments, message):
     done = run_main(main, *arguments, "--model", folder, "--device", "cpu")
     assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1

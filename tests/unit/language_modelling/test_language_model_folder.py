@@ -97,7 +97,7 @@ def configured(folder, **values):
     (lambda folder: configured(folder, model_type="bert"), "is not a GPT-2 model"),
     (lambda folder: (folder / "learning_curve.csv").write_text("x"), "learning_curve.csv is damaged"),
 ])
-def test_unusable_folder_is_one_line(trained, change, message):
+def test_unusable_folder_is_reported_on_one_line(trained, change, message):
     folder = trained[0]
     change(folder)
     with pytest.raises(CheckpointError, match=message) as raised:

@@ -266,7 +266,7 @@ def test_unreadable_folder_is_one_accurate_sentence(wrong, written_folder, tmp_p
     assert "\n" not in str(error.value) and "--" not in str(error.value)
 
 
-def test_unreadable_file_is_named(written_folder, tmp_path):
+def test_unreadable_file_is_reported(written_folder, tmp_path):
     folder = shutil.copytree(written_folder, tmp_path / "copy")
     (folder / "tokenizer.json").unlink()
     (folder / "tokenizer.json").mkdir()

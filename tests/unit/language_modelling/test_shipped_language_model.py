@@ -30,7 +30,7 @@ def shipped():
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("beginning", BEGINNINGS)
-def test_model_writes_the_texts_of_its_card(shipped, beginning):
+def test_model_writes_the_texts_on_its_card(shipped, beginning):
     greedy = continue_text(shipped.model, shipped.tokenizer, beginning, DecodingSettings(), limit=40)
     assert f"| {greedy.text}{'' if greedy.complete else ' …'} |" in shipped.card
 

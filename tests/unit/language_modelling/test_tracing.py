@@ -123,7 +123,7 @@ def test_too_long_text_is_rejected_in_one_sentence(loaded, text):
         trace_continuation(loaded, text, DecodingSettings(), limit=3)
 
 
-def test_text_of_exactly_the_limit_is_accepted(loaded):
+def test_text_exactly_at_the_limit_is_accepted(loaded):
     text = "the"
     while len(loaded.tokenizer.encode(text + " the", end=False)) < POSITIONS:
         text += " the"

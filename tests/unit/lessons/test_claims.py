@@ -129,7 +129,7 @@ def test_removed_heads_follow_the_order(evidence, importance, shipped):
     assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text
 
 
-def test_broken_claim_is_named(copying_translator):
+def test_broken_claim_is_reported(copying_translator):
     assert broken_claims(lesson_of("one", TEXT), copying_translator) == []
     far = TEXT.replace('row = "have" }\nfigure', 'row = "cat" }\nfigure', 1)
     (broken,) = broken_claims(lesson_of("one", far), copying_translator)

@@ -140,7 +140,7 @@ def test_invalid_figure_parameters_are_rejected(show, parameters, message):
     ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "heads of the kind encoder have no"),
     ("without", {"kind": "encoder", "head": "next", "part": "mask", "job": "later"}, "nothing is hidden from"),
 ])
-def test_figure_that_a_model_cannot_show_is_named(shipped, show, parameters, message):
+def test_figure_that_a_model_cannot_show_is_reported(shipped, show, parameters, message):
     """The claims of these lessons hold."""
     broken = broken_claims(lesson_of("one", text_of(show, parameters)), CachedRuns(shipped))
     assert len(broken) == 3 and f"step 1, figure {show}: {message}" in broken[0]

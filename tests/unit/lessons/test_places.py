@@ -33,7 +33,7 @@ def first_of(translator, old: str, new: str) -> list[str]:
     (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
     ('figure = { show = "orders", other = "A dog." }', "no place of it shows sum, 1: choose another figure"),
 ])
-def test_claim_missing_from_the_figure_is_named(copying_translator, line, message):
+def test_claim_that_the_figure_does_not_show_is_reported(copying_translator, line, message):
     (said,) = first_of(copying_translator, FIGURE, line)
     assert message in said
 

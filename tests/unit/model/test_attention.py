@@ -21,7 +21,7 @@ def attention():
     return module
 
 
-def test_matches_the_example_of_the_lectures():
+def test_matches_the_lecture_example():
     # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
     weights = masked_softmax(torch.tensor([112.0, 96.0]) / 8)
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)

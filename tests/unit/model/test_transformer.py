@@ -39,12 +39,12 @@ def parameters(**changes):
     return sum(parameter.numel() for parameter in build(config).parameters())
 
 
-def test_number_of_parameters_matches_the_formula():
+def test_parameter_count_matches_the_formula():
     assert parameters(encoder_layers=2, decoder_layers=2) == 14_730_250
 
 
 @pytest.mark.thorough
-def test_number_of_parameters_matches_the_papers_base_model():
+def test_parameter_count_matches_the_papers_base_model():
     # Stacks of 18,914,304 and 25,224,192 parameters (post-norm) and one embedding of 37,000 x 512.
     base = {"norm": "post", "tied_embeddings": "all", "output_bias": False}
     count = parameters(source_vocabulary=37_000, target_vocabulary=37_000, **base)

@@ -61,7 +61,7 @@ def terms(labels: list[str]) -> list[alt.VConcatChart]:
 
 
 @pytest.mark.parametrize("charts", [matrices, alignments, norms, terms])
-def test_code_of_a_chart_does_not_depend_on_its_labels(charts):
+def test_chart_code_does_not_depend_on_its_labels(charts):
     neutral = ["x" * len(text) for text in TEXTS]
     reported = ""
     for untrusted, plain in zip(charts(TEXTS), charts(neutral), strict=True):

@@ -34,7 +34,7 @@ def test_address_restores_a_comparison():
 
 
 @pytest.mark.parametrize("metric", [*(metric.name for metric in METRICS), WORTH, "previous_2"])
-def test_metric_of_an_address_is_read(metric):
+def test_metric_in_an_address_is_read(metric):
     allowed = "at most 30 of a to z, 0 to 9 and _, a letter first"
     assert CompareParams.from_address({"compare_metric": metric}).metric == metric, allowed
     assert AttentionParams.from_address({"metric": metric}).metric == metric

@@ -1,4 +1,4 @@
-"""The page Training lab: whose training runs when, the messages to the browser, and the recorded trainings."""
+"""The "Training lab" page: whose training runs when, the messages to the browser, and the recorded training runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_two_train_at_once_and_the_third_waits_for_its_turn():
     assert [trainings.has_seat(training) for training in each] == [True, False, False, True]
 
 
-def test_training_of_a_left_page_pauses():
+def test_training_pauses_when_its_page_is_left():
     clock, here, gone = Clock(), Person(), Person()
     trainings = Trainings(seats=1, patience=5.0, clock=clock)
     first, second = (trainings.begin(person, SMALL) for person in (gone, here))
@@ -89,7 +89,7 @@ def test_training_is_dropped_with_its_session():
     assert len(trainings._all) == 0
 
 
-def test_unwatched_trainings_are_dropped_for_new_ones():
+def test_unwatched_training_runs_are_dropped_for_new_ones():
     clock, people = Clock(), [Person() for _ in range(4)]
     trainings = Trainings(limit=2, clock=clock)
     trainings.start(trainings.begin(people[0], SMALL))

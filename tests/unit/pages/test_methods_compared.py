@@ -1,4 +1,4 @@
-"""The table of methods on the page Decoding step by step."""
+"""The table of methods on the "Decoding step by step" page."""
 
 from __future__ import annotations
 

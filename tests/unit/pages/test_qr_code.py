@@ -48,7 +48,7 @@ def test_address_that_phones_can_reach_says_nothing(host):
     assert local_only(f"http://{host}:8501/?text=x") == ""
 
 
-def test_picture_is_the_code_of_the_address():
+def test_image_is_the_qr_code_of_the_address():
     address = "http://192.168.1.20:8501/cross_attention?text=x"
     image = qr_code(address)
     assert image is not None and image.startswith("data:image/svg+xml")

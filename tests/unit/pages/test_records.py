@@ -33,7 +33,7 @@ def test_shipped_records_survive_reading_and_writing(name):
     ("agreement", ["methods", 0], "renamed"), ("removal", ["points", 0, "bleu"], "1.0"),
     ("statistics", ["kinds", "cross"], {}), ("statistics", ["kinds"], []), ("importance", ["kinds", "cross"], {}),
 ])
-def test_record_of_another_version_is_rejected_and_its_page_works_without(tmp_path, name, way, value):
+def test_record_from_another_version_is_rejected_and_its_page_works_without(tmp_path, name, way, value):
     recording = RECORDINGS[name]
     document = json.loads(written(recording))
     *parents, key = way

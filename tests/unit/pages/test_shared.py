@@ -278,7 +278,7 @@ def test_size_counts_every_reachable_object_once():
     assert size_in_bytes(endless) > 0
 
 
-def test_size_of_a_search_counts_its_rows(small_translator):
+def test_search_size_counts_its_rows(small_translator):
     beam = small_translator.trace_decoding("The old man reads a book.", DecodingSettings("beam", beam_size=5))
     tree = beam.translation.tree
     rows = sum(array.nbytes for array in (*tree.decoder, *tree.cross))

@@ -17,7 +17,7 @@ PATIENCE = 60
 
 
 class Left(BaseException):
-    """Streamlit's exception in the thread of a page that was left."""
+    """Streamlit's exception in the thread of a page that the user left."""
 
 
 class Users:

@@ -141,7 +141,7 @@ test_two_thousand_damaged_folders = many(2000)(given(what=damages())(refused_or_
 
 @pytest.mark.parametrize("name", OPTIONAL)
 @pytest.mark.parametrize("content", [b"\xff\xfe broken", None], ids=["not UTF-8", "a folder"])
-def test_unreadable_card_or_curve_is_named(whole, tmp_path, name, content):
+def test_unreadable_card_or_curve_is_reported(whole, tmp_path, name, content):
     folder = shutil.copytree(whole[0], tmp_path / "model")
     (folder / name).unlink()
     if content is None:
@@ -247,7 +247,7 @@ def test_sentences_that_no_model_reads_are_rejected(whole, tmp_path, pairs):
         HeadMeans.load(tmp_path)
 
 
-def test_means_of_an_older_version_have_no_sentences(whole, tmp_path):
+def test_means_from_an_older_version_have_no_sentences(whole, tmp_path):
     means = HeadMeans.load(whole[0])
     assert means.pairs
     older = {str(kind): array for kind, array in means.outputs.items()}

@@ -176,6 +176,6 @@ def test_failing_device_under_a_language_model_is_one_message_too(said, error):
         assert re.match(f"The device cpu .*{said}", str(scores_of_model(loaded)))
 
 
-def test_other_device_error_is_not_shown_to_a_user(small_translator):
+def test_error_unrelated_to_the_device_is_not_reported_as_a_device_error(small_translator):
     with Breaking(RuntimeError("shapes cannot be multiplied")), pytest.raises(RuntimeError, match="shapes cannot"):
         small_translator.translate("A dog.")

@@ -8,13 +8,13 @@ from transformer.commands.serve import main
 
 
 @pytest.mark.parametrize("option", ["--replicas", "--most"])
-def test_more_copies_than_any_cluster_runs_are_one_line(run_main, option):
+def test_more_copies_than_any_cluster_runs_are_reported_on_one_line(run_main, option):
     done = run_main(main, option, 1_000_000)
     assert done.returncode == 1 and done.stderr.endswith("1,000,000 copies of the model: the limit is 1,000\n")
 
 
 @pytest.mark.parametrize("port", [-1, 0, 85_010])
-def test_invalid_port_is_one_line(run_main, port):
+def test_invalid_port_is_reported_on_one_line(run_main, port):
     done = run_main(main, "--port", port)
     assert (done.returncode, done.stderr) == (1, f"error: --port must be at least 1 and at most 65535, not {port}\n")
 
@@ -34,7 +34,7 @@ def test_host_may_be_an_ipv6_address(run_main):
 
 # The first address is reserved for documentation, and belongs to no machine.
 @pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
-def test_host_of_another_machine_is_one_line(run_main, host):
+def test_another_machines_host_is_reported_on_one_line(run_main, host):
     done = run_main(main, "--host", host)
     assert done.returncode == 1 and done.stderr.startswith("error: cannot listen on ")
     assert done.stderr.endswith("): give another --host or --port\n") and done.stderr.count("\n") == 1

@@ -78,7 +78,7 @@ def test_next_request_gets_the_turn_when_the_cancelled_thread_has_ended():
     assert order == ["left", "other"]
 
 
-def test_error_of_a_run_is_reported_and_releases_the_turn():
+def test_run_error_is_reported_and_releases_the_turn():
     def wrong(between_steps: Callable[[], None]) -> None:
         raise KeyError
 

@@ -68,7 +68,7 @@ def refused(path):
 
 
 @pytest.mark.parametrize("config", [b"{}", b'{"of": "later"}', b"["])
-def test_run_of_another_version_is_rejected(tmp_path, config):
+def test_run_from_another_version_is_rejected(tmp_path, config):
     np.savez(tmp_path / "x.npz", config=np.frombuffer(config, dtype=np.uint8), losses=np.zeros(1), weights=np.zeros(1))
     assert "from another version of Attention Atlas" in refused(tmp_path / "x.npz")
 
@@ -99,7 +99,7 @@ def test_command_trains_shows_and_asks(run_main, tmp_path):
     assert done.returncode == 0 and "abc -> " in done.stdout
 
 
-def test_invalid_input_of_the_command_is_one_line(run_main, tmp_path):
+def test_invalid_command_input_is_reported_on_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
     for arguments in (
         ("train", "fly"), ("train", "copy", "--steps", 0), ("train", "copy", "--models", -1, "--steps", 10**400),

@@ -47,7 +47,7 @@ def test_prefix_match_scores_one():
     assert found["prefix_match"]["cross"] == 1
 
 
-def test_even_attention_has_the_entropy_of_its_width():
+def test_entropy_of_uniform_attention_is_the_log_of_its_width():
     even = {kind: np.full((1, 1, 2, 4, 4), 0.25) for kind in ("encoder", "decoder", "cross")}
     ids = np.array([[4, 5, 6, 3]])
     found = head_scores(even, ids, ids, [(3, 3)])

@@ -71,7 +71,7 @@ def test_snapshot_has_the_content_of_a_picture(small_config, small_run):
 
 
 @pytest.mark.parametrize("sizes", [{}, {"layers": 2, "d_model": 24, "heads": 4}, {"task": "modular"}])
-def test_number_of_parameters_is_that_of_the_model(small_config, sizes):
+def test_parameter_count_matches_the_model(small_config, sizes):
     config = replace(small_config, **sizes)
     assert config.parameters == sum(each.numel() for each in seeded_model(config).parameters())
 

@@ -77,7 +77,7 @@ def test_loss_matches_the_probabilities(tokenizer):
     assert mean_loss(model, ContextBatches(data, pieces=2 * WIDTH, seed=0)) == pytest.approx(expected, abs=1e-5)
 
 
-def test_even_predictions_have_the_logarithm_of_the_vocabulary_as_loss(tokenizer):
+def test_loss_of_uniform_predictions_is_the_log_of_the_vocabulary_size(tokenizer):
     model = build(decoder_only(
         vocabulary=tokenizer.size, d_model=8, heads=1, layers=1, d_ff=8, max_positions=WIDTH, dropout=0.0
     )).eval()
@@ -87,7 +87,7 @@ def test_even_predictions_have_the_logarithm_of_the_vocabulary_as_loss(tokenizer
     assert mean_loss(model, batches) == pytest.approx(math.log(tokenizer.size), abs=1e-5)
 
 
-def test_empty_list_of_seeds_is_rejected(run, tmp_path):
+def test_invalid_number_of_seeds_is_rejected(run, tmp_path):
     for seeds in 0, 101:
         with pytest.raises(ValueError, match=f"--seeds must be at least 1 and at most 100, not {seeds}"):
             compare_attentions(run, tmp_path / "x.json", seeds=seeds)

@@ -82,7 +82,7 @@ def test_target_is_the_input_shifted_by_one(tokenizer):
     assert [m.tolist() for m in batches.epoch(3)] != [m.tolist() for m in batches.epoch(4)]
 
 
-def test_file_of_texts_is_told_apart_from_one_of_pairs(tokenizer, tmp_path):
+def test_text_file_is_told_apart_from_a_pair_file(tokenizer, tmp_path):
     data = contexts(tokenizer)
     data.save(tmp_path / "data.safetensors", "abc")
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")

@@ -12,7 +12,7 @@ from transformer.training.evaluate import BLEU, evaluate, score, translate_all
 TEXTS = ["The old man reads a book in the garden.", "I have a dream.", "Where did you learn it?", "The dog."]
 
 
-def test_translations_are_in_the_order_of_the_sentences(model_folder):
+def test_translations_are_in_sentence_order(model_folder):
     """Greedy and with a beam, in batches of mixed lengths, they equal the single translations."""
     checkpoint = load_checkpoint(model_folder)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
@@ -49,7 +49,7 @@ def test_scores_cover_every_given_pair(model_folder, tmp_path):
     assert scores.bleu == expected.score and "empty_sources: 1" in str(scores)
 
 
-def test_scores_are_grouped_by_length_of_the_source():
+def test_scores_are_grouped_by_source_length():
     pairs = [("a b c", "eins zwei drei vier"), ("a " * 6, "sechs Wörter sind es hier"), ("a " * 50, "zu lang")]
     scores = score(["eins zwei drei vier", "sechs Wörter", "zu lang"], pairs)
     assert list(scores.by_length) == ["1-5", "6-12"] and scores.sentences == 3

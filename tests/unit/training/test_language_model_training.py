@@ -110,7 +110,7 @@ def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
         trainer(other, start=run / "model", d_ff=32)
 
 
-def test_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
+def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):
     trainer(run, steps=4, average=1).train()
     given = load_language_model(run / "model", "cpu")
     other = tmp_path / "other"

@@ -116,7 +116,7 @@ def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
 
 
 
-def test_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
+def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):
     """A token of both vocabularies keeps its row; a new one gets the mean of the rows that spelt it."""
     trainer(run, steps=4, average=1).train()
     given = load_checkpoint(run / "model")
@@ -212,7 +212,7 @@ def damage(path, how):
 @pytest.mark.parametrize(("name", "how"), [
     ("train.safetensors", "altered"), ("validation.safetensors", "truncated"), (STATE, "empty"), (STATE, "altered"),
 ])
-def test_damaged_file_of_a_run_is_named(trained, name, how):
+def test_damaged_run_file_is_reported(trained, name, how):
     assert trainer(trained, steps=4).step == 3
     damage(trained / name, how)
     with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
@@ -313,7 +313,7 @@ def test_deleted_weights_are_taken_from_the_state(trained):
     assert (trained / "weights-old.safetensors").exists(), "it is no file of the run's"
 
 
-def test_weights_are_in_the_order_of_their_steps(tmp_path):
+def test_weights_are_in_step_order(tmp_path):
     """This includes steps beyond ten million, whose file names sort differently."""
     folder = RunFolder(tmp_path)
     for step in (9_999_999, 10_000_000, 10_000_025):
@@ -321,13 +321,13 @@ def test_weights_are_in_the_order_of_their_steps(tmp_path):
     assert [float(weights["weight"]) for weights in folder.last_weights()] == [10_000_000, 10_000_025]
 
 
-def test_data_of_another_vocabulary_is_rejected(run):
+def test_data_with_another_vocabulary_is_rejected(run):
     (run / "tokenizer.model").write_bytes((ROOT / "assets/models/en-de/tokenizer.model").read_bytes())
     with pytest.raises(ValueError, match="train.safetensors was prepared with another vocabulary"):
         trainer(run)
 
 
-def test_unprepared_folder_is_named(tmp_path):
+def test_unprepared_folder_is_reported(tmp_path):
     with pytest.raises(ValueError, match="no prepared run in .*: run `prepare"):
         trainer(tmp_path / "nowhere")
 

@@ -102,7 +102,7 @@ def test_every_option_has_a_description():
         assert all(len(action.help.split()) > 1 for action in command._actions), name
 
 
-def test_coverage_of_a_vocabulary_and_overlap_are_printed(tmp_path, run_main):
+def test_vocabulary_coverage_and_overlap_are_printed(tmp_path, run_main):
     data = tmp_path / "pairs.tsv"
     data.write_text("because the dog\tweil der Hund\n", encoding="utf-8")
     done = run_main(main, "vocabulary", "--model", MODEL, "--data", data)
@@ -114,7 +114,7 @@ def test_coverage_of_a_vocabulary_and_overlap_are_printed(tmp_path, run_main):
     ]
 
 
-def test_chosen_sentences_are_printed_in_the_format_of_a_card(tmp_path, run_main):
+def test_chosen_sentences_are_printed_in_model_card_format(tmp_path, run_main):
     file = tmp_path / "sentences.txt"
     file.write_text("I have a dream.\n\nThere are 365 days.\t365\nIt is two.\tzwölf / dreizehn\n", encoding="utf-8")
     done = run_main(main, "samples", "--model", MODEL, "--sentences", file, "--device", "cpu")
@@ -135,7 +135,7 @@ def test_chosen_sentences_are_printed_in_the_format_of_a_card(tmp_path, run_main
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
 )
-def test_impossible_preparation_is_one_line(tmp_path, run_main, given, message):
+def test_impossible_preparation_is_reported_on_one_line(tmp_path, run_main, given, message):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tdas {name}\n", encoding="utf-8")
     files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev")
@@ -190,7 +190,7 @@ def test_line_that_is_not_text_is_named_with_its_file(tmp_path, run_main, model_
         assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(f"error: {said}"), done.stderr
 
 
-def test_errors_are_one_line(tmp_path, run_main):
+def test_errors_are_reported_on_one_line(tmp_path, run_main):
     done = run_main(main, "train", "--run", tmp_path / "nowhere")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 

@@ -14,9 +14,9 @@ from transformer.analysis.heads.names import ROUNDING, head_names
 from transformer.analysis.view import view_of
 from transformer.values.trace import Trace
 
-# Names of self-attention heads that say what a head does with the words of this sentence, the plainest first. Each has
-# the metric that measures how much of it a head does. A head that attends to the end symbol or to punctuation has
-# nothing to do (Clark et al. 2019, section 3.2), so those names are not listed.
+# Names that say what a self-attention head does with the words of this sentence, plainest first. Each has the metric
+# that measures how strongly a head does it. Heads that attend to the end symbol or to punctuation do nothing useful
+# (Clark et al. 2019, section 3.2), so their names are left out.
 TELLING: Mapping[str, str] = {
     "previous token": "previous", "next token": "next", "same token": "same", "rare word": "strongest_rarest",
 }

@@ -72,7 +72,7 @@ def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Tr
     """The translations by greedy decoding and by beam search.
 
     Raises:
-        LessonError: the size of the beam is out of range.
+        LessonError: the beam size is out of range.
     """
     if not 1 <= beam_size <= MAX_BEAM_SIZE:
         raise LessonError(f"beam_size must be 1 to {MAX_BEAM_SIZE}, not {beam_size}")

@@ -5,7 +5,7 @@ import numpy as np
 from transformer.analysis.heads.clustering import average_linkage, leaf_order
 
 
-def test_matches_the_example_of_scipys_documentation():
+def test_matches_the_example_in_scipys_documentation():
     """Twelve points in four corners, with the heights documented for `scipy.cluster.hierarchy.average`."""
     points = np.array(
         [[0, 0], [0, 1], [1, 0], [0, 4], [0, 3], [1, 4], [4, 0], [3, 0], [4, 1], [4, 4], [3, 4], [4, 3]], float

@@ -111,7 +111,7 @@ def test_lower_triangle_looks_back(made_up_trace):
     assert found["first"] == pytest.approx(2 / 6) and found["distance"] == pytest.approx(5 / 6)
 
 
-def test_shares_of_attention_match_the_map(made_up_trace):
+def test_attention_shares_match_the_map(made_up_trace):
     row = [0.3, 0.0, 0.05, 0.05, 0.0, 0.2, 0.4]
     found = measured(made_up_trace(SOURCE, TARGET, encoder=np.tile(row, (7, 1))), "encoder")
     assert found["first"] == pytest.approx(0.3) and found["end"] == pytest.approx(0.4)

@@ -39,7 +39,7 @@ def test_name_counts_more_than_confidence(made_up_trace):
     assert found.confidence < 0.8
 
 
-def test_plainer_name_comes_first_and_then_the_clearest_head(made_up_trace):
+def test_plainest_name_wins_and_ties_go_to_the_clearest_head(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous token")
     # It is certain of other words, too, so the name would surprise a user who looks at it.
