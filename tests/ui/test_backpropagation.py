@@ -80,6 +80,7 @@ def test_backward_pass_is_walked_gradient_by_gradient(narrow_app, listed, walked
             assert test.button("backward_Next").disabled
 
 
+@pytest.mark.thorough
 def test_every_section_opens(narrow_app):
     test = app(**GIVEN)
     for section in SECTIONS:

@@ -89,11 +89,13 @@ def test_alignments_of_another_file_are_reported(tmp_path, gold, said):
 
 @pytest.mark.parametrize(("options", "content", "said"), [
     (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the tokens"),
-    (["--heads", "cross.2.1", "cross.1.1"], PAIRS, "--heads takes heads of one layer"),
+    pytest.param(
+        ["--heads", "cross.2.1", "cross.1.1"], PAIRS, "--heads takes heads of one layer", marks=pytest.mark.thorough,
+    ),
     (["--step", "read"], PAIRS, "--step belongs to --heads"),
     (["--own", "--gold", "PAIRS"], PAIRS, "leave out --own"),
     ([], "I have a dream.\n", "line 1: expected source, tab, target"),
-    (["--language", "fra"], PAIRS, "The model does not write fra"),
+    pytest.param(["--language", "fra"], PAIRS, "The model does not write fra", marks=pytest.mark.thorough),
 ])
 def test_invalid_input_is_reported_in_one_line(pairs, model_folder, run_main, options, content, said):
     pairs.write_text(content, encoding="utf-8")
