@@ -58,7 +58,8 @@ FRAMES = {
 # The name of each line of numbers.
 LINES = {
     "tokens": "Tokens of each word", "ids": "Number in the vocabulary", "position": "+ vector of position {position}",
-    "embedding": "Vector of {token}: {shown} of its {size} numbers", "input": "= what enters the first layer",
+    "embedding": "Vector of {token}: {shown} of its {size} numbers",
+    "input": "= what enters the first layer{normalised}",
     "query": "Query of {token}: {shown} of its {size} numbers", "key": "Key of {token}",
     "scores": "Score of each token", "weights": "Weight of each token",
     "value": "Value of {token}, whose weight is {share}",
@@ -108,6 +109,7 @@ def film_frames(
         name = LINES[shown.name].format(
             token=quoted("source", shown.token), position=shown.token + 1, shown=len(cells), size=len(numbers),
             share=typeset(float(film["weights"].lines[-1].numbers[shown.token])),
+            normalised=", after a layer normalisation" * weights.config.embedding_norm,
         )
         if of in kept and len(cells) < len(numbers):
             name += f" ({len(cells)} of {len(numbers)})"
@@ -130,7 +132,7 @@ def film_frames(
             return {**found, "number": "masked", "mark": "masked"}
         if shown.name in SHARES:
             found |= {"tint": value}
-        rough = "≈ 0" if shown.name in SHARES and value < LEAST else typeset(value)
+        rough = "≈ 0" if shown.name in SHARES and abs(value) < LEAST else typeset(value)
         found["number"] = str(int(value)) if shown.name in ("tokens", "ids") else rough
         return {**found, "mark": "chosen"} if at == followed.get(of) else found
 

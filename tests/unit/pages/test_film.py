@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -64,6 +64,19 @@ def test_mask_hides_the_tokens_that_come_later(film):
     for cell in frames["mask"]["lines"][0]["cells"]:
         assert (cell.get("mark") == "masked") == (int(cell["key"].removeprefix("target-")) > step)
     assert f"{len(trace.target_pieces) - 1 - step} of {len(trace.target_pieces)} tokens" in frames["mask"]["says"]
+
+
+def test_sum_that_a_model_normalises_and_an_opposite_vector_are_named_as_they_are(small_translator):
+    trace, weights = small_translator.trace("The old man reads a book.", details=True), small_translator.weights()
+    stream = trace.residual_stream("encoder").copy()
+    stream[-1] = -stream[0]
+    trace = replace(trace, details={**trace.details, "encoder_residual": stream})
+    weights = replace(weights, config=replace(weights.config, embedding_norm=True))
+    metrics = {kind: head_metrics(trace, kind, None) for kind in KINDS}
+    found = film_frames(trace, weights, metrics, 2, LANGUAGES, small_translator.tokenizer)
+    frames = dict(zip(NAMES, found, strict=True))
+    assert frames["vector"]["lines"][-1]["name"] == "= what enters the first layer, after a layer normalisation"
+    assert frames["layers"]["lines"][0]["cells"][-1]["number"] == "−1.00"
 
 
 @pytest.mark.parametrize("name", NAMES)
