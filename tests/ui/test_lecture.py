@@ -111,6 +111,10 @@ def test_slide_keeps_its_pins():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
+    # Old lists have pins without a kind: they belong to the slide's page, not to the one that is left.
+    old = Slides((Slide.of("encoder_attention", {"text": DREAM, "layer": "2", "head": "1", "rows": "1"}),))
+    test = act(opened("pages/cross_attention.py", text=DREAM, slides=str(old)), "open", slide=1)
+    assert (shown(test)["rows"], parameter(test, "encoder_rows"), parameter(test, "cross_rows")) == ([1], "1", None)
 
 
 def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():

@@ -54,7 +54,7 @@ def navigate() -> None:
     slide = opened_page(name)
     _mark_open(page, listed)
     # A slide's address belongs to its own page; written here, the back button would find it on the page that is left.
-    follow_address(page.url_path, write=slide is None)
+    follow_address(slide or page.url_path, write=slide is None)
     # A lesson has a title of its own.
     _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
     lay_out(name)
