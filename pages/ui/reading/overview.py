@@ -22,9 +22,9 @@ from transformer.analysis.word_links import (
     target_words,
     word_links,
 )
-from transformer.values.trace import Kind, Trace
+from transformer.values.trace import Kind
 
-# Each with its trace: while the trace is kept, no other object has its id.
+# Room for about a hundred sentences at the limit on length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
 # Numbers of links per word that the story mentions, of the strongest: words it looks at, and words that look at it.
 LOOKS, LOOKED = 3, 1
@@ -36,12 +36,10 @@ def overview(reading: Reading) -> tuple[dict[Kind, AttentionBox], Story]:
     """The boxes of all kinds of attention, and the story of the words; made once for all users."""
     choices: dict[Kind, AttentionParams] = {kind: reading.choice(kind) for kind in PAGES}
 
-    def made() -> tuple[Trace, dict[Kind, AttentionBox], Story]:
-        boxes: dict[Kind, AttentionBox] = {kind: attention_box(reading, kind, choices[kind]) for kind in choices}
-        return reading.trace, boxes, story(reading)
+    def made() -> tuple[dict[Kind, AttentionBox], Story]:
+        return {kind: attention_box(reading, kind, choice) for kind, choice in choices.items()}, story(reading)
 
-    _, boxes, told = OVERVIEWS.get((id(reading.trace), reading.languages, *choices.values()), made)
-    return boxes, told
+    return OVERVIEWS.get((*reading.runs.identity, reading.run, reading.languages, *choices.values()), made)
 
 
 def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> AttentionBox:

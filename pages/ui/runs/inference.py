@@ -60,7 +60,7 @@ class CachedRuns(ModelRuns):
     def __init__(self, model: Translator | LanguageModel) -> None:
         super().__init__(model)
         # A model gives the same results as another one with the same weights on the same device.
-        self._identity = model.version, model.device
+        self.identity = model.version, model.device
 
     def weights(self) -> Weights:
         """The model's parameters, which are read-only."""
@@ -71,7 +71,7 @@ class CachedRuns(ModelRuns):
         return found
 
     def get(self, run: Run[Result]) -> Result:
-        return RUNS.get((*self._identity, run), lambda: super(CachedRuns, self).get(run), run.message)
+        return RUNS.get((*self.identity, run), lambda: super(CachedRuns, self).get(run), run.message)
 
     def answer(self, run: Run[Result], *needed: Any) -> Result:
         if run.uses == "results":
@@ -79,6 +79,6 @@ class CachedRuns(ModelRuns):
         remote = isinstance(self.model, RemoteTranslator)
         if isinstance(run, TraceRun) and run.plain and not remote:
             # A full lecture hall requests many plain traces at once.
-            return MODEL_LOCK.together(self._identity, run.text, self.model.trace_together)
+            return MODEL_LOCK.together(self.identity, run.text, self.model.trace_together)
         with elsewhere() if remote and run.uses == "model" else turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)
