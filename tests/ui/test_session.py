@@ -88,6 +88,24 @@ def test_old_address_pins_in_the_kind_of_its_page():
     assert inside.query_params["cross_rows"] == "3"
 
 
+@pytest.mark.parametrize(("page", "link"), [
+    ("encoder_attention", {"layer": "1", "words": "false", "encoder_rows": "1", "encoder_columns": ""}),
+    ("cross_attention", {"layer": "2", "rows": "2"}),
+])
+def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatch, page, link):
+    """Another one would be one more stop of the back button."""
+    address = {TEXT: DREAM, "head": "2", **link}
+    test = opened(text=DREAM)
+    test.session_state["_opened_by_drawing"] = [page, address]
+    went = {}
+    with monkeypatch.context() as patched:
+        patched.setattr("streamlit.switch_page", lambda script, query_params: went.update({script: query_params}))
+        test.run()
+    assert healthy(test)
+    written = dict(opened(f"pages/{page}.py", **address).query_params)
+    assert went == {f"pages/{page}.py": written} and written.keys() != address.keys()
+
+
 def test_pins_belong_to_their_sentence():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
     # This sentence opens at the same head.
