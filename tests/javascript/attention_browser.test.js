@@ -525,6 +525,20 @@ test("a word is ranked over all heads, except itself, its neighbours, symbols an
   for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, PIECES, { row }).strongest, []);
 });
 
+for (const kind of ["encoder", "cross"]) {
+  test(`${kind} links of a word are those of the first page, in the same order`, async () => {
+    const data = await kindOf(`links-${kind}`);
+    const expected = JSON.parse(fixture(`links-${kind}.json`));
+    assert.ok(expected.every((links) => links.length > 1));
+    expected.forEach((links, row) => {
+      const { strongest } = wordLinks(data, PIECES, { row });
+      assert.deepEqual(strongest.map(({ layer, head, column, weight }) => [layer, head, column, weight]),
+        links.map(({ layer, head, column, weight }) => [layer, head, column, weight.toFixed(4)]));
+      strongest.forEach(({ beyond }, at) => near(beyond, links[at].beyond, 5e-5));
+    });
+  });
+}
+
 test("a word that is pointed at elsewhere lights up the heads of its row and of its column", () => {
   const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
   data.header.arrangements = { pieces: { rows: data.arranged.get("pieces/0/0").rows, columns: data.arranged.get("pieces/0/0").columns } };

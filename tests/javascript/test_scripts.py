@@ -35,13 +35,14 @@ from pages.ui.training_lab.payload import film_payload
 from transformer.ablation.continuation import reread
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
+from transformer.analysis.word_links import by_word, word_links
 from transformer.files.paths import ASSETS
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import Event
 from transformer.tasks.trainer import TaskTrainer
 from transformer.text.languages import LANGUAGES
 from transformer.values.decoding_settings import DecodingSettings
-from transformer.values.trace import KINDS
+from transformer.values.trace import KINDS, Trace
 
 HERE = Path(__file__).parent
 SCRIPTS = [path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor"]
@@ -75,6 +76,7 @@ def fixtures(tmp_path_factory, small_translator) -> Path:
         write_attention(folder, small_translator, kind)
     write_decoding(folder, small_translator)
     write_changed(folder, small_translator)
+    write_links(folder)
     write_training(folder)
     return folder
 
@@ -133,6 +135,25 @@ def attention_table(view) -> dict[str, object]:
         },
         "csv": text.getvalue(),
     }
+
+
+def write_links(folder: Path) -> None:
+    """Write attention between words without symbols, and the links of each word as the first page ranks them."""
+    random = np.random.default_rng(0)
+    words = ["the", "dog", "did", "not", "bark", "at", "it", "."]
+    # The weights have four decimals, as many as the browser shows.
+    encoder, cross = random.multinomial(10_000, random.dirichlet(np.ones(8), (2, 2, 2, 8))) / 10_000
+    encoder[0, 1] = np.eye(8, k=-1)
+    encoder[0, 1, 0, 0] = 1
+    trace = Trace.from_attention(encoder=encoder, cross=cross, source_tokens=words, target_tokens=["<s>", *words])
+    metrics = {kind: head_metrics(trace, kind, None) for kind in ("encoder", "cross")}
+    links = by_word(word_links(trace, metrics))
+    for kind, measured in metrics.items():
+        (folder / f"links-{kind}.bin").write_bytes(browser_payload(trace, measured, vars(FIRST), number=1))
+        write(folder, f"links-{kind}.json", [
+            [asdict(link) for link in links[kind == "encoder", at][0] if link.kind == kind]
+            for at in range(len(words) - 1)
+        ])
 
 
 def write_changed(folder: Path, translator) -> None:
