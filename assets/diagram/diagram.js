@@ -5,7 +5,7 @@
 import { element, svgElement } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
-import { addressLinks, followed, linksOf, pageLink } from "../shared/page_links.js";
+import { addressLinks, linksOf, openLinks, pageLink } from "../shared/page_links.js";
 import { shortened } from "../shared/ruler.js";
 import { largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
@@ -70,12 +70,7 @@ class Diagram extends Component {
     this.drawing = element("div", { class: "drawing" });
     this.root.append(this.drawing);
     this.story = new Story(pageLink, (word) => this.lead(word));
-    this.root.onclick = (event) => {
-      const opened = followed(this.root, event);
-      if (opened) this.server.setTriggerValue("open", opened);
-    };
-    this.root.onpointerover = () => addressLinks(this.root);
-    this.root.addEventListener("focusin", () => addressLinks(this.root));
+    openLinks(this);
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.root);
   }

@@ -6,7 +6,7 @@ import { shadesOf, tinted } from "../shared/colours.js";
 import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
-import { addressLinks, followed, pageLink } from "../shared/page_links.js";
+import { addressLinks, openLinks, pageLink } from "../shared/page_links.js";
 import { Player } from "../shared/player.js";
 import { SyncedState } from "../shared/synced_state.js";
 import { transport, transportButton } from "../shared/transport.js";
@@ -93,11 +93,7 @@ export class SentenceFilm extends Component {
     this.end = transportButton("Close the film", "✕ Close", () => this.leave());
     this.transport = transport({ go: (at) => this.go(at), toggle: () => this.player.toggle() }, "Frame", this.end);
     this.root.append(this.transport, this.title, this.says, this.lines, this.more);
-    this.root.onclick = (event) => {
-      const opened = followed(this.root, event);
-      if (opened) this.server.setTriggerValue("open", opened);
-    };
-    this.root.onpointerover = () => addressLinks(this.root);
+    openLinks(this);
     this.root.onkeydown = (event) => this.press(event);
     this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
   }

@@ -2,6 +2,7 @@
 
 import { element } from "./element.js";
 import { opensElsewhere } from "./input.js";
+/** @import { Server } from "./mount.js" */
 
 /**
  * A link to a page, with parameters that differ from those of the current address.
@@ -38,11 +39,25 @@ export function addressLinks(root) {
 }
 
 /**
+ * Opens the links of a component that are clicked, and keeps their addresses those of the page.
+ * @param {{ root: HTMLElement, server: Server }} component
+ */
+export function openLinks(component) {
+  const { root } = component;
+  root.onclick = (event) => {
+    const opened = followed(root, event);
+    if (opened) component.server.setTriggerValue("open", opened);
+  };
+  root.onpointerover = () => addressLinks(root);
+  root.addEventListener("focusin", () => addressLinks(root));
+}
+
+/**
  * The message to the server that opens a clicked link; undefined if the browser opens it, or if nothing was clicked.
  * @param {HTMLElement} root
  * @param {MouseEvent} event
  */
-export function followed(root, event) {
+function followed(root, event) {
   const { target } = event;
   const link = linksOf(root).find((each) => target instanceof Node && each.contains(target));
   if (!link || opensElsewhere(event)) return undefined;
