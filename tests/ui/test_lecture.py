@@ -120,13 +120,15 @@ def test_slide_keeps_its_pins():
 def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
     steps = Slide.of("decoding", {"text": DREAM, "step": "2"})
     question = Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"})
-    slides = str(Slides((steps, question)))
+    slides = str(Slides((steps, question, SLIDES.slides[0])))
     for slide, more, name, value in (
         (1, {"by": -1}, "step", "6"), (1, {}, "step", "2"),
         (2, {"by": -1}, "lesson_answer", "shown"), (2, {"by": 1}, "lesson_answer", None),
     ):
         test = act(opened("pages/about.py", text=DREAM, slides=slides), "open", slide=slide, **more)
         assert healthy(test) and parameter(test, name) == value, "the translation has six tokens"
+    test = act(opened("pages/about.py", text=DREAM, slides=slides), "open", slide=3, by=-1)
+    assert healthy(test) and {"step", "lm_step", "lesson_answer"}.isdisjoint(test.query_params)
 
 
 def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():

@@ -63,12 +63,14 @@ def show_slide(number: int | None, *, present: bool = True, at_end: bool = False
     if slide is not None:
         lecture = params.at(number or NO_SLIDE)
         address = dict(slide.parameters)
-        ends = [
-            replace(LessonParams.from_address(address), answer=SHOWN),
-            *(replace(of.from_address(address), step=MAX_INDEX) for of in (DecodingParams, ContinuationParams)),
-            FilmParams.from_address(address).at_end(),
-        ] if at_end else []
-        session.open_address(address, lecture if present else replace(lecture, lecture=False), *ends)
+        ends = {
+            "lessons": replace(LessonParams.from_address(address), answer=SHOWN),
+            "decoding": replace(DecodingParams.from_address(address), step=MAX_INDEX),
+            "language_model": replace(ContinuationParams.from_address(address), step=MAX_INDEX),
+            FIRST: FilmParams.from_address(address).at_end(),
+        }
+        end = [ends[slide.page]] if at_end and slide.page in ends else []
+        session.open_address(address, lecture if present else replace(lecture, lecture=False), *end)
         session.refill_boxes()
         st.session_state[OPENED] = slide.page
 
