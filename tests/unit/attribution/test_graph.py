@@ -132,8 +132,7 @@ def test_path_that_carries_nothing_has_no_effect(run):
 def test_direct_path_of_a_post_norm_model_has_the_predicted_effect(run, graph):
     """The target of a post-norm model reads the stream linearly."""
     into = np.flatnonzero((graph.receivers == len(graph.nodes) - 1) & (abs(graph.edges) > 1e-3))
-    paths = [(graph.nodes[graph.senders[edge]], graph.nodes[-1]) for edge in into]
-    np.testing.assert_allclose(path_effects(run, TARGET, paths), graph.edges[into], atol=1e-9)
+    np.testing.assert_allclose(path_effects(run, TARGET, graph.paths(into)), graph.edges[into], atol=1e-9)
 
 
 @ONE_SHAPE
