@@ -157,7 +157,7 @@ class FrozenRun:
             constant = np.broadcast_to(bias, summands.shape[1:])
             self._embedded[stack] = Streams(summands, constant, tuple((None, part) for part in range(len(summands))))
             x = summands.sum(axis=0) + bias
-            for layer in range((len(trace.residual_stream(stack)) - 1) // len(trace.parts(stack))):
+            for layer in range(weights.config.layers_of(stack)):
                 for part in trace.parts(stack):
                     frozen, x = self._freeze(Place(stack, layer, part), x)
                     self.layers.append(frozen)
