@@ -20,10 +20,9 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.timing import Figure, command_line, figure, medians, show, write
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import attribution_graph, pruned
+from transformer.attribution.graph import attribution_graph, pruned, runner_up
 from transformer.attribution.paths import path_effects
 from transformer.running.translator import Translator
-from transformer.surveys.paths import runner_up
 
 SENTENCES = ROOT / "assets" / "sentences.txt"
 # 12 words.
@@ -37,7 +36,7 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
     trace = translator.trace(SENTENCE, details=True)
     target = Target((5,), (runner_up(trace, 5),))
     graph = attribution_graph(FrozenRun(trace, weights), target)
-    paths = [(graph.nodes[graph.senders[edge]], graph.nodes[graph.receivers[edge]]) for edge in pruned(graph).edges]
+    paths = graph.paths(pruned(graph).edges)
     seconds = medians({
         "graph": lambda: pruned(attribution_graph(FrozenRun(trace, weights), target)),
         "cuts": lambda: path_effects(FrozenRun(trace, weights), target, paths),

@@ -7,9 +7,8 @@ import pytest
 from tests.ui.driver import expand, healthy, opened, same_numbers, table, texts
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import attribution_graph, pruned
+from transformer.attribution.graph import attribution_graph, pruned, runner_up
 from transformer.attribution.paths import path_effects
-from transformer.surveys.paths import runner_up
 
 PAGE = "pages/how_it_came_about.py"
 DREAM = "I have a dream."
@@ -22,10 +21,9 @@ def test_predicted_and_measured_effects_equal_the_library(shipped):
     run, target = FrozenRun(trace, shipped.weights()), Target((3,), (runner_up(trace, 3),))
     graph = attribution_graph(run, target)
     edges = list(pruned(graph, 12).edges)
-    paths = [(graph.nodes[graph.senders[edge]], graph.nodes[graph.receivers[edge]]) for edge in edges]
     shown = table(expand(test), "from", "to", "predicted")
     same_numbers(shown.predicted, graph.edges[edges])
-    same_numbers(shown.measured, path_effects(run, target, paths))
+    same_numbers(shown.measured, path_effects(run, target, graph.paths(edges)))
     assert "You may conclude" in texts(test) and "Measured:" in texts(test)
 
 

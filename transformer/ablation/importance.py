@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.ablation.estimate import rank_correlation
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.running.translator_run import ReadTarget
@@ -45,11 +46,7 @@ class MeasuredImportance:
     @property
     def agreement(self) -> float:
         """Spearman's rank correlation of the measured and the estimated numbers over all heads."""
-        # Importing scipy.stats takes 0.7 s, and few processes come here.
-        from scipy.stats import rankdata
-
-        ranks = rankdata(flattened(self.measured)), rankdata(flattened(self.estimated))
-        return float(np.corrcoef(*ranks)[0, 1])
+        return rank_correlation(flattened(self.estimated), flattened(self.measured))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from transformer.values.patches import Place, Site, has_heads, is_residual, kind
 from transformer.values.run import Run
 from transformer.values.trace import STACKS, Trace
 
+# Places, and the positions of the other sentence that they take their values from.
+Patches = tuple[tuple[Place, int], ...]
 # The two sentences must differ by more nats than this for an effect to be a share of the difference.
 CLOSE = 0.5
 
@@ -95,7 +97,7 @@ class PatchRun(Run[Contrasts]):
     """The contrasts after applying one set of patches [1], or those of the two unpatched runs if the set is empty."""
 
     question: Question
-    patches: tuple[tuple[Place, int], ...]
+    patches: Patches
 
     @property
     def needs(self) -> tuple[TraceRun]:
@@ -162,9 +164,13 @@ def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
         patches: places, and the positions in the trace.
         other: of the other sentence.
     """
-    ids = ([piece.id for piece in pieces] for pieces in (other.source_pieces, other.target_pieces))
-    source, target = map(tuple, ids)
+    source, target = (tuple(piece.id for piece in pieces) for pieces in (other.source_pieces, other.target_pieces))
     return Interventions(patches=dict(patches), other=(source, target))
+
+
+def reversed_patches(patches: Patches) -> Patches:
+    """The patches of the other sentence's run at the same pairs of positions."""
+    return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
 def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
@@ -199,7 +205,7 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     return cells
 
 
-def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> tuple[tuple[Place, int], ...]:
+def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
     """The patches of a head at all positions that have a partner."""
     return tuple(((site, layer, head, position), other) for position, other in partner.items())
 
@@ -235,7 +241,7 @@ def changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
     """
     found = {}
     for stack in STACKS:
-        # The stream is stored after every sub-layer: two in a layer of the encoder, three in the decoder's.
-        old, new = (trace.details[f"{stack}_residual"][:: 2 if stack == "encoder" else 3] for trace in (before, after))
+        # The stream is stored after every sub-layer.
+        old, new = (trace.residual_stream(stack)[:: len(trace.parts(stack))] for trace in (before, after))
         found[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
     return found

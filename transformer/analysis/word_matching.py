@@ -14,7 +14,7 @@ def matched_positions(
     """Positions of the first sentence that have a partner, and the position of the partner in the second.
 
     Equal words are partners. Where the sentences differ, words are partners in their order if both have equally many
-    there. The tokens of two words are partners if both words have equally many.
+    there. The tokens of two words are partners if both words have equally many. Partners are mutual.
 
     Args:
         first, second: tokens of the sentences.
@@ -25,6 +25,9 @@ def matched_positions(
     words = [
         [tuple(pieces[at].id for at in group) for group in each] for pieces, each in zip(sides, groups, strict=True)
     ]
+    if words[1] < words[0]:
+        # difflib takes the first of equally long matches, and which one is first depends on the order of its arguments.
+        return {one: other for other, one in matched_positions(second, first, (texts[1], texts[0])).items()}
     found: dict[int, int] = {}
     for operation, i, j, k, end in SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_opcodes():
         if operation in ("equal", "replace") and j - i == end - k:

@@ -2,8 +2,8 @@
 
 The stream that the generator reads is a sum of what the embedding, every head and every feed-forward network wrote to
 it. With the scale of the last layer normalisation at its observed value, so is each logit (Elhage et al. 2021, "A
-Mathematical Framework for Transformer Circuits"; pre-norm models only). The encoder writes nothing to this stream: its
-part is in the heads of cross-attention.
+Mathematical Framework for Transformer Circuits"; pre-norm models only). The same holds for a norm of the embeddings.
+The encoder writes nothing to this stream: its part is in the heads of cross-attention.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
-from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.replay.residual import sublayer
 from transformer.attribution.attribution import Target
+from transformer.attribution.embedding import embedding_summands
 from transformer.attribution.transformed import linear_layer_norm
 from transformer.backpropagation.layer_norm import EPSILON
 from transformer.values.trace import Kind, Trace
@@ -73,12 +73,13 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     """
     if weights.config.norm != "pre":
         raise ValueError("direct logit attribution is for pre-norm models: in others no part writes to the logits")
-    components, written = _written(trace, weights)
+    components, written, embedding_bias = _written(trace, weights)
     gain, bias = weights.gain_and_bias("decoder_norm")
     stream = trace.residual_stream("decoder")[-1].astype(np.float64)
     deviation = np.sqrt(stream.var(axis=-1, keepdims=True) + EPSILON)
     read = linear_layer_norm(written, gain, deviation)  # [N, T, D]
     final = linear_layer_norm(stream, gain, deviation) + bias
+    biases = linear_layer_norm(embedding_bias, gain, deviation) + bias  # [T, D]
     matrix = weights.arrays["generator.weight"]
     offsets = weights.arrays["generator.bias"] if weights.config.output_bias else np.zeros(len(matrix))
     scores = np.zeros((len(targets), len(components) + 2))
@@ -90,29 +91,24 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
             direction, offset = matrix[taken].astype(np.float64), float(offsets[taken])
             if other is not None:
                 direction, offset = direction - matrix[other], offset - float(offsets[other])
-            scores[row] += (*(read[:, position] @ direction), bias @ direction, offset)
+            scores[row] += (*(read[:, position] @ direction), biases[position] @ direction, offset)
             logits[row] += final[position] @ direction + offset
     return DirectLogits(
         tuple(targets), (*components, Component("norm bias"), Component("output bias")), scores, logits
     )
 
 
-def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray]:
-    """The contribution of each component to the decoder's stream, [N, T, D]."""
-    text = embedded_text(trace, weights, "decoder")
-    # A norm after the embedding leaves only the sum of token and position.
-    summed = weights.config.embedding_norm
-    components, written = [Component("token embedding")], [text.total if summed else text.scaled]
-    if text.positions is not None and not summed:
-        components.append(Component("position"))
-        written.append(text.positions)
+def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
+    """The contribution of each component to the decoder's stream, [N, T, D], and the bias of a norm before it, [D]."""
+    summands, bias = embedding_summands(trace, weights, "decoder")
+    components, written = [Component("token embedding"), Component("position")][: len(summands)], [*summands]
     for layer in range(weights.config.decoder_layers):
         for kind, (head_kind, bias_kind) in ATTENTION.items():
             terms = contributions(trace, weights, kind, layer)
             components += [Component(head_kind, layer, head) for head in range(weights.config.heads)]
             written += list(terms.heads())
             components.append(Component(bias_kind, layer))
-            written.append(np.broadcast_to(terms.bias, text.scaled.shape))
+            written.append(np.broadcast_to(terms.bias, summands[0].shape))
         components.append(Component("feed-forward", layer))
         written.append(sublayer(trace, weights, "decoder", layer, "feed_forward").written)
-    return components, np.stack(written)
+    return components, np.stack(written), bias

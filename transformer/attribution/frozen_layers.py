@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from transformer.analysis.replay.embedding import embedded_text
+from transformer.attribution.embedding import embedding_summands
 from transformer.attribution.transformed import linear_layer_norm
 from transformer.backpropagation.layer_norm import EPSILON, layer_norm
 from transformer.backpropagation.layers import attention_sublayer, feed_forward_sublayer
@@ -151,12 +151,13 @@ class FrozenRun:
         self.layers: list[FrozenLayer] = []
         self.output: dict[Stack, FrozenNorm] = {}
         self.last: dict[Stack, np.ndarray] = {}
-        self._embedded: dict[Stack, np.ndarray] = {}
+        self._embedded: dict[Stack, Streams] = {}
         for stack in trace.stacks:
-            text = embedded_text(trace, weights, stack)
-            self._embedded[stack] = np.stack([text.scaled, *([] if text.positions is None else [text.positions])])
-            x = self._embedded[stack].sum(axis=0)
-            for layer in range((len(trace.residual_stream(stack)) - 1) // len(trace.parts(stack))):
+            summands, bias = embedding_summands(trace, weights, stack)
+            constant = np.broadcast_to(bias, summands.shape[1:])
+            self._embedded[stack] = Streams(summands, constant, tuple((None, part) for part in range(len(summands))))
+            x = summands.sum(axis=0) + bias
+            for layer in range(weights.config.layers_of(stack)):
                 for part in trace.parts(stack):
                     frozen, x = self._freeze(Place(stack, layer, part), x)
                     self.layers.append(frozen)
@@ -173,24 +174,19 @@ class FrozenRun:
 
     def embedded(self, stack: Stack) -> np.ndarray:
         """The embeddings of a stack's tokens, and their positions if the model adds any, [1 or 2, T, D]."""
-        return self._embedded[stack]
+        return self._embedded[stack].writers
 
     def steps(self) -> Iterator[tuple[FrozenLayer | None, Mapping[Stack, Streams]]]:
         """Each sub-layer with the streams before it; at the end None with the last streams."""
-        streams: dict[Stack, Streams] = {
-            stack: Streams(embedded, np.zeros(embedded.shape[1:]), tuple((None, part) for part in range(len(embedded))))
-            for stack, embedded in self._embedded.items()
-        }
+        streams: Mapping[Stack, Streams] = self._embedded
         for layer in self.layers:
             yield layer, streams
             old = streams[layer.place.stack]
             writers, constant = np.concatenate((old.writers, layer.written)), old.constant + layer.bias
             names = old.names + tuple((layer.place, head) for head in range(len(layer.written)))
             norm = layer.after
-            streams = {
-                **streams,
-                layer.place.stack: Streams(norm.linear(writers), norm.linear(constant) + norm.bias, names),
-            }
+            new = Streams(norm.linear(writers), norm.linear(constant) + norm.bias, names)
+            streams = {**streams, layer.place.stack: new}
         yield None, streams
 
     def streams_before(self, place: Place | None) -> Mapping[Stack, Streams]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,7 @@ from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenLayer, FrozenRun, Place
 from transformer.values.cancellation import check_cancelled
 from transformer.values.kinds import Kind
-from transformer.values.trace import Stack
+from transformer.values.trace import Stack, Trace
 
 NodeKind = Literal["token", "head", "feed-forward", "target"]
 # Edges below this many logits are counted, but not kept.
@@ -52,6 +53,10 @@ class Node:
         return self.place.kind if self.place else None
 
 
+# A sender and its receiver.
+Path = tuple[Node, Node]
+
+
 @dataclass(frozen=True, eq=False)
 class AttributionGraph:
     """All nodes, and the edges that are not negligible; float64, logits.
@@ -78,6 +83,10 @@ class AttributionGraph:
     def error(self) -> np.ndarray:
         """How far each node's sum is from its value, [N]."""
         return abs(self.inflow + self.biases - self.values)
+
+    def paths(self, edges: Iterable[int]) -> tuple[Path, ...]:
+        """The ends of some edges."""
+        return tuple((self.nodes[self.senders[edge]], self.nodes[self.receivers[edge]]) for edge in edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +117,11 @@ def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = SMALL
     directions, offset = output_directions(run, target)
     gradients, read = _backward(run, directions)
     return _Forward(run, gradients, read, smallest).graph(directions, offset)
+
+
+def runner_up(trace: Trace, position: int) -> int:
+    """The id of the most likely token other than the predicted one."""
+    return next(int(each) for each in trace.candidate_ids[position] if each != trace.predicted_pieces[position].id)
 
 
 def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float]:

@@ -13,12 +13,10 @@ import numpy as np
 
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun, Place
-from transformer.attribution.graph import Node, output_directions
+from transformer.attribution.graph import Node, Path, output_directions
 from transformer.backpropagation.notes import Notes, select
 from transformer.values.cancellation import check_cancelled
 
-# A sender and its receiver.
-Path = tuple[Node, Node]
 # Copies of the text in one batch.
 TOGETHER = 8
 
@@ -44,14 +42,6 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
         effects[batch] = before - _score(run, last, directions)
         check_cancelled()
     return effects
-
-
-def rank_correlation(predicted: np.ndarray, measured: np.ndarray) -> float:
-    """Spearman's rank correlation of the predicted and the measured effects of some paths."""
-    # Imported here, because scipy.stats takes a second to import.
-    from scipy.stats import rankdata
-
-    return float(np.corrcoef(rankdata(predicted), rankdata(measured))[0, 1])
 
 
 def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:

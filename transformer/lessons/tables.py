@@ -373,7 +373,6 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
     return Table("head", tuple(labels), shares, totals, across=next(iter(first.values())).shape[1])
 
 
-# The figures of a step that are not maps, by name.
 def _patched(evidence: Evidence, other: str) -> Table:
     """Effects of a few patches between the sentence and another one."""
     at = compared(evidence, other)
@@ -397,6 +396,7 @@ def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     }, {"difference": abs(found.other - found.run)})
 
 
+# The figures of a step that are not maps, by name.
 TABLES: Mapping[str, Callable[..., Table]] = {
     "scores": _scores, "example": _example, "values": _values, "numbers": _numbers, "vectors": _vectors,
     "candidates": _candidates, "probabilities": _probabilities, "translations": _translations, "norms": _norms,

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate
+from transformer.ablation.estimate import Estimate, rank_correlation
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import MOST_NODES, attribution_graph, pruned
-from transformer.attribution.paths import path_effects, rank_correlation
+from transformer.attribution.graph import attribution_graph, pruned, runner_up
+from transformer.attribution.paths import path_effects
 from transformer.files.records import Record
 from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
-from transformer.values.trace import Trace
 
 # One sentence takes two seconds.
 MOST_SENTENCES = 50
@@ -81,15 +80,9 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
     )
 
 
-def runner_up(trace: Trace, position: int) -> int:
-    """The id of the most likely token other than the predicted one."""
-    return next(int(each) for each in trace.candidate_ids[position] if each != trace.predicted_pieces[position].id)
-
-
 def _effects(run: FrozenRun, target: Target) -> tuple[float, float, int]:
     """Spearman's correlation of predicted and measured effects, the share of equal signs, and the number of paths."""
     graph = attribution_graph(run, target)
-    edges = list(pruned(graph, MOST_NODES).edges)
-    paths = [(graph.nodes[graph.senders[edge]], graph.nodes[graph.receivers[edge]]) for edge in edges]
-    predicted, measured = graph.edges[edges], path_effects(run, target, paths)
+    edges = list(pruned(graph).edges)
+    predicted, measured = graph.edges[edges], path_effects(run, target, graph.paths(edges))
     return rank_correlation(predicted, measured), float((np.sign(predicted) == np.sign(measured)).mean()), len(edges)

@@ -54,9 +54,9 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) 
 
 def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
     """One row per drawn edge, the largest first: from, to, and the predicted effect in logits."""
+    ends = graph.paths(drawn.edges)
     return pd.DataFrame({
-        "from": [question.name(graph.nodes[graph.senders[edge]]) for edge in drawn.edges],
-        "to": [question.name(graph.nodes[graph.receivers[edge]]) for edge in drawn.edges],
+        "from": [question.name(sender) for sender, _ in ends], "to": [question.name(receiver) for _, receiver in ends],
         "predicted": graph.edges[list(drawn.edges)],
     })
 

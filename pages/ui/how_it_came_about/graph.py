@@ -27,8 +27,8 @@ from pages.ui.state.bind import bind, bind_number, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from transformer.attribution.graph import AttributionGraph, PrunedGraph, pruned
-from transformer.attribution.paths import Path, rank_correlation
+from transformer.ablation.estimate import rank_correlation
+from transformer.attribution.graph import AttributionGraph, Path, PrunedGraph, pruned
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
 from transformer.surveys.paths import PathStatistics, path_statistics
 
@@ -46,9 +46,9 @@ def show_graph(reading: TracedReading) -> None:
     params = session.params(GraphParams)
     drawn = pruned(graph, params.most)
     nodes, paths = node_table(graph, drawn, question), path_table(graph, drawn, question)
-    ends = [(graph.nodes[graph.senders[edge]], graph.nodes[graph.receivers[edge]]) for edge in drawn.edges]
+    ends = graph.paths(drawn.edges)
     if params.every:
-        paths["measured"] = reading.runs.get(PathEffectsRun(reading.details_run, question.target, tuple(ends)))
+        paths["measured"] = reading.runs.get(PathEffectsRun(reading.details_run, question.target, ends))
     picked = params.path if 0 <= params.path < len(ends) else _telling_path(ends)
     st.markdown(says_graph(question, graph, drawn), help=explain("logit", "head", "feed-forward"))
     with main_figure(
@@ -97,7 +97,7 @@ def says_graph(question: Question, graph: AttributionGraph, drawn: PrunedGraph) 
     )
 
 
-def _telling_path(ends: list[Path]) -> int:
+def _telling_path(ends: tuple[Path, ...]) -> int:
     """The largest path into a head, whose map has a row for it."""
     return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
@@ -110,7 +110,7 @@ def _pick(key: str) -> None:
 
 
 def _show_path(
-    reading: TracedReading, question: Question, paths: pd.DataFrame, ends: list[Path], picked: int, value: float
+    reading: TracedReading, question: Question, paths: pd.DataFrame, ends: tuple[Path, ...], picked: int, value: float
 ) -> None:
     """Draw the box of paths, the effect of cutting the chosen one, and the row of the map that carries it."""
     names = [

@@ -20,7 +20,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from transformer.ablation.patching import CLOSE, Contrasts, GridRun, partners, patch_everywhere
+from transformer.ablation.patching import CLOSE, Contrasts, GridRun, Patches, partners, patch_everywhere
 from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
 from transformer.values.trace import Trace
 
@@ -42,7 +42,7 @@ class Chosen:
         label: the place in words.
     """
 
-    patches: tuple[tuple[Place, int], ...]
+    patches: Patches
     label: str
 
 
@@ -67,7 +67,7 @@ def show_grid(asked: Asked) -> Chosen:
     cell = _cell(values, params)
     with pickers:
         chosen = _pick(asked, site, columns, cell)
-    rows, labels = _labels(asked, site, values.shape)
+    rows, labels = _labels(asked, site, columns, values.shape)
     most = max(float(np.nanmax(np.abs(values), initial=0)), 1.0 if unit == "effect" else CLOSE)
     with main_figure(
         both_sentences(asked.question.text, asked.question.other),
@@ -156,22 +156,22 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     return row, column
 
 
-def _labels(asked: Asked, site: Site, shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _labels(
+    asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]
+) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
-    return rows, token_labels(asked, site)[: shape[1]]
+    return rows, token_labels(asked, site, columns)[: shape[1]]
 
 
-def token_labels(asked: Asked, site: Site) -> list[str]:
+def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
     """The labels of A's tokens; a token that B has another one for is followed by it."""
     if stack_of(site) == "decoder":
         return [piece_label(piece, asked.a.target_text) for piece in asked.a.target_pieces]
-    matched = partners(site, asked.a, asked.b, asked.question.step)
-    own = _named(asked.a)
-    other = _named(asked.b)
+    own, other = _named(asked.a), _named(asked.b)
     return [
-        name if at not in matched or other[matched[at]] == name else f"{name} / {bare(other[matched[at]])}"
+        name if at not in columns or other[columns[at]] == name else f"{name} / {bare(other[columns[at]])}"
         for at, name in enumerate(own)
     ]
 
@@ -185,7 +185,7 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
     params, config = session.params(PatchParams), asked.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
     layer, head = cell[0], cell[1] if heads else 0
-    own = token_labels(asked, site)
+    own = token_labels(asked, site, columns)
     at = min(params.at, len(own) - 1) if heads else cell[1]
     _box("Depth" if is_residual(site) else "Layer", "layer", {
         each: str(each + (not is_residual(site))) for each in layers

@@ -200,6 +200,14 @@ def test_words_are_matched(tokenizer, texts, expected):
         assert all(sides[0][at].id == sides[1][other].id for at, other in found.items())
 
 
+def test_partners_are_mutual(tokenizer):
+    """Either of two exchanged words could be the one that is matched."""
+    texts = "I see a big old dog.", "I see a old big dog."
+    sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
+    found, back = matched_positions(*sides, texts), matched_positions(*sides[::-1], texts[::-1])
+    assert back == {other: one for one, other in found.items()} and found != back
+
+
 def test_patch_names_are_read_back():
     for place, other in ((("encoder.residual", 0, 0, 6), 6), (("cross.outputs", 3, 7, 9), 9),
                          (("decoder.feed_forward", 5, 0, 2), 11), (("encoder.weights", 0, 0, 0), 0)):

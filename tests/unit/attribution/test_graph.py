@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import ONE_SHAPE
+from tests.conftest import ONE_SHAPE, SHAPES
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun, Place
 from transformer.attribution.graph import Node, attribution_graph, pruned
@@ -46,6 +46,7 @@ def test_every_node_passes_on_its_whole_value(graph):
     np.testing.assert_allclose(out[:-1], graph.values[:-1], atol=1e-9)
 
 
+@pytest.mark.parametrize("shaped_translator", SHAPES, indirect=True)
 def test_target_is_the_difference_of_the_models_logits(graph, shaped_translator, shaped_trace):
     source, prefix = pieces_of(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
@@ -95,7 +96,7 @@ def test_pairs_add_up_to_the_score(run, shaped_trace, kind, cell):
 
 
 def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_translator, shaped_trace):
-    """Head 1 of the first layer reads token 2 as a vector of zeros at query 3, and all others read the token."""
+    """Head 1 of the first layer reads nothing of token 2 at query 3, and all others read the token."""
     model, (source, prefix) = shaped_translator._model, pieces_of(shaped_trace, torch.device("cpu"))
     taken = shaped_trace.predicted_pieces[4].id
 
@@ -106,7 +107,8 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
     with torch.inference_mode():
         x = model._embed(source[None], "source", model.source_positions)
         without = x.clone()
-        without[0, 2] = 0
+        # The bias of a norm of the embeddings is no part of the token.
+        without[0, 2] = getattr(model.source_norm, "bias", 0)
         outputs = []
         for stream in (x, without):
             record = Recorder(details=True)
@@ -130,8 +132,7 @@ def test_path_that_carries_nothing_has_no_effect(run):
 def test_direct_path_of_a_post_norm_model_has_the_predicted_effect(run, graph):
     """The target of a post-norm model reads the stream linearly."""
     into = np.flatnonzero((graph.receivers == len(graph.nodes) - 1) & (abs(graph.edges) > 1e-3))
-    paths = [(graph.nodes[graph.senders[edge]], graph.nodes[-1]) for edge in into]
-    np.testing.assert_allclose(path_effects(run, TARGET, paths), graph.edges[into], atol=1e-9)
+    np.testing.assert_allclose(path_effects(run, TARGET, graph.paths(into)), graph.edges[into], atol=1e-9)
 
 
 @ONE_SHAPE

@@ -6,16 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.ablation.patching import GridRun, PatchRun, Question, partners, patch_everywhere, question_of
+from transformer.ablation.patching import (
+    GridRun,
+    Patches,
+    PatchRun,
+    Question,
+    partners,
+    patch_everywhere,
+    question_of,
+    reversed_patches,
+)
 from transformer.errors import LessonError
 from transformer.lessons.claims.decoding import piece_name
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 from transformer.running.runs.trace import TraceRun
-from transformer.values.patches import Place
 from transformer.values.trace import Trace
-
-Patches = tuple[tuple[Place, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +58,9 @@ def effects_of(evidence: Evidence, at: Compared, patches: Patches) -> tuple[floa
     Raises:
         LessonError: the sentences hardly differ at this step.
     """
-    back: Patches = tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
     found = [
         evidence.runs.get(PatchRun(question, each)).effects
-        for question, each in ((at.question, patches), (at.question.reversed, back))
+        for question, each in ((at.question, patches), (at.question.reversed, reversed_patches(patches)))
     ]
     if found[0] is None or found[1] is None:
         raise LessonError("the two sentences hardly differ at this step, so an effect has no meaning: take another one")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.ablation.estimate import rank_correlation
 from transformer.attribution.attribution import Target
-from transformer.attribution.graph import pruned
-from transformer.attribution.paths import Path, rank_correlation
+from transformer.attribution.graph import Path, pruned, runner_up
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES
 from transformer.lessons.claims.decoding import piece_name
@@ -49,9 +49,7 @@ def graph_adds_up(evidence: Evidence, step: int) -> Finding:
     found = cut_paths(evidence, step)
     trace, row = evidence.trace(), evidence.step(step)
     log_probs = dict(zip(trace.candidate_ids[row].tolist(), trace.candidate_log_probs[row].tolist(), strict=True))
-    model = float(trace.log_probs[row]) - max(
-        value for each, value in log_probs.items() if each != trace.predicted_pieces[row].id
-    )
+    model = float(trace.log_probs[row]) - log_probs[runner_up(trace, row)]
     difference = found.paths + found.biases
     return Finding(abs(difference - model) < 1e-3, {
         "token": found.token, "other": found.other, "paths": found.paths, "biases": found.biases,
@@ -104,8 +102,7 @@ def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
     for each in (target, Target(target.positions)):
         graph = evidence.runs.get(GraphRun(_run(evidence), each))
         edges = list(pruned(graph).edges)
-        paths = tuple((graph.nodes[graph.senders[edge]], graph.nodes[graph.receivers[edge]]) for edge in edges)
-        measured = evidence.runs.get(PathEffectsRun(_run(evidence), each, paths))
+        measured = evidence.runs.get(PathEffectsRun(_run(evidence), each, graph.paths(edges)))
         found.append(rank_correlation(graph.edges[edges], measured))
     return token, other, *found
 
@@ -121,7 +118,7 @@ def cut_paths(evidence: Evidence, step: int) -> CutPaths:
     graph = evidence.runs.get(GraphRun(run, target))
     into = np.flatnonzero(graph.receivers == len(graph.nodes) - 1)
     into = into[np.argsort(-abs(graph.edges[into]), kind="stable")][:CUT]
-    paths = tuple((graph.nodes[graph.senders[edge]], graph.nodes[-1]) for edge in into)
+    paths = graph.paths(into)
     return CutPaths(
         token, other, tuple(map(_name, paths)), graph.edges[into],
         evidence.runs.get(PathEffectsRun(run, target, paths)), float(graph.inflow[-1]), float(graph.biases[-1]),
@@ -131,9 +128,9 @@ def cut_paths(evidence: Evidence, step: int) -> CutPaths:
 def _against(evidence: Evidence, step: int) -> tuple[Target, str, str]:
     """The token that a step writes against the runner-up, and the names of both."""
     row, trace = evidence.step(step), evidence.trace()
-    token = trace.predicted_pieces[row]
-    other = next(int(each) for each in trace.candidate_ids[row] if each != token.id)
-    return Target((row,), (other,)), piece_name(token), piece_name(evidence.runs.tokenizer.pieces([other])[0])
+    other = runner_up(trace, row)
+    (named,) = evidence.runs.tokenizer.pieces([other])
+    return Target((row,), (other,)), piece_name(trace.predicted_pieces[row]), piece_name(named)
 
 
 def _run(evidence: Evidence) -> TraceRun:

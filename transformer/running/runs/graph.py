@@ -9,8 +9,8 @@ import numpy as np
 
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import AttributionGraph, attribution_graph
-from transformer.attribution.paths import Path, path_effects
+from transformer.attribution.graph import AttributionGraph, Path, attribution_graph
+from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import ScorePairs, score_pairs
 from transformer.values.kinds import Kind
 from transformer.values.run import Result, Run

@@ -9,6 +9,7 @@ from transformer.analysis.replay.stages import stages
 from transformer.config import RELATIVE
 from transformer.model.recorder import Recorder
 from transformer.values.interventions import Interventions
+from transformer.values.trace import SIDES
 
 LAYER, HEAD = 1, 2
 
@@ -111,7 +112,9 @@ def test_input_and_output_stages_equal_the_models(shaped_translator, shaped_trac
         if added:
             way_in = way_in + found[f"{stack}.positions"].array
             assert np.array_equal(found[f"{stack}.input"].array, tensors[f"{stack}.residual"][0].numpy())
-        np.testing.assert_allclose(way_in, tensors[f"{stack}.residual"][0].numpy(), atol=1e-5)
+        norm = shaped_translator._model.get_submodule(f"{SIDES[stack]}_norm")
+        entered = norm(torch.tensor(way_in, dtype=torch.float32)).numpy()
+        np.testing.assert_allclose(entered, tensors[f"{stack}.residual"][0].numpy(), atol=1e-5)
 
 
 def test_stages_are_in_teaching_order(found):

@@ -1,0 +1,26 @@
+"""The embeddings and the positions of a text as summands of the stream before the first layer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis.replay.embedding import embedded_text
+from transformer.attribution.transformed import linear_layer_norm
+from transformer.backpropagation.layer_norm import EPSILON
+from transformer.values.trace import SIDES, Stack, Trace
+from transformer.values.weights import Weights
+
+
+def embedding_summands(trace: Trace, weights: Weights, stack: Stack) -> tuple[np.ndarray, np.ndarray]:
+    """The embeddings of a stack's tokens, then the positions if any were added, [1 or 2, T, D], and a bias [D].
+
+    Together they are the stream. A norm of the embeddings is applied to each summand with the deviation of their sum.
+    The bias is that of this norm; without it, the bias is 0. The trace has details.
+    """
+    text = embedded_text(trace, weights, stack)
+    summands = np.stack([text.scaled, *([] if text.positions is None else [text.positions])])
+    if not weights.config.embedding_norm:
+        return summands, np.zeros(summands.shape[-1])
+    gain, bias = weights.gain_and_bias(f"{SIDES[stack]}_norm")
+    deviation = np.sqrt(summands.sum(axis=0).var(axis=-1, keepdims=True) + EPSILON)
+    return linear_layer_norm(summands, gain, deviation), bias
