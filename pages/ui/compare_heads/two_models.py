@@ -62,15 +62,16 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     heads = reading.trace.attention(kind).shape[1], trace.attention(kind).shape[1]
     match = best_match(similarity)
     # A head without a match is shown with the head that is nearest to it.
-    shown = _shown(similarity, match)
+    shown = np.where(match < 0, similarity.argmax(axis=1), match)
     matched, shuffled = matched_similarity(similarity, match), shuffled_similarity(similarity, match, heads[1])
-    many = None if name == UNTRAINED else _recording(name, first).of_model(first.version)
+    recording = None if name == UNTRAINED else _recording(name, first)
+    many = recording.of_model(first.version) if recording else None
     over = many.kinds.get(kind) if many and many.other == second.version else None
     at = choice.layer * heads[0] + choice.head
     with main_figure(
         f"**Heads of {markdown(own)}, each with its match in {markdown(title)}:** {markdown(reading.trace.text)}"
     ):
-        _draw_matches(similarity, match, heads, (choice.layer, choice.head), type(choice), title)
+        _draw_matches(similarity, match, shown, heads, (choice.layer, choice.head), type(choice), title)
     st.caption(
         f"A cell is a head of {markdown(own)}; the number in it is its match in {markdown(title)}, as layer.head. The "
         "colour is their similarity: 1 if the heads look at the same words in every row, 0 if they never do. Heads are "
@@ -88,10 +89,9 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         map_of(f"{of}: {pin_title(pin)}", view_of(each, kind, words=pin.words), pin)
         for of, pin, each in zip((own, title), pins, (reading.trace, trace), strict=True)
     ], "two_models", sentence=reading.trace.text)
-    if name != UNTRAINED:
+    if recording:
         st.markdown(_says_many(over, many, at) if over and many else (
-            "This is one sentence. To match the two models over many, with intervals, run "
-            f"`{_recording(name, first).command}`."
+            f"This is one sentence. To match the two models over many, with intervals, run `{recording.command}`."
         ))
     show_numbers(_table(similarity, match, shuffled, heads, over), "compare_models_numbers", digits=4)
 
@@ -131,15 +131,11 @@ def _untrained(translator: Translator) -> Translator:
     return found if found is not None else MADE.setdefault(translator, untrained(translator))
 
 
-def _shown(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
-    """Return the head of B that each head of A is shown with: its match, or else the nearest one."""
-    return np.where(match < 0, similarity.argmax(axis=1), match)
-
-
 def _draw_matches(
-    similarity: np.ndarray, match: np.ndarray, heads: tuple[int, int], picked: tuple[int, int], params: type, title: str
+    similarity: np.ndarray, match: np.ndarray, shown: np.ndarray, heads: tuple[int, int], picked: tuple[int, int],
+    params: type, title: str,
 ) -> None:
-    key, shown = "compare_models", _shown(similarity, match)
+    key = "compare_models"
     names = [_name(number, heads[1]) for number in shown]
     marks = [name if number >= 0 else f"({name})" for name, number in zip(names, match, strict=True)]
 
