@@ -135,7 +135,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
             yield None if isinstance(pair, AtlasError) else pair
 
     FORMATS[options.format](aligned())
-    for line, error in list(errors.items())[:1]:
+    if errors:
+        line, error = next(iter(errors.items()))
         print(f"{len(errors)} pairs were not aligned, the first in line {line}: {error}", file=sys.stderr)
     if gold:
         print(f"AER: {gold.error_rate():.4f}", file=sys.stderr)
