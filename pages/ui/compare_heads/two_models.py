@@ -13,6 +13,7 @@ import streamlit as st
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import show_numbers
+from pages.ui.compare_heads.head_scatter import head_name
 from pages.ui.compare_heads.two_heads import map_of, pin_title
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.side_by_side import side_by_side
@@ -136,7 +137,7 @@ def _draw_matches(
     params: type, title: str,
 ) -> None:
     key = "compare_models"
-    names = [_name(number, heads[1]) for number in shown]
+    names = [head_name(number, heads[1]) for number in shown]
     marks = [name if number >= 0 else f"({name})" for name, number in zip(names, match, strict=True)]
 
     def clicked() -> None:
@@ -180,20 +181,20 @@ def _says_head(
     title: str,
 ) -> str:
     """Return Markdown: the match of the chosen head, and the nearest head if that is another one."""
-    here, nearest = f"**Head {_name(at, heads[0])} of {markdown(own)}**", int(similarity[at].argmax())
+    here, nearest = f"**Head {head_name(at, heads[0])} of {markdown(own)}**", int(similarity[at].argmax())
     if match[at] < 0:
         return (
             f"{here} has no match, because the second model has fewer heads. The nearest one is head "
-            f"{_name(nearest, heads[1])} of {markdown(title)}: similarity {similarity[at, nearest]:.2f}."
+            f"{head_name(nearest, heads[1])} of {markdown(title)}: similarity {similarity[at, nearest]:.2f}."
         )
     said = (
-        f"{here} is matched with **head {_name(int(match[at]), heads[1])} of {markdown(title)}**: similarity "
+        f"{here} is matched with **head {head_name(int(match[at]), heads[1])} of {markdown(title)}**: similarity "
         f"{similarity[at, match[at]]:.2f}; the heads of that layer have {shuffled[at]:.2f} on average."
     )
     if nearest != match[at]:
         said += (
-            f" Head {_name(nearest, heads[1])} is more similar ({similarity[at, nearest]:.2f}), but is matched with "
-            "another head."
+            f" Head {head_name(nearest, heads[1])} is more similar ({similarity[at, nearest]:.2f}), but is matched "
+            "with another head."
         )
     return said
 
@@ -211,7 +212,7 @@ def _says_many(found: KindMatch, many: HeadMatches, at: int) -> str:
         return said
     each, other = found.matched, found.match[at]
     return (
-        f"{said} There, head {_name(at, found.heads[0])} is matched with head {_name(other, found.heads[1])}: "
+        f"{said} There, head {head_name(at, found.heads[0])} is matched with head {head_name(other, found.heads[1])}: "
         f"{each.mean[at]:.2f} ({each.low[at]:.2f} to {each.high[at]:.2f})."
     )
 
@@ -222,20 +223,15 @@ def _table(
     """Return a row per head: its match, and their similarity."""
     numbers = range(len(match))
     table = pd.DataFrame({
-        "head": [_name(number, heads[0]) for number in numbers],
-        "match": [_name(number, heads[1]) for number in match],
+        "head": [head_name(number, heads[0]) for number in numbers],
+        "match": [head_name(number, heads[1]) for number in match],
         "similarity": matched_similarity(similarity, match), "shuffled": shuffled,
     })
     if over:
-        table["match over many"] = [_name(number, heads[1]) for number in over.match]
+        table["match over many"] = [head_name(number, heads[1]) for number in over.match]
         table["similarity over many"] = over.matched.mean
         table["from"], table["to"] = over.matched.low, over.matched.high
     return table
-
-
-def _name(number: int, heads: int) -> str:
-    """Return a head as layer.head, counted from 1; empty if there is none."""
-    return "" if number < 0 else f"{number // heads + 1}.{number % heads + 1}"
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
