@@ -58,9 +58,13 @@ class Browser(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The widget, and a picture of its head for a notebook without a kernel."""
+        kind = cast(Kind, self.kind)
+        # The kind may have been set after the head, and have fewer layers.
+        layers, heads = self.trace.attention(kind).shape[:2]
+        self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         shown = {**self.choice, "layer": self.layer, "head": self.head}
-        return {**bundle, "text/html": image(self.trace, cast(Kind, self.kind), shown)}, metadata
+        return {**bundle, "text/html": image(self.trace, kind, shown)}, metadata
 
     @traitlets.validate("kind")
     def _known(self, proposal: Any) -> str:

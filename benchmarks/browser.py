@@ -90,14 +90,24 @@ def heap(page: Page) -> float:
     return session.send("Runtime.getHeapUsage")["usedSize"]
 
 
-def answers(page: Page, act: Callable[[int], None]) -> tuple[list[float], list[float]]:
-    """Act SWITCHES times; return the seconds to the next frame of each and the long tasks meanwhile."""
+def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
+    """Switch heads SWITCHES times; measure the time to the next frame of each and the long tasks meanwhile."""
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
         act(turn)
         page.wait_for_function("turn => answers.length > turn", arg=turn)
     page.wait_for_timeout(200)
-    return [one / 1000 for one in page.evaluate("answers")], [one / 1000 for one in page.evaluate("tasks")]
+    seconds = [one / 1000 for one in page.evaluate("answers")]
+    return {
+        "key to next frame, median, s": statistics.median(seconds), "key to next frame, longest, s": max(seconds),
+        "longest task while switching heads, s": max(page.evaluate("tasks"), default=0.0) / 1000,
+    }
+
+
+def switching_by_keys(page: Page) -> dict[str, float]:
+    """Switch the heads of our browser to and fro."""
+    page.locator("canvas.large").first.focus()
+    return switching(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
 
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
@@ -122,16 +132,12 @@ def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
             sent.append(sum(len(frame) for frame in received if b'"asked"' in frame and b'"sizes"' not in frame))
             every.append(sum(map(len, received)))
             tasks.append(max(page.evaluate("tasks"), default=0.0) / 1000)
-        page.locator("canvas.large").focus()
-        switches, switching = answers(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
         return {
             "submit to drawn, 95th percentile, s": percentile(seconds[1:]),
             "bytes over the wire, one kind": statistics.median(sent[1:]),
             "bytes over the wire, three kinds": statistics.median(every[1:]),
             "longest task from submit to drawn, s": max(tasks[1:]),
-            "key to next frame, median, s": statistics.median(switches),
-            "key to next frame, longest, s": max(switches),
-            "longest task while switching heads, s": max(switching, default=0.0),
+            **switching_by_keys(page),
             "DOM nodes of the app": page.evaluate("nodes()"),
             "JavaScript heap of the app, bytes": heap(page),
         }
@@ -194,14 +200,9 @@ def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, f
         page.locator(".atlas[data-drawn]").nth(len(trace.kinds) - 1).wait_for()
         drawn = page.evaluate(FRAME)
         page.wait_for_timeout(1000)
-        page.locator("canvas.large").first.focus()
-        switches, switching = answers(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
         return {
             "bytes of the file": file.stat().st_size, "arrays to file, s": making,
-            "arrays to drawn file, s": making + drawn,
-            "key to next frame, median, s": statistics.median(switches),
-            "key to next frame, longest, s": max(switches),
-            "longest task while switching heads, s": max(switching, default=0.0),
+            "arrays to drawn file, s": making + drawn, **switching_by_keys(page),
         }
 
 
@@ -243,15 +244,11 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
             # BertViz's columns of heads begin at 38 of 970 pixels; the enlarged figure of a head never covers the last
             # two.
             width = (970 - 38) / heads
-            switches, switching = answers(page, lambda turn: page.mouse.click(
+            measured |= switching(page, lambda turn: page.mouse.click(
                 box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45))
         except BrowserError as error:
             print(f"{PEER} gave up at {shown.shape[-1]} tokens: {str(error).splitlines()[0]}", file=sys.stderr)
-            return measured
-    return measured | {
-        "key to next frame, median, s": statistics.median(switches), "key to next frame, longest, s": max(switches),
-        "longest task while switching heads, s": max(switching, default=0.0),
-    }
+    return measured
 
 
 def provide(route: Route) -> None:

@@ -163,6 +163,17 @@ def test_widget_has_a_picture_of_the_chosen_head():
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
+def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
+    browser = Browser(
+        Trace.from_attention(encoder=causal(3, 2), decoder=causal(1, 2), source_tokens=TOKENS, target_tokens=TOKENS),
+        kind="encoder", layer=2, head=1,
+    )
+    browser.kind = "decoder"
+    data, _ = browser._repr_mimebundle_()
+    assert data["text/html"].startswith('<img alt="Masked attention, layer 1, head 2"')
+    assert (browser.layer, browser.head) == (0, 1)
+
+
 def test_showing_arrays_needs_only_numpy(tmp_path):
     """Every other library counts as not installed."""
     code = f"""

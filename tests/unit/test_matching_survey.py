@@ -7,6 +7,7 @@ import pytest
 
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.commands.measure import main
+from transformer.model.devices import available_devices
 from transformer.running.translator import Translator
 from transformer.surveys import matching
 from transformer.surveys.matching import HeadMatches, kinds_of_both, match_heads, untrained
@@ -76,3 +77,8 @@ def test_models_of_different_source_languages_are_rejected(small_translator):
 def test_untrained_model_is_the_same_for_each_seed(small_translator):
     first, again, other = (untrained(small_translator, seed).trace("A dog").encoder for seed in (1, 1, 2))
     assert np.array_equal(first, again) and first.shape == other.shape and not np.allclose(first, other)
+
+
+def test_untrained_model_runs_on_this_machine(small_translator, monkeypatch):
+    monkeypatch.setattr(small_translator, "device", "the server's")
+    assert untrained(small_translator).device in available_devices()

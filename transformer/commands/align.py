@@ -129,13 +129,14 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
         unit = options.unit or ("spaces" if options.format == "pharaoh" else "words")
         for number, pair in enumerate(align_all(translator, rows(), aligner, unit)):
             if isinstance(pair, AtlasError):
-                errors[number + 1] = pair
-            elif gold:
+                errors[number + 1], pair = pair, None
+            if gold:
                 gold.note(number, pair)
-            yield None if isinstance(pair, AtlasError) else pair
+            yield pair
 
     FORMATS[options.format](aligned())
-    for line, error in list(errors.items())[:1]:
+    if errors:
+        line, error = next(iter(errors.items()))
         print(f"{len(errors)} pairs were not aligned, the first in line {line}: {error}", file=sys.stderr)
     if gold:
         print(f"AER: {gold.error_rate():.4f}", file=sys.stderr)

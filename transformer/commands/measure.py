@@ -1,4 +1,4 @@
-"""python -m transformer.analysis measure | match | gallery | means | importance | removal | agreement"""
+"""python -m transformer.analysis measure | match | gallery | means | importance | removal | agreement | paths"""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-import numpy as np
-
 from transformer.ablation.removal import least_important_first, random_order
-from transformer.analysis.heads.gallery import Gallery, gallery_of
-from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.gallery import gallery_of
 from transformer.analysis.heads.statistics import Statistics
-from transformer.analysis.heads.tasks import TASK
+from transformer.commands.descriptions import (
+    describe_agreement,
+    describe_gallery,
+    describe_heads,
+    describe_importance,
+    describe_matches,
+    describe_paths,
+)
 from transformer.files.paths import ASSETS
 from transformer.files.replacing import check_output, write_text
 from transformer.files.terminal import at_terminal
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
-from transformer.surveys.agreement import AgreementStatistics, agreement_statistics
+from transformer.surveys.agreement import agreement_statistics
 from transformer.surveys.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
 from transformer.surveys.importance import ImportanceStatistics, importance_statistics
-from transformer.surveys.matching import HeadMatches, match_heads
+from transformer.surveys.matching import match_heads
 from transformer.surveys.paths import path_statistics
 from transformer.surveys.removal import RemovalQuality, pairs_digest, quality_curves
-from transformer.text.languages import Languages
 from transformer.training.data import read_pairs
 from transformer.values.head_means import FILE, HeadMeans, sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, MODES
@@ -133,69 +136,6 @@ class Clock:
             self._said = now
 
 
-def describe(statistics: Statistics) -> str:
-    """The heads that have a name or align words, for a terminal."""
-    lines = [f"{statistics.sentences} sentences"]
-    for kind, metrics in statistics.heads.items():
-        for layer, heads in enumerate(head_names(metrics), start=1):
-            for head, names in enumerate(heads, start=1):
-                lines += [f"{kind} layer {layer} head {head}: {', '.join(names)}"] if names else []
-    if aligner := statistics.aligner:
-        heads = " and ".join(str(head + 1) for head in aligner.heads)
-        lines.append(
-            f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target token is "
-            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.pieces} tokens as by all heads together"
-        )
-    return "\n".join(lines)
-
-
-def describe_gallery(found: Gallery, languages: Languages) -> str:
-    """Every exhibit in a line, for a terminal."""
-    return "\n".join([
-        f"{found.sentences} sentences",
-        *(
-            f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
-            f"{each.share:.0%} (all heads: {each.everyone:.0%}; explained by a general rule: {each.explained:.0%}; "
-            f"{each.rows} rows of {each.sentences} sentences){'' if each.does_it else ': not found'}"
-            for each in found.exhibits
-        ),
-    ])
-
-
-def describe_importance(statistics: ImportanceStatistics) -> str:
-    """The five heads without which translations are least likely, for a terminal."""
-    changes = [
-        (float(change), f"{kind} layer {layer} head {head}") for kind, estimate in statistics.measured.items()
-        for layer, heads in enumerate(estimate.mean, start=1) for head, change in enumerate(heads, start=1)
-    ]
-    agreement = statistics.agreement
-    return "\n".join([
-        f"{statistics.sentences} sentences, mode {statistics.mode}",
-        *(f"{name}: {change:+.3f} nats per sentence" for change, name in sorted(changes)[:5]),
-        f"rank correlation with the gradient: {agreement.mean:.3f} ({agreement.low:.3f} to {agreement.high:.3f})",
-    ])
-
-
-def describe_matches(found: HeadMatches) -> str:
-    """The mean similarity of each kind with its nulls, and the best match, for a terminal."""
-    lines = [f"{found.sentences} sentences"]
-    for kind, each in found.kinds.items():
-        lines += [
-            f"{kind}: {name} {estimate.mean:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
-            for name, estimate in (
-                ("similarity of matched heads", each.mean), ("shuffled within layers", each.mean_shuffled),
-                ("with random weights", each.mean_random),
-            )
-        ]
-        best = int(np.nanargmax(each.matched.mean))
-        (layer, head), (other_layer, other_head) = divmod(best, each.heads[0]), divmod(each.match[best], each.heads[1])
-        lines.append(
-            f"{kind}: most alike are layer {layer + 1} head {head + 1} and layer {other_layer + 1} head "
-            f"{other_head + 1} of the other model: {each.matched.mean[best]:.3f}"
-        )
-    return "\n".join(lines)
-
-
 def measure(options: argparse.Namespace) -> None:
     if not 1 <= options.processes <= MOST_PROCESSES:
         raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
@@ -213,7 +153,7 @@ def measure(options: argparse.Namespace) -> None:
     write_text(options.output, statistics.to_json() + "\n")
     # Not before: a disk may be full after half a day.
     state.unlink(missing_ok=True)
-    print(describe(statistics))
+    print(describe_heads(statistics))
 
 
 def match(options: argparse.Namespace) -> None:
@@ -272,18 +212,6 @@ def importance(options: argparse.Namespace) -> None:
     print(describe_importance(statistics))
 
 
-def describe_agreement(statistics: AgreementStatistics) -> str:
-    """Kendall's tau of every method with erasure, for a terminal."""
-    tau, measured = statistics.tau, statistics.methods.index("erasure")
-    return "\n".join([
-        f"{statistics.sentences} sentences, {statistics.words:.1f} words ranked in each; Kendall's tau with erasure:",
-        *(
-            f"{method}: {tau.mean[row, measured]:.3f} ({tau.low[row, measured]:.3f} to {tau.high[row, measured]:.3f})"
-            for row, method in enumerate(statistics.methods) if row != measured
-        ),
-    ])
-
-
 def agreement(options: argparse.Namespace) -> None:
     sentences = read_sentences(options.sentences)
     statistics = agreement_statistics(model_of(options), sentences)
@@ -295,10 +223,7 @@ def paths(options: argparse.Namespace) -> None:
     sentences = read_sentences(options.sentences)
     found = path_statistics(model_of(options), sentences)
     write_text(options.output, found.to_json() + "\n")
-    print(f"{found.sentences} sentences, {found.paths:.0f} paths in each; predicted against measured effect:")
-    for name in ("difference", "logit", "sign"):
-        each = getattr(found, name)
-        print(f"{name}: {each.mean:.3f} ({each.low:.3f} to {each.high:.3f})")
+    print(describe_paths(found))
 
 
 def removal(options: argparse.Namespace) -> None:

@@ -93,8 +93,8 @@ class Gold:
         self._lines = [self._parsed(number, line) for number, line in read_lines(path)]
         self._links: tuple[set, set, set] = set(), set(), set()
 
-    def note(self, number: int, pair: AlignedPair) -> None:
-        """Count the alignment of a line, from 0.
+    def note(self, number: int, pair: AlignedPair | None) -> None:
+        """Count the alignment of a line, from 0; of one that was not aligned, every sure link is missed.
 
         Raises:
             ValueError: the file has no such line, or a link to a word that the pair does not have.
@@ -104,12 +104,12 @@ class Gold:
             raise ValueError(f"{where}: there is no such line, but there is such a pair")
         sure, possible = self._lines[number]
         for source, target in sure | possible:
-            if not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):
+            if pair and not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):
                 raise ValueError(
                     f"{where}: there is a link {source + self._first}-{target + self._first}, but the sides have "
                     f"{len(pair.source)} and {len(pair.target)} words: choose the --unit and --gold-first of the file"
                 )
-        for all_links, links in zip(self._links, (set(pair.links), sure, possible), strict=True):
+        for all_links, links in zip(self._links, (pair.links if pair else (), sure, possible), strict=True):
             all_links.update((number, *link) for link in links)
 
     def error_rate(self) -> float:

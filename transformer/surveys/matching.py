@@ -16,6 +16,7 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.errors import AtlasError, TextError
 from transformer.files.records import Record
+from transformer.model.devices import available_devices
 from transformer.model.transformer import build
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
@@ -127,12 +128,15 @@ def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Tr
 
 
 def untrained(translator: Translator, seed: int = 0) -> Translator:
-    """A model of the same shape and vocabulary with random weights."""
+    """A model of the same shape and vocabulary with random weights, on a device of this machine."""
+    devices = available_devices()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = build(translator.config, translator.tokenizer.symbols).eval()
     return Translator(
-        Checkpoint(model, translator.tokenizer, translator.languages), device=translator.device,
+        Checkpoint(model, translator.tokenizer, translator.languages),
+        # A server's model may run on a device that this machine does not have.
+        device=translator.device if translator.device in devices else devices[0],
         version=f"untrained {seed} {translator.version}",
     )
 

@@ -23,6 +23,16 @@ NAME = np.array([11.0, 6.0])
 PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
 
 
+def head_name(number: int, heads: int) -> str:
+    """Return a head as layer.head, counted from 1; empty for -1.
+
+    Args:
+        number: as in `head_distances`.
+        heads: of each layer.
+    """
+    return "" if number < 0 else f"{number // heads + 1}.{number % heads + 1}"
+
+
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     """Return a scatter plot of the heads, coloured by layer.
 
@@ -35,7 +45,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     scale = min(NARROW / across, HEIGHT / upwards)
     table = pd.DataFrame({
         "x": plane.points[:, 0], "y": plane.points[:, 1], "layer": numbers // heads + 1, "head": numbers % heads + 1,
-        "name": [f"{number // heads + 1}.{number % heads + 1}" for number in numbers],
+        "name": [head_name(number, heads) for number in numbers.tolist()],
         "place": name_places(plane.points * (scale, -scale)),
     })
     # Only the browser knows the width of the page.

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import INK, labelled_axis
-from pages.ui.compare_heads.head_scatter import head_scatter
+from pages.ui.compare_heads.head_scatter import head_name, head_scatter
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import MapReading
@@ -86,7 +86,7 @@ def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
     """Return the tree; its leaves are named layer.head."""
     order = leaf_order(linkage)
     axis, names = labelled_axis(
-        "leaf_labels", [f"{leaf // heads + 1}.{leaf % heads + 1}" for leaf in order], labelAngle=-90, grid=False,
+        "leaf_labels", [head_name(leaf, heads) for leaf in order], labelAngle=-90, grid=False,
     )
     return alt.Chart(branches(linkage)).mark_rule(color="currentColor").encode(
         x=alt.X(

@@ -13,6 +13,7 @@ import streamlit as st
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import show_numbers
+from pages.ui.compare_heads.head_scatter import head_name
 from pages.ui.compare_heads.two_heads import map_of, pin_title
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.side_by_side import side_by_side
@@ -62,15 +63,16 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     heads = reading.trace.attention(kind).shape[1], trace.attention(kind).shape[1]
     match = best_match(similarity)
     # A head without a match is shown with the head that is nearest to it.
-    shown = _shown(similarity, match)
+    shown = np.where(match < 0, similarity.argmax(axis=1), match)
     matched, shuffled = matched_similarity(similarity, match), shuffled_similarity(similarity, match, heads[1])
-    many = None if name == UNTRAINED else _recording(name, first).of_model(first.version)
+    recording = None if name == UNTRAINED else _recording(name, first)
+    many = recording.of_model(first.version) if recording else None
     over = many.kinds.get(kind) if many and many.other == second.version else None
     at = choice.layer * heads[0] + choice.head
     with main_figure(
         f"**Heads of {markdown(own)}, each with its match in {markdown(title)}:** {markdown(reading.trace.text)}"
     ):
-        _draw_matches(similarity, match, heads, (choice.layer, choice.head), type(choice), title)
+        _draw_matches(similarity, match, shown, heads, (choice.layer, choice.head), type(choice), title)
     st.caption(
         f"A cell is a head of {markdown(own)}; the number in it is its match in {markdown(title)}, as layer.head. The "
         "colour is their similarity: 1 if the heads look at the same words in every row, 0 if they never do. Heads are "
@@ -88,10 +90,9 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         map_of(f"{of}: {pin_title(pin)}", view_of(each, kind, words=pin.words), pin)
         for of, pin, each in zip((own, title), pins, (reading.trace, trace), strict=True)
     ], "two_models", sentence=reading.trace.text)
-    if name != UNTRAINED:
+    if recording:
         st.markdown(_says_many(over, many, at) if over and many else (
-            "This is one sentence. To match the two models over many, with intervals, run "
-            f"`{_recording(name, first).command}`."
+            f"This is one sentence. To match the two models over many, with intervals, run `{recording.command}`."
         ))
     show_numbers(_table(similarity, match, shuffled, heads, over), "compare_models_numbers", digits=4)
 
@@ -131,16 +132,12 @@ def _untrained(translator: Translator) -> Translator:
     return found if found is not None else MADE.setdefault(translator, untrained(translator))
 
 
-def _shown(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
-    """Return the head of B that each head of A is shown with: its match, or else the nearest one."""
-    return np.where(match < 0, similarity.argmax(axis=1), match)
-
-
 def _draw_matches(
-    similarity: np.ndarray, match: np.ndarray, heads: tuple[int, int], picked: tuple[int, int], params: type, title: str
+    similarity: np.ndarray, match: np.ndarray, shown: np.ndarray, heads: tuple[int, int], picked: tuple[int, int],
+    params: type, title: str,
 ) -> None:
-    key, shown = "compare_models", _shown(similarity, match)
-    names = [_name(number, heads[1]) for number in shown]
+    key = "compare_models"
+    names = [head_name(number, heads[1]) for number in shown]
     marks = [name if number >= 0 else f"({name})" for name, number in zip(names, match, strict=True)]
 
     def clicked() -> None:
@@ -184,20 +181,20 @@ def _says_head(
     title: str,
 ) -> str:
     """Return Markdown: the match of the chosen head, and the nearest head if that is another one."""
-    here, nearest = f"**Head {_name(at, heads[0])} of {markdown(own)}**", int(similarity[at].argmax())
+    here, nearest = f"**Head {head_name(at, heads[0])} of {markdown(own)}**", int(similarity[at].argmax())
     if match[at] < 0:
         return (
             f"{here} has no match, because the second model has fewer heads. The nearest one is head "
-            f"{_name(nearest, heads[1])} of {markdown(title)}: similarity {similarity[at, nearest]:.2f}."
+            f"{head_name(nearest, heads[1])} of {markdown(title)}: similarity {similarity[at, nearest]:.2f}."
         )
     said = (
-        f"{here} is matched with **head {_name(int(match[at]), heads[1])} of {markdown(title)}**: similarity "
+        f"{here} is matched with **head {head_name(int(match[at]), heads[1])} of {markdown(title)}**: similarity "
         f"{similarity[at, match[at]]:.2f}; the heads of that layer have {shuffled[at]:.2f} on average."
     )
     if nearest != match[at]:
         said += (
-            f" Head {_name(nearest, heads[1])} is more similar ({similarity[at, nearest]:.2f}), but is matched with "
-            "another head."
+            f" Head {head_name(nearest, heads[1])} is more similar ({similarity[at, nearest]:.2f}), but is matched "
+            "with another head."
         )
     return said
 
@@ -215,7 +212,7 @@ def _says_many(found: KindMatch, many: HeadMatches, at: int) -> str:
         return said
     each, other = found.matched, found.match[at]
     return (
-        f"{said} There, head {_name(at, found.heads[0])} is matched with head {_name(other, found.heads[1])}: "
+        f"{said} There, head {head_name(at, found.heads[0])} is matched with head {head_name(other, found.heads[1])}: "
         f"{each.mean[at]:.2f} ({each.low[at]:.2f} to {each.high[at]:.2f})."
     )
 
@@ -226,20 +223,15 @@ def _table(
     """Return a row per head: its match, and their similarity."""
     numbers = range(len(match))
     table = pd.DataFrame({
-        "head": [_name(number, heads[0]) for number in numbers],
-        "match": [_name(number, heads[1]) for number in match],
+        "head": [head_name(number, heads[0]) for number in numbers],
+        "match": [head_name(number, heads[1]) for number in match],
         "similarity": matched_similarity(similarity, match), "shuffled": shuffled,
     })
     if over:
-        table["match over many"] = [_name(number, heads[1]) for number in over.match]
+        table["match over many"] = [head_name(number, heads[1]) for number in over.match]
         table["similarity over many"] = over.matched.mean
         table["from"], table["to"] = over.matched.low, over.matched.high
     return table
-
-
-def _name(number: int, heads: int) -> str:
-    """Return a head as layer.head, counted from 1; empty if there is none."""
-    return "" if number < 0 else f"{number // heads + 1}.{number % heads + 1}"
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:

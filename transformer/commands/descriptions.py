@@ -1,0 +1,102 @@
+"""Describes measurements over many sentences, as text for a terminal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.ablation.estimate import Estimate
+from transformer.analysis.heads.gallery import Gallery
+from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.statistics import Statistics
+from transformer.analysis.heads.tasks import TASK
+from transformer.surveys.agreement import AgreementStatistics
+from transformer.surveys.importance import ImportanceStatistics
+from transformer.surveys.matching import HeadMatches
+from transformer.surveys.paths import PathStatistics
+from transformer.text.languages import Languages
+
+
+def describe_heads(statistics: Statistics) -> str:
+    """The heads that have a name or align words."""
+    lines = [f"{statistics.sentences} sentences"]
+    for kind, metrics in statistics.heads.items():
+        for layer, heads in enumerate(head_names(metrics), start=1):
+            for head, names in enumerate(heads, start=1):
+                lines += [f"{kind} layer {layer} head {head}: {', '.join(names)}"] if names else []
+    if aligner := statistics.aligner:
+        heads = " and ".join(str(head + 1) for head in aligner.heads)
+        lines.append(
+            f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target token is "
+            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.pieces} tokens as by all heads together"
+        )
+    return "\n".join(lines)
+
+
+def describe_gallery(found: Gallery, languages: Languages) -> str:
+    """Every exhibit in a line."""
+    return "\n".join([
+        f"{found.sentences} sentences",
+        *(
+            f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
+            f"{each.share:.0%} (all heads: {each.everyone:.0%}; explained by a general rule: {each.explained:.0%}; "
+            f"{each.rows} rows of {each.sentences} sentences){'' if each.does_it else ': not found'}"
+            for each in found.exhibits
+        ),
+    ])
+
+
+def describe_importance(statistics: ImportanceStatistics) -> str:
+    """The five heads without which translations are least likely."""
+    changes = [
+        (float(change), f"{kind} layer {layer} head {head}") for kind, estimate in statistics.measured.items()
+        for layer, heads in enumerate(estimate.mean, start=1) for head, change in enumerate(heads, start=1)
+    ]
+    return "\n".join([
+        f"{statistics.sentences} sentences, mode {statistics.mode}",
+        *(f"{name}: {change:+.3f} nats per sentence" for change, name in sorted(changes)[:5]),
+        f"rank correlation with the gradient: {_interval(statistics.agreement)}",
+    ])
+
+
+def describe_matches(found: HeadMatches) -> str:
+    """The mean similarity of each kind with its nulls, and the best match."""
+    lines = [f"{found.sentences} sentences"]
+    for kind, each in found.kinds.items():
+        lines += [
+            f"{kind}: {name} {_interval(estimate)}"
+            for name, estimate in (
+                ("similarity of matched heads", each.mean), ("shuffled within layers", each.mean_shuffled),
+                ("with random weights", each.mean_random),
+            )
+        ]
+        best = int(np.nanargmax(each.matched.mean))
+        (layer, head), (other_layer, other_head) = divmod(best, each.heads[0]), divmod(each.match[best], each.heads[1])
+        lines.append(
+            f"{kind}: most alike are layer {layer + 1} head {head + 1} and layer {other_layer + 1} head "
+            f"{other_head + 1} of the other model: {each.matched.mean[best]:.3f}"
+        )
+    return "\n".join(lines)
+
+
+def describe_agreement(statistics: AgreementStatistics) -> str:
+    """Kendall's tau of every method with erasure."""
+    tau, measured = statistics.tau, statistics.methods.index("erasure")
+    return "\n".join([
+        f"{statistics.sentences} sentences, {statistics.words:.1f} words ranked in each; Kendall's tau with erasure:",
+        *(
+            f"{method}: {tau.mean[row, measured]:.3f} ({tau.low[row, measured]:.3f} to {tau.high[row, measured]:.3f})"
+            for row, method in enumerate(statistics.methods) if row != measured
+        ),
+    ])
+
+
+def describe_paths(statistics: PathStatistics) -> str:
+    """The predicted effects of cutting paths, against the measured ones."""
+    return "\n".join([
+        f"{statistics.sentences} sentences, {statistics.paths:.0f} paths in each; predicted against measured effect:",
+        *(f"{name}: {_interval(getattr(statistics, name))}" for name in ("difference", "logit", "sign")),
+    ])
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.mean:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
