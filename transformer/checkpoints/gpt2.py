@@ -22,7 +22,8 @@ from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 from transformer.text.added_tokens import ADDED, TOKENIZER
 from transformer.text.byte_tokenizer import ByteTokenizer
-from transformer.text.byte_vocabulary import MERGES, VOCABULARY
+from transformer.text.byte_vocabulary import MERGES
+from transformer.text.cutters import ONE_FILE
 from transformer.text.pair_tokenizer import IDS
 
 # Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
@@ -108,11 +109,11 @@ def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteToke
         CheckpointError: a file of it is missing or cannot be read.
         ValueError: it is another kind of tokenizer, or a damaged one.
     """
-    if not any(folder.has(name) for name in (VOCABULARY, IDS, MERGES)):
+    if not any(folder.has(name) for name in (ONE_FILE, IDS, MERGES)):
         raise ValueError(
-            f"it needs a tokenizer, either {VOCABULARY} or {IDS} and {MERGES}; save its tokenizer into the same folder"
+            f"it needs a tokenizer, either {ONE_FILE} or {IDS} and {MERGES}; save its tokenizer into the same folder"
         )
-    needed = (VOCABULARY,) if folder.has(VOCABULARY) else (IDS, MERGES)
+    needed = (ONE_FILE,) if folder.has(ONE_FILE) else (IDS, MERGES)
     beside = (TOKENIZER, ADDED)
     files = {name: folder.read(name) for name in (*needed, *(name for name in beside if folder.has(name)))}
     generation = folder.json(GENERATION) if folder.has(GENERATION) else {}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +25,8 @@ class BeamStep(Step):
     others are pruned. The N rows of the next step are the expansions with fate ALIVE, in this order.
 
     Attributes:
+        score: as in `Step`; of an imported model, the sum of the scores after the settings of `generate`, by which
+            hypotheses are ranked.
         sentence: index in the batch of each row's sentence, [N].
         parent: the row that each expansion continues, [M].
         penalised: score over the length penalty, float64 [M].
@@ -92,8 +92,9 @@ def beam_search(
     applied = constraints.applied(
         model.generator.out_features, [limit] * sentences, symbols, cache.device, generation
     )
-    end = _OwnEnd if generation is None else partial(_GenerateEnd, early_stopping=generation.early_stopping)
-    ending_rule = end(sentences, beam_size, limit, length_penalty)
+    ending_rule = _OwnEnd(sentences, beam_size, limit, length_penalty)
+    if generation is not None:
+        ending_rule = _GenerateEnd(sentences, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
     # A row is a live hypothesis: its sentence, and the sum of its log-probabilities. These small arrays stay on the
     # CPU, in float64; see `Step.score`.
@@ -103,10 +104,10 @@ def beam_search(
         _, distribution, cache = predict(model, read, cache, capture=capture)
         logits = applied.exclude_(distribution.log_probs.clone(), number)
 
-        parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
+        parent, piece, total = _expansions(logits, score, sentence, 2 * beam_size)
         if applied.may_break(piece.tolist(), number):
             logits = applied.spell_(logits, number)
-            parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
+            parent, piece, total = _expansions(logits, score, sentence, 2 * beam_size)
         owner = sentence[parent]
         ending = piece == symbols.end
         ended = ending & (_place(owner) < beam_size)
@@ -121,21 +122,20 @@ def beam_search(
         fate = np.full(len(parent), Fate.PRUNED)
         fate[ended] = Fate.ENDED
         fate[going_on] = np.where(done[owner[going_on]], Fate.UNFINISHED, Fate.ALIVE)
-        if generation is not None:
-            # `generate` returns a live text only at the largest length, if it is among the best of that step.
-            fate[(fate == Fate.UNFINISHED) & ((number + 1 < limit) | (_place(owner) >= beam_size))] = Fate.PRUNED
         live = fate == Fate.ALIVE
+        rows, pieces = (torch.from_numpy(each).to(read.device) for each in (parent, piece))
+        log_prob = distribution.log_probs[rows, pieces]
         yield BeamStep(
             read=read,
             distribution=distribution,
             predicted=torch.from_numpy(piece),
-            log_prob=torch.from_numpy(log_prob),
+            log_prob=log_prob.cpu(),
             score=torch.from_numpy(total),
             sentence=torch.from_numpy(sentence),
             parent=torch.from_numpy(parent),
             penalised=torch.from_numpy(penalised),
             fate=torch.from_numpy(fate),
-            rank=_ranks(distribution.log_probs, parent, piece) if capture else None,
+            rank=token_rank(distribution.log_probs[rows], log_prob) if capture else None,
         )
         if not live.any():
             return
@@ -184,11 +184,14 @@ class _GenerateEnd(_OwnEnd):
     """The rule of Hugging Face's `generate`; a score is divided by length^alpha.
 
     Args:
+        sentences, beam_size, limit, length_penalty: as in `_OwnEnd`.
         early_stopping: as in `transformer.generation.Generation`.
     """
 
-    def __init__(self, *args: Any, early_stopping: bool | str) -> None:
-        super().__init__(*args)
+    def __init__(
+        self, sentences: int, beam_size: int, limit: int, length_penalty: float, early_stopping: bool | str
+    ) -> None:
+        super().__init__(sentences, beam_size, limit, length_penalty)
         self.early_stopping = early_stopping
 
     def divisor(self, length: int) -> float:
@@ -200,11 +203,6 @@ class _GenerateEnd(_OwnEnd):
             return full
         longest = self.limit if self.early_stopping == "never" else length
         return full & (live / self.divisor(longest) <= self.best[:, -1])
-
-
-def _ranks(log_probs: Tensor, parent: np.ndarray, piece: np.ndarray) -> Tensor:
-    rows, pieces = (torch.from_numpy(each).to(log_probs.device) for each in (parent, piece))
-    return token_rank(log_probs[rows], log_probs[rows, pieces])
 
 
 def length_penalty_factor(length: int, length_penalty: float = LENGTH_PENALTY) -> float:
@@ -224,7 +222,7 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
     Twice the beam's size is enough: at most half of them end, one per row, so the others fill the beam.
 
     Returns:
-        For each continuation: parent, token, log-probability, and the score that includes it.
+        For each continuation: parent, token, and the score that includes it.
     """
     log_prob, piece = (part.cpu().numpy() for part in logits.topk(min(count, logits.shape[-1]), dim=-1))
     parent = np.arange(len(sentence)).repeat(piece.shape[1])
@@ -232,7 +230,7 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
     parent, piece, log_prob = (part[allowed] for part in (parent, piece.ravel(), log_prob.ravel()))
     total = score[parent] + log_prob
     order = np.lexsort((piece, parent, -total, sentence[parent]))
-    return parent[order], piece[order], log_prob[order], total[order]
+    return parent[order], piece[order], total[order]
 
 
 def _place(owner: np.ndarray) -> np.ndarray:

@@ -21,7 +21,8 @@ LONGEST_CHARACTER = 4
 class Constraints:
     """Tokens that must or must not be taken; the same for every sentence and hypothesis of a search.
 
-    The log-probability of a token, and so the score of a hypothesis, is the model's without constraints.
+    The log-probability of a token is the model's without constraints. So is the score of a hypothesis, unless an
+    imported model has settings of `generate`.
 
     Attributes:
         prefix: ids of the tokens that the translation begins with, even if they are suppressed; ids after an end symbol

@@ -15,13 +15,15 @@ class Hypothesis:
 
     Attributes:
         pieces: ids of the tokens taken, the end symbol included.
-        score: sum of their log-probabilities, nats.
+        log_prob: sum of the model's log-probabilities of them, nats.
+        score: as in `BeamStep`; the same, unless an imported model's search changes scores.
         penalised: score over the length penalty, which the search maximises.
         ended: False if the search was over before the end symbol.
         step, expansion: the step of its last token, and its index among that step's M expansions.
     """
 
     pieces: tuple[int, ...]
+    log_prob: float
     score: float
     penalised: float
     ended: bool
@@ -30,7 +32,7 @@ class Hypothesis:
 
 
 def hypotheses(
-    steps: Iterable[BeamStep], sentences: int, *, ended_first: bool = True
+    steps: Iterable[BeamStep], sentences: int, *, limit: int | None = None
 ) -> tuple[tuple[Hypothesis, ...], ...]:
     """The hypotheses of each of a batch of `sentences`, best first: all that ended, then the unfinished ones.
 
@@ -38,27 +40,32 @@ def hypotheses(
 
     Args:
         steps: the steps of one whole search.
-        ended_first: False ranks all by their penalised scores, as `generate` does at the largest length.
+        limit: the largest length, if unfinished hypotheses of this length rank among those that ended, as in
+            `generate`.
     """
     results: list[list[Hypothesis]] = [[] for _ in range(sentences)]
-    taken: list[tuple[int, ...]] = [()] * sentences
+    taken: list[tuple[tuple[int, ...], float]] = [((), 0.0)] * sentences
     for number, step in enumerate(steps):
-        columns = (step.sentence[step.parent], step.parent, step.predicted, step.score, step.penalised, step.fate)
+        columns = (
+            step.sentence[step.parent], step.parent, step.predicted, step.log_prob, step.score, step.penalised,
+            step.fate,
+        )
         live = []
-        for expansion, (sentence, parent, piece, score, penalised, fate) in enumerate(
+        for expansion, (sentence, parent, piece, log_prob, score, penalised, fate) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         ):
             if fate == Fate.PRUNED:
                 continue
-            pieces = (*taken[parent], piece)
+            before, sum_before = taken[parent]
+            pieces, log_prob = (*before, piece), sum_before + log_prob
             if fate == Fate.ALIVE:
-                live.append(pieces)
+                live.append((pieces, log_prob))
             else:
                 ended = fate == Fate.ENDED
-                results[sentence].append(Hypothesis(pieces, score, penalised, ended, number, expansion))
+                results[sentence].append(Hypothesis(pieces, log_prob, score, penalised, ended, number, expansion))
         taken = live
 
     def order(each: Hypothesis) -> tuple[bool, float]:
-        return ended_first and not each.ended, -each.penalised
+        return not each.ended and len(each.pieces) != limit, -each.penalised
 
     return tuple(tuple(sorted(of, key=order)) for of in results)

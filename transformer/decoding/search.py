@@ -70,8 +70,8 @@ def search(
             constraints=constraints, capture=capture,
         )
         expanded = [step.lean() for step in watched(expansions)]
-        best = hypotheses(expanded, 1, ended_first=model.config.generation is None)[0][0]
-        return SearchResult(best.pieces, best.score, best.ended, search_tree(expanded, best) if capture else None)
+        best = hypotheses(expanded, 1, limit=None if model.config.generation is None else limit)[0][0]
+        return SearchResult(best.pieces, best.log_prob, best.ended, search_tree(expanded, best) if capture else None)
     if settings.method == "greedy":
         steps = greedy(model, cache, limit=limit, constraints=constraints)
     elif settings.method == "sample":

@@ -17,7 +17,7 @@ from transformer.config import RELATIVE
 from transformer.errors import CheckpointError
 from transformer.files.replacing import new_folder, writing
 from transformer.interop.generation import applied_elsewhere, generation_settings
-from transformer.interop.reading import (
+from transformer.interop.weights import (
     ATTENTION,
     DECODER_EMBEDDING,
     ENCODER_EMBEDDING,

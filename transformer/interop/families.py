@@ -15,7 +15,6 @@ class Family:
 
     Attributes:
         model: name of its class in transformers.
-        tokenizer: the same of its tokenizer.
         norm: place of the layer norms.
         positions: kind of positions of a folder that stores none.
         embedding_norm: whether the sum of embeddings and positions is normalised.
@@ -27,7 +26,6 @@ class Family:
     """
 
     model: str
-    tokenizer: str
     norm: NormPlacement
     positions: Positions
     embedding_norm: bool = False
@@ -40,24 +38,20 @@ class Family:
 
 # By model_type in config.json. NLLB-200 is an M2M100, mBART-50 an mBART.
 FAMILIES: Mapping[str, Family] = {
-    "marian": Family("MarianMTModel", "MarianTokenizer", "post", "sinusoidal_halves", sentencepiece=""),
-    "m2m_100": Family(
-        "M2M100ForConditionalGeneration", "NllbTokenizer", "pre", "sinusoidal_fairseq", activation="relu"
-    ),
-    "mbart": Family(
-        "MBartForConditionalGeneration", "MBart50Tokenizer", "pre", "learned", embedding_norm=True, unused_positions=2
-    ),
-    "bart": Family(
-        "BartForConditionalGeneration", "BartTokenizer", "post", "learned", embedding_norm=True, unused_positions=2
-    ),
+    "marian": Family("MarianMTModel", "post", "sinusoidal_halves", sentencepiece=""),
+    "m2m_100": Family("M2M100ForConditionalGeneration", "pre", "sinusoidal_fairseq", activation="relu"),
+    "mbart": Family("MBartForConditionalGeneration", "pre", "learned", embedding_norm=True, unused_positions=2),
+    "bart": Family("BartForConditionalGeneration", "post", "learned", embedding_norm=True, unused_positions=2),
     "pegasus": Family(
-        "PegasusForConditionalGeneration", "PegasusTokenizer", "pre", "sinusoidal_halves", sentencepiece="spiece.model",
+        "PegasusForConditionalGeneration", "pre", "sinusoidal_halves", sentencepiece="spiece.model",
         before=("<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, 103))), replaced=2,
     ),
 }
 NAMED = "Marian, M2M100, NLLB-200, mBART, mBART-50, BART and Pegasus"
 # A language's token: "eng_Latn" of NLLB-200, "en_XX" of mBART, "__en__" of M2M100.
 LANGUAGE = re.compile(r"[a-z]{2,3}_(?:[A-Z]{2}|[A-Z][a-z]{3})|__[a-z]{2,3}__")
+# Tokenizers that put the source language's token after the end symbol; mBART-50's do not.
+CODE_LAST = ("MBartTokenizer", "MBartTokenizerFast")
 # The languages of M2M100 and of its version for WMT 2021, in the order of their ids, which follow those of vocab.json.
 M2M100 = {
     "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr "

@@ -11,13 +11,14 @@ import sentencepiece
 from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.foreign_settings import CONFIG, GENERATION
 from transformer.files.small_files import json_object
-from transformer.interop.families import LANGUAGE, M2M100, Family
+from transformer.interop.families import CODE_LAST, LANGUAGE, M2M100, Family
 from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added
 from transformer.text.affixes import SYMBOLS, Affixes
 from transformer.text.byte_tokenizer import ByteTokenizer
 from transformer.text.byte_vocabulary import MERGES
+from transformer.text.cutters import ONE_FILE
 from transformer.text.languages import Languages, language
-from transformer.text.pair_tokenizer import IDS, ONE_FILE, SOURCE, TARGET, TARGET_IDS, PairTokenizer, read_ids
+from transformer.text.pair_tokenizer import IDS, SOURCE, TARGET, TARGET_IDS, PairTokenizer, read_ids
 from transformer.text.vocabulary import Vocabulary, target_codes
 
 # The tokenizer's symbols and their usual texts.
@@ -159,7 +160,7 @@ def _languages(
                 f"{named}; add --{side} with one of its {len(codes)} codes, such as {', '.join(list(codes)[:NAMED])}"
             )
         found += matching
-    last = tokenizing.get("legacy_behaviour") is True or str(tokenizing.get("tokenizer_class")).startswith("MBartTok")
+    last = tokenizing.get("legacy_behaviour") is True or tokenizing.get("tokenizer_class") in CODE_LAST
     fields: dict[str, Any] = {"languages": dict(codes), "source": found[0], "code_last": last}
     # A model whose start symbol is the language that it writes, writes only this one.
     more = {"target": found[1]} if start is None else {"start": codes[found[1]]}

@@ -44,8 +44,7 @@ class Affixes:
     byte_level: bool = False
 
     def __post_init__(self) -> None:
-        ids = [self.pad, self.unknown, self.start, self.end, *self.before, *self.first, *self.languages.values()]
-        if min(ids) < 0 or not {self.source, self.target} <= {"", *self.languages}:
+        if min(self.ids) < 0 or not {self.source, self.target} <= {"", *self.languages}:
             raise ValueError(f"{SYMBOLS} has a negative id, or names a language without a token")
 
     @property
@@ -56,6 +55,15 @@ class Affixes:
     def ids(self) -> tuple[int, ...]:
         """All ids that it names."""
         return (self.pad, self.unknown, self.start, self.end, *self.before, *self.first, *self.languages.values())
+
+    def check(self, size: int, name: str) -> None:
+        """Check that all ids are below the number of tokens in a file with this name.
+
+        Raises:
+            ValueError: one is not.
+        """
+        if max(self.ids) >= size:
+            raise ValueError(f"{SYMBOLS} names token {max(self.ids)}, but {name} has only 0 to {size - 1}")
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +17,7 @@ from transformer.files.small_files import MOST, read_small
 from transformer.text.affixes import SYMBOLS, read_affixes
 from transformer.text.byte_vocabulary import FILES, ByteVocabulary, read_byte_vocabulary
 from transformer.text.spelling import Spelling, spelt_in_part
-from transformer.text.vocabulary import SPACE_MARK, Symbols, has_shape, inner_span
+from transformer.text.vocabulary import SPACE_MARK, Symbols, fingerprint_of, has_shape, inner_span
 from transformer.values.foreign_tokens import BYTES, SPELLING
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
@@ -92,11 +91,7 @@ class ByteTokenizer:
         ordinary = {first + second for first, second in merges} | BYTES.keys()
         if SYMBOLS in files:
             self._affixes = read_affixes(files[SYMBOLS])
-            if max(self._affixes.ids) >= self.size:
-                raise ValueError(
-                    f"{SYMBOLS} refers to token {max(self._affixes.ids)}, but the vocabulary has only {self.size} "
-                    "tokens"
-                )
+            self._affixes.check(self.size, found.source)
             start, end = [self._affixes.start], [self._affixes.end]
         first = self._symbol((*start, found.symbols.get("bos_token"), END_OF_TEXT), ordinary)
         last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)
@@ -137,10 +132,7 @@ class ByteTokenizer:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of all files, hexadecimal."""
-        digest = hashlib.sha256()
-        for name, content in self.files.items():
-            digest.update(f"{name} {len(content)}\n".encode() + content)
-        return digest.hexdigest()
+        return fingerprint_of(self.files)
 
     @property
     def spelling(self) -> Spelling:

@@ -15,11 +15,12 @@ from transformer.text.added_tokens import (
     read_added,
     read_token,
 )
+from transformer.text.cutters import ONE_FILE
 from transformer.text.pair_tokenizer import IDS, read_ids
 
-VOCABULARY, MERGES = "tokenizer.json", "merges.txt"
+MERGES = "merges.txt"
 # All files of such a vocabulary; some contain the same information.
-FILES = (VOCABULARY, IDS, MERGES, TOKENIZER, ADDED)
+FILES = (ONE_FILE, IDS, MERGES, TOKENIZER, ADDED)
 # Required settings of the model in tokenizer.json: with these values it works as GPT-2's does.
 PLAIN = {
     "dropout": (None, 0), "continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""),
@@ -56,8 +57,8 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
     """
     settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
     symbols = named_symbols(settings)
-    if VOCABULARY in files:
-        return _one_file(files[VOCABULARY], symbols)
+    if ONE_FILE in files:
+        return _one_file(files[ONE_FILE], symbols)
     for name in (IDS, MERGES):
         if name not in files:
             raise ValueError(f"{name} is missing")
@@ -70,27 +71,27 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
 
 def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
     """The vocabulary in a tokenizer.json."""
-    document = json_object(content, VOCABULARY)
+    document = json_object(content, ONE_FILE)
     model = document.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
         found = model.get("type") if isinstance(model, dict) else None
-        raise ValueError(f"{VOCABULARY} has a model of the type {found!r}, but only byte-level BPE can be read")
+        raise ValueError(f"{ONE_FILE} has a model of the type {found!r}, but only byte-level BPE can be read")
     for name, values in PLAIN.items():
         if model.get(name) not in values:
-            raise ValueError(f"{name} in {VOCABULARY} is {model[name]!r}, but only {values[-1]!r} can be read")
+            raise ValueError(f"{name} in {ONE_FILE} is {model[name]!r}, but only {values[-1]!r} can be read")
     if document.get("normalizer") is not None:
-        raise ValueError(f"{VOCABULARY} has a normalizer, but only tokenizers without one can be read")
+        raise ValueError(f"{ONE_FILE} has a normalizer, but only tokenizers without one can be read")
     cutting = document.get("pre_tokenizer")
     if not isinstance(cutting, dict) or (cutting.get("type"), cutting.get("use_regex", True)) != ("ByteLevel", True):
-        raise ValueError(f"the pre_tokenizer in {VOCABULARY} is not GPT-2's, ByteLevel with its pattern")
+        raise ValueError(f"the pre_tokenizer in {ONE_FILE} is not GPT-2's, ByteLevel with its pattern")
     ids, merges, added = model.get("vocab"), model.get("merges"), document.get("added_tokens") or []
     if not isinstance(ids, dict) or any(type(number) is not int or number < 0 for number in ids.values()):
-        raise ValueError(f"vocab in {VOCABULARY} is not a JSON object that gives every token a number")
+        raise ValueError(f"vocab in {ONE_FILE} is not a JSON object that gives every token a number")
     if not isinstance(merges, list) or not isinstance(added, list):
-        raise ValueError(f"{VOCABULARY} lacks the list of merges or of added_tokens")
-    tokens = dict(read_token(each, each.get("id") if isinstance(each, dict) else None, VOCABULARY) for each in added)
+        raise ValueError(f"{ONE_FILE} lacks the list of merges or of added_tokens")
+    tokens = dict(read_token(each, each.get("id") if isinstance(each, dict) else None, ONE_FILE) for each in added)
     return ByteVocabulary(
-        VOCABULARY, ids, tuple(_pairs(merges)), tokens, cutting.get("add_prefix_space") is True, symbols
+        ONE_FILE, ids, tuple(_pairs(merges)), tokens, cutting.get("add_prefix_space") is True, symbols
     )
 
 
@@ -99,8 +100,8 @@ def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(piece, str) for piece in pair):
-            raise ValueError(f"merge {number} in {VOCABULARY} is not two tokens")
-        yield pair[0], pair[1], f"merge {number} in {VOCABULARY}"
+            raise ValueError(f"merge {number} in {ONE_FILE} is not two tokens")
+        yield pair[0], pair[1], f"merge {number} in {ONE_FILE}"
 
 
 def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:

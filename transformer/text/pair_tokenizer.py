@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
-import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
-
-import sentencepiece
-from tokenizers import Tokenizer
 
 from transformer.files.small_files import MOST, json_object, read_small
 from transformer.text.affixes import SYMBOLS, Affixes, read_affixes
+from transformer.text.cutters import ONE_FILE, Cutter, SentencepieceModel, WholeTokenizer
 from transformer.text.spelling import Spelling
-from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, inner_span, split_code, target_codes
+from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, fingerprint_of, split_code, target_codes
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
-# Hugging Face's file of a whole tokenizer.
-ONE_FILE = "tokenizer.json"
 # sentencepiece writes an unknown token so.
 UNKNOWN_TEXT = " ⁇ "
 
@@ -53,16 +46,15 @@ class PairTokenizer:
                 raise ValueError(f"{name} is missing")
         self._affixes = affixes = read_affixes(files[SYMBOLS])
         if ONE_FILE in files:
-            whole = _WholeTokenizer(files[ONE_FILE])
-            cutters: Sequence[_Cutter] = (whole, whole)
+            whole = WholeTokenizer(files[ONE_FILE])
+            cutters: Sequence[Cutter] = (whole, whole)
             source_ids = target_ids = _numbered(whole.ids, ONE_FILE)
         else:
-            cutters = tuple(_Sentencepiece(files[name], name) for name in (SOURCE, TARGET))
+            cutters = tuple(SentencepieceModel(files[name], name) for name in (SOURCE, TARGET))
             source_ids = read_ids(files[IDS], IDS)
             target_ids = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source_ids
-        for name, ids in zip((IDS, TARGET_IDS), (source_ids, target_ids), strict=True):
-            if wrong := [piece for piece in affixes.ids if piece >= len(ids)]:
-                raise ValueError(f"{SYMBOLS} names token {wrong[0]}, but {name} has only 0 to {len(ids) - 1}")
+        affixes.check(len(source_ids), ONE_FILE if ONE_FILE in files else IDS)
+        affixes.check(len(target_ids), TARGET_IDS)
         self.symbols = _with_start(affixes.symbols, cutters, (source_ids, target_ids))
         self._source = _Side(cutters[0], source_ids, self.symbols, affixes)
         self._target = _Side(cutters[1], target_ids, self.symbols, affixes)
@@ -87,11 +79,7 @@ class PairTokenizer:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of all files, hexadecimal."""
-        digest = hashlib.sha256()
-        for name, content in sorted(self.files.items()):
-            digest.update(f"{name} {len(content)}\n".encode())
-            digest.update(content)
-        return digest.hexdigest()
+        return fingerprint_of(self.files)
 
     def encode_source(self, text: str) -> tuple[Piece, ...]:
         """The tokens of a source text and its end symbol.
@@ -168,7 +156,7 @@ class _Side:
         codes: ids of the codes that are tokens themselves.
     """
 
-    def __init__(self, cutter: _Cutter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:
+    def __init__(self, cutter: Cutter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:
         self._cutter, self._ids, self._symbols = cutter, ids, symbols
         texts = [""] * len(ids)
         for text, number in ids.items():
@@ -211,118 +199,12 @@ class _Side:
         return self._symbols.unknown if self.role(number) else number
 
 
-class _Cutter(Protocol):
-    """Cuts texts into tokens."""
-
-    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-        """The spelling of each token of a text, and the characters that it covers."""
-        ...
-
-    def score(self, spelt: str) -> float:
-        """How common a token is; -inf for one that it does not spell."""
-        ...
-
-    def spells(self, spelt: str) -> bool:
-        """Whether a token may occur in an ordinary text."""
-        ...
-
-
-class _WholeTokenizer:
-    """A tokenizer.json of the library `tokenizers`, whose symbols are never found in a text.
-
-    Attributes:
-        ids: of the tokens by their spelling.
-    """
-
-    def __init__(self, content: bytes) -> None:
-        try:
-            self._tokenizer = Tokenizer.from_str(content.decode("utf-8"))
-        except Exception as error:  # The library has no class of its own for errors.
-            raise ValueError(f"{ONE_FILE} is damaged, or is not a tokenizer: {error}") from error
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self._tokenizer.encode_special_tokens = True
-        self.ids: dict[str, int] = self._tokenizer.get_vocab()
-        self._added = {token.content for token in self._tokenizer.get_added_tokens_decoder().values()}
-
-    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        for spelt, offsets in zip(found.tokens, found.offsets, strict=True):
-            yield spelt, inner_span(text, *offsets)
-
-    def score(self, spelt: str) -> float:
-        # Common tokens come first.
-        return -float(self.ids[spelt])
-
-    def spells(self, spelt: str) -> bool:
-        return spelt not in self._added
-
-
-class _Sentencepiece:
-    """A sentencepiece model, from a file with a name."""
-
-    def __init__(self, model: bytes, name: str) -> None:
-        try:
-            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
-        except (RuntimeError, ValueError, TypeError) as error:
-            raise ValueError(f"{name} is damaged, or is not a SentencePiece model") from error
-
-    def score(self, spelt: str) -> float:
-        found = self._processor.piece_to_id(spelt)
-        if found == self._processor.unk_id() or self._processor.is_byte(found):
-            return -math.inf
-        return self._processor.get_score(found)
-
-    def spells(self, spelt: str) -> bool:
-        found = self._processor.piece_to_id(spelt)
-        return found != self._processor.unk_id() and not self._processor.is_control(found)
-
-    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-        plain, starts = self._processor.normalize(text, with_offsets=True)
-        spans = _spans(starts)
-        at = 0
-        waiting = 0
-        for spelt in self._processor.encode(text, out_type=str):
-            if (byte := BYTE.fullmatch(spelt)) and plain[at : at + len(spelt)] != spelt:
-                # The first byte of a character says how many follow.
-                waiting = waiting or _length(int(byte[1], 16))
-                waiting -= 1
-                first, after = at, at + 1
-                at += waiting == 0
-            else:
-                first, after = at + len(spelt) - len(spelt.lstrip(SPACE_MARK)), at + len(spelt)
-                at = after
-            covered = spans[first:after]
-            here = spans[first][0] if first < len(spans) else len(text)
-            yield spelt, (covered[0][0], covered[-1][1]) if covered else (here, here)
-
-
-def _with_start(symbols: Symbols, cutters: Sequence[_Cutter], ids: Sequence[Mapping[str, int]]) -> Symbols:
+def _with_start(symbols: Symbols, cutters: Sequence[Cutter], ids: Sequence[Mapping[str, int]]) -> Symbols:
     """The symbols, with a flag that says whether the start symbol is also a token of ordinary text of either side."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}
     return replace(symbols, start_is_text=any(cutter.spells(text) for cutter in cutters for text in texts))
-
-
-def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """The characters of the text that each normalised character stands for.
-
-    `starts` says where each begins, and where the text ends. Several characters that replace one begin at the same
-    place, and share its span.
-    """
-    spans: list[tuple[int, int]] = []
-    end = starts[-1] if starts else 0
-    for number in range(len(starts) - 2, -1, -1):
-        if starts[number + 1] > starts[number]:
-            end = starts[number + 1]
-        spans.append((starts[number], end))
-    return spans[::-1]
-
-
-def _length(byte: int) -> int:
-    """Length of the UTF-8 sequence that a byte begins."""
-    return 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
 
 
 def read_ids(content: bytes, name: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -187,3 +188,12 @@ def start_piece(vocabulary: TextVocabulary) -> Piece:
     """The first token that a decoder reads."""
     (start,) = vocabulary.pieces([vocabulary.symbols.start])
     return replace(start, span=None, role="start")
+
+
+def fingerprint_of(files: Mapping[str, bytes]) -> str:
+    """SHA-256 of the files of a vocabulary, by name, hexadecimal."""
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(f"{name} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()

@@ -37,7 +37,8 @@ class Node:
         piece: id of the token.
         log_prob: log-probability of the token, nats.
         rank: rank of the token in its parent's distribution; 1 is the most likely.
-        score: sum of the log-probabilities from the start symbol to here, nats.
+        score: sum of the log-probabilities from the start symbol to here, nats; of an imported model, after the
+            settings of `generate`.
         penalised: score over the length penalty.
         place: rank by score among all expansions of its step, from 0.
         fate: what happened to the hypothesis.

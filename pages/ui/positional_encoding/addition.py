@@ -84,7 +84,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
         table["cosine between the two"] = (
             (text.scaled * text.positions).sum(axis=-1) / (norms(text.scaled) * norms(text.positions))
         )
-    return pd.DataFrame({**table, "sum": norms(text.total)})
+    return pd.DataFrame({**table, "sum": norms(text.summed)})
 
 
 def norm_chart(norms: pd.DataFrame) -> alt.Chart:

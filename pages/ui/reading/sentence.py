@@ -151,7 +151,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
 
     beside: dict[Callable[[], None], float] = {}
     if codes:
-        beside[write_in] = 3.4
+        # A list of languages for each side that has codes.
+        beside[write_in] = 4 * len({code[0] for code in codes})
     if offered:
         beside[pick] = 2.8 if several_models() else 3.5
     if several_models():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -10,6 +11,8 @@ from transformer.decoding.beam import beam_search, length_penalty_factor
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
+from transformer.decoding.tree import search_tree
+from transformer.generation import Generation
 from transformer.model.transformer import build
 from transformer.text.tokenizer import END, START
 from transformer.values.translation import Fate
@@ -145,3 +148,22 @@ def test_beam_is_full_again_after_the_prefix(decode):
 def test_settings_out_of_range_are_rejected(decode, setting):
     with pytest.raises(ValueError, match=list(setting)[-1]):
         decode(beam_search, [[5, END]], **setting)
+
+
+@pytest.mark.parametrize("early_stopping", [True, False, "never"])
+def test_search_of_an_imported_model_gives_a_tree_and_the_log_probabilities_of_the_model(
+    decode, model, sources, early_stopping
+):
+    settings = Generation(early_stopping=early_stopping, repetition_penalty=1.3)
+    imported = build(replace(model.config, generation=settings)).eval()
+    imported.load_state_dict(model.state_dict())
+    for row, size in product(sources, (1, 4)):
+        steps = decode(beam_search, [row], model=imported, beam_size=size, capture=True)
+        best = hypotheses(steps, 1, limit=12)[0][0]
+        tree = search_tree(steps, best)
+        with torch.inference_mode():
+            read = torch.tensor([[START, *best.pieces[:-1]]])
+            log_probs = imported(torch.tensor([row]), read).log_softmax(-1)[0]
+        taken = log_probs.gather(-1, torch.tensor([best.pieces]).T).squeeze(-1)
+        assert [tree.nodes[index].log_prob for index in tree.best] == pytest.approx(taken.tolist(), abs=1e-5)
+        assert best.log_prob == pytest.approx(float(taken.sum()), abs=1e-4)

@@ -88,3 +88,10 @@ def test_norms_equal_those_of_the_trace(small_translator):
     both = 2 * table["cosine between the two"] * table["scaled embedding"] * table["position"]
     np.testing.assert_allclose(table["sum"] ** 2, squares + both, atol=1e-4)
     assert len(next(iter(norm_chart(table).to_dict()["datasets"].values()))) == 4 * len(labels)
+
+
+def test_sum_is_the_one_before_the_norm_of_the_embeddings(shaped_translator, shaped_trace):
+    text = embedded_text(shaped_trace, shaped_translator.weights(), "encoder")
+    vectors = text.scaled + (0 if text.positions is None else text.positions)
+    table = norm_table(text, [piece.text for piece in shaped_trace.source_pieces])
+    np.testing.assert_allclose(table["sum"], np.linalg.norm(vectors, axis=-1))

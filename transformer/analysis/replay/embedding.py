@@ -33,6 +33,11 @@ class EmbeddedText:
     positions: np.ndarray | None
     total: np.ndarray
 
+    @property
+    def summed(self) -> np.ndarray:
+        """Scaled embeddings plus positions, [N, D]; `total` before its norm, if there is one."""
+        return self.scaled if self.positions is None else self.scaled + self.positions
+
 
 def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
     """The embedded text of one stack, "encoder" or "decoder"; the trace must have details."""

@@ -1,0 +1,186 @@
+"""Reads the tensors of a Hugging Face translation model under our names, and has their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoints.foreign_settings import CONFIG, flag
+from transformer.config import TransformerConfig
+from transformer.interop.families import Family
+from transformer.model.encodings import ENCODINGS
+
+# A table in a file counts as the formula's if the difference is at most this.
+SAME_POSITIONS = 1e-6
+
+ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
+POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
+# Our names and theirs within a layer; the three projections of an attention are one matrix here.
+ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
+NORMS = {
+    "self_attention_residual.norm": "self_attn_layer_norm", "cross_attention_residual.norm": "encoder_attn_layer_norm",
+    "feed_forward_residual.norm": "final_layer_norm",
+}
+LINEAR = {"feed_forward.expand": "fc1", "feed_forward.contract": "fc2"}
+PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_attention")}
+
+
+def embeddings(
+    found: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
+) -> tuple[dict[str, Tensor], str]:
+    """The embeddings of a file, which has up to four names for them, and which of ours are shared.
+
+    If config.json says that two are shared, the file may have either. Files are often wrong here, so two embeddings
+    that differ are an error.
+    """
+    shares = flag(settings, "share_encoder_decoder_embeddings", True)
+    ties = flag(settings, "tie_word_embeddings", True)
+    given = {name: found.pop(name) for name in (ENCODER_EMBEDDING, DECODER_EMBEDDING, SHARED, OUTPUT) if name in found}
+    if shares and ties:
+        groups = [[DECODER_EMBEDDING, SHARED, ENCODER_EMBEDDING, OUTPUT]]
+    elif ties:
+        groups = [[DECODER_EMBEDDING, OUTPUT]]
+    else:
+        groups = []
+    for group in groups:
+        there = [name for name in group if name in given]
+        for name in there[1:]:
+            if not torch.equal(given[name], given[there[0]]):
+                if not tie:
+                    mended = "try --revision refs/pr/1, which often fixes them, or " if revisions else ""
+                    raise ValueError(
+                        f"{there[0]} and {name} differ, and {CONFIG} says that they are one; {mended}take the first "
+                        "for both with --tie"
+                    )
+                notes.append(f"{name} differs from {there[0]}, with which {CONFIG} ties it, and was left out.")
+                given[name] = given[there[0]]
+        if there:
+            given |= dict.fromkeys(group, given[there[0]])
+    source = given.get(ENCODER_EMBEDDING, given.get(SHARED))
+    target = given.get(DECODER_EMBEDDING, given.get(SHARED))
+    output = given.get(OUTPUT)
+    for name, tensor in ((ENCODER_EMBEDDING, source), (DECODER_EMBEDDING, target), (OUTPUT, output)):
+        if tensor is None:
+            raise ValueError(f"the weights have no {name}; fetch the folder again")
+    assert source is not None and target is not None and output is not None
+    weights = {"target_embedding.weight": target}
+    if torch.equal(target, output) and torch.equal(source, target):
+        notes.append("Source embedding, target embedding and output layer are one matrix.")
+        # Stored under the name that comes first in the model.
+        return {"source_embedding.weight": source}, "all"
+    weights["source_embedding.weight"] = source
+    if torch.equal(target, output):
+        notes.append("The output layer is the target embedding.")
+        return weights, "target"
+    notes.append("Source embedding, target embedding and output layer are three matrices.")
+    return {**weights, "generator.weight": output}, "none"
+
+
+def positions(
+    found: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]
+) -> dict[str, Tensor]:
+    """The file's tables of positions if they differ from the formula's, else nothing.
+
+    Args:
+        found: tensors of the file; those that are read are removed.
+        family: of the model.
+        most, width: number of positions, and of numbers in each.
+        notes: receives decisions.
+    """
+    tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
+    unused = family.unused_positions
+    if family.positions == "learned":
+        for side, table in tables.items():
+            if table.shape != (most + unused, width):
+                raise ValueError(f"{POSITIONS[side]} should be {(most + unused, width)}, but is {tuple(table.shape)}")
+        if len(tables) < len(POSITIONS):
+            raise ValueError(f"the weights lack {' or '.join(POSITIONS.values())}; fetch the folder again")
+        return {
+            "source_positions.table": tables["encoder"][unused:].clone(),
+            "target_positions.table": tables["decoder"][unused:].clone(),
+        }
+    if not tables and width % 2 == 0:
+        return {}
+    formula = _formula(family, most, width)
+    for side, table in tables.items():
+        if table.shape != formula.shape:
+            raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)}, but is {tuple(table.shape)}")
+    if width % 2 == 0 and all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
+        return {}
+    notes.append(
+        "The positions are those in the file, not the formula's." if tables else
+        "The positions are a table, as the formula here is one for even widths."
+    )
+    return {
+        f"{ours}_positions.table": tables.get(theirs, formula).clone()
+        for ours, theirs in (("source", "encoder"), ("target", "decoder"))
+    }
+
+
+def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
+    """The weights of all layers, and of the norms before and after them, by our names; `found` loses them."""
+    weights = {}
+    for stack, side, count in (
+        ("encoder", "source", config.encoder_layers), ("decoder", "target", config.decoder_layers)
+    ):
+        norms = {f"{side}_norm": "layernorm_embedding"} if config.embedding_norm else {}
+        norms |= {f"{stack}_norm": "layer_norm"} if config.norm == "pre" else {}
+        for ours, theirs in norms.items():
+            for kind in ("weight", "bias"):
+                weights[f"{ours}.{kind}"] = _taken(found, f"model.{stack}.{theirs}.{kind}")
+        for layer in range(count):
+            weights |= _layer(found, stack, layer)
+    return weights
+
+
+def output_bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
+    """The bias of the output layer, one number for each row of it.
+
+    transformers does not extend it when it pads the rows of the embedding; missing numbers are 0.
+    """
+    bias = found.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
+    return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= pieces else bias.clone()
+
+
+def _formula(family: Family, rows: int, width: int) -> Tensor:
+    """The positions that transformers computes: all sines, then all cosines; for an odd width one cosine fewer."""
+    if width % 2 == 0:
+        return torch.from_numpy(ENCODINGS[family.positions].table(rows, width)).float()
+    angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (
+        2 * (torch.arange(width, dtype=torch.float64) // 2) / width
+    )
+    return torch.cat([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=1).float()
+
+
+def _taken(found: dict[str, Tensor], name: str) -> Tensor:
+    """A tensor, which is removed."""
+    if name not in found:
+        raise ValueError(f"the weights have no {name}; fetch the folder again")
+    return found.pop(name)
+
+
+def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
+    """The weights of a layer by our names; they are removed from `found`."""
+    theirs, ours = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
+
+    def taken(name: str) -> Tensor:
+        return _taken(found, f"{theirs}.{name}")
+
+    weights = {}
+    for kind in ("weight", "bias"):
+        for part in PARTS[stack]:
+            attention = ATTENTION[part]
+            projections = [taken(f"{attention}.{name}_proj.{kind}") for name in "qkv"]
+            if len({tuple(projection.shape) for projection in projections}) != 1:
+                raise ValueError(f"the three projections of {theirs}.{attention} differ in shape")
+            weights[f"{ours}.{part}.in_projection.{kind}"] = torch.cat(projections)
+            weights[f"{ours}.{part}.out_projection.{kind}"] = taken(f"{attention}.out_proj.{kind}")
+            weights[f"{ours}.{part}_residual.norm.{kind}"] = taken(f"{NORMS[f'{part}_residual.norm']}.{kind}")
+        for name, their in LINEAR.items():
+            weights[f"{ours}.{name}.{kind}"] = taken(f"{their}.{kind}")
+        norm = "feed_forward_residual.norm"
+        weights[f"{ours}.{norm}.{kind}"] = taken(f"{NORMS[norm]}.{kind}")
+    return weights
