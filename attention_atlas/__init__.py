@@ -19,15 +19,28 @@ if TYPE_CHECKING:
     from transformer.values.trace import Trace
 
 __all__ = [
-    "Browser", "Drawing", "Trace", "Translator", "attention_patterns", "frames", "from_huggingface", "head_view",
-    "model_view", "show",
+    "Browser",
+    "Drawing",
+    "Trace",
+    "Translator",
+    "attention_patterns",
+    "frames",
+    "from_huggingface",
+    "head_view",
+    "model_view",
+    "show",
 ]
 # Each is imported on first use: looking at arrays needs only numpy.
 _HOMES = {
-    "Browser": "attention_atlas.widget", "Drawing": "attention_atlas.drawing", "Trace": "transformer.values.trace",
-    "Translator": "transformer.running.translator", "attention_patterns": "attention_atlas.bertviz_calls",
-    "frames": "transformer.values.foreign_tokens", "from_huggingface": "attention_atlas.huggingface",
-    "head_view": "attention_atlas.bertviz_calls", "model_view": "attention_atlas.bertviz_calls",
+    "Browser": "attention_atlas.widget",
+    "Drawing": "attention_atlas.drawing",
+    "Trace": "transformer.values.trace",
+    "Translator": "transformer.running.translator",
+    "attention_patterns": "attention_atlas.bertviz_calls",
+    "frames": "transformer.values.foreign_tokens",
+    "from_huggingface": "attention_atlas.huggingface",
+    "head_view": "attention_atlas.bertviz_calls",
+    "model_view": "attention_atlas.bertviz_calls",
     "show": "attention_atlas.drawing",
 }
 

@@ -187,12 +187,20 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
     port = free_port()
     command = (
         # The process's own address is internal, so its welcome message is hidden.
-        sys.executable, "-m", "attention_atlas.app_process", "--logger.hideWelcomeMessage=true",
-        "--logger.level=warning", *options, "--server.address=127.0.0.1", f"--server.port={port}",
+        sys.executable,
+        "-m",
+        "attention_atlas.app_process",
+        "--logger.hideWelcomeMessage=true",
+        "--logger.level=warning",
+        *options,
+        "--server.address=127.0.0.1",
+        f"--server.port={port}",
     )
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, start_new_session=True,
+            *command,
+            stdin=PIPE,
+            start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             env={**os.environ, ANSWERS_WHEN_WARM: "1"},
         )

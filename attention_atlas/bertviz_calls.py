@@ -14,11 +14,19 @@ from transformer.values.trace import Trace
 
 
 def head_view(
-    attention: Any = None, tokens: Sequence[str] | None = None, sentence_b_start: int | None = None,
-    prettify_tokens: bool = True, layer: int | None = None, heads: Sequence[int] | None = None,
-    encoder_attention: Any = None, decoder_attention: Any = None, cross_attention: Any = None,
-    encoder_tokens: Sequence[str] | None = None, decoder_tokens: Sequence[str] | None = None,
-    include_layers: Sequence[int] | None = None, html_action: str = "view",
+    attention: Any = None,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    html_action: str = "view",
 ) -> Drawing | None:
     """Draw heads of a layer as lines between tokens.
 
@@ -34,8 +42,9 @@ def head_view(
     Raises:
         AttentionError: this is no attention; the message says what to do.
     """
-    trace = _trace(attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens,
-                   decoder_tokens)
+    trace = _trace(
+        attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
+    )
     first = min(include_layers) if include_layers and layer is None else layer
     chosen = sorted(heads or ())
     opened = {"layer": first, "head": chosen[0] if chosen else None, "heads": tuple(chosen[1:])}
@@ -43,11 +52,19 @@ def head_view(
 
 
 def model_view(
-    attention: Any = None, tokens: Sequence[str] | None = None, sentence_b_start: int | None = None,
-    prettify_tokens: bool = True, display_mode: str = "dark", encoder_attention: Any = None,
-    decoder_attention: Any = None, cross_attention: Any = None, encoder_tokens: Sequence[str] | None = None,
-    decoder_tokens: Sequence[str] | None = None, include_layers: Sequence[int] | None = None,
-    include_heads: Sequence[int] | None = None, html_action: str = "view",
+    attention: Any = None,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    display_mode: str = "dark",
+    encoder_attention: Any = None,
+    decoder_attention: Any = None,
+    cross_attention: Any = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None,
+    html_action: str = "view",
 ) -> Drawing | None:
     """Draw all heads of all layers as small maps, and one of them large; arguments as those of `head_view`.
 
@@ -55,8 +72,9 @@ def model_view(
         display_mode: the drawing follows the theme of what displays it.
         include_heads: all heads are there; the first of these is shown first.
     """
-    trace = _trace(attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens,
-                   decoder_tokens)
+    trace = _trace(
+        attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
+    )
     first = {"layer": include_layers, "head": include_heads}
     opened: dict[str, Any] = {name: min(listed) for name, listed in first.items() if listed}
     return _result(Drawing(trace, **opened), html_action)

@@ -56,13 +56,18 @@ OPTIONS = ("--lecture", "--processes")
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=PROG, description="See everything that a Transformer's attention does.",
+        prog=PROG,
+        description="See everything that a Transformer's attention does.",
         epilog=f"{PROG} COMMAND --help lists the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    commands.add_parser("app", add_help=False, help="start the app (default); takes --lecture [ADDRESS], "
-                        "which opens it to the network, --processes N, and the options of `streamlit run`")
+    commands.add_parser(
+        "app",
+        add_help=False,
+        help="start the app (default); takes --lecture [ADDRESS], "
+        "which opens it to the network, --processes N, and the options of `streamlit run`",
+    )
     for name, (_, purpose) in COMMANDS.items():
         commands.add_parser(name, add_help=False, help=purpose)
     return parser
@@ -72,7 +77,9 @@ def start_app(options: Sequence[str]) -> None:
     """Serve the app from one process, or in lecture mode from several processes behind one address."""
     check_packages(PACKAGES, "app")
     parser = argparse.ArgumentParser(
-        prog=PROG, usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]", add_help=False,
+        prog=PROG,
+        usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]",
+        add_help=False,
         allow_abbrev=False,
     )
     parser.add_argument("--processes", type=int, metavar="N")
@@ -86,7 +93,7 @@ def start_app(options: Sequence[str]) -> None:
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1 or hall:
         app_processes.run(
-            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True),
+            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True)
         )
     else:
         app_process.run(others)

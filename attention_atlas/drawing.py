@@ -93,8 +93,15 @@ def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
 
 
 def show(
-    attention: Any = None, tokens: Any = None, *, save: str | Path | None = None, title: str = "",
-    kind: Kind | None = None, layer: int | None = None, head: int | None = None, **arrays: Any,
+    attention: Any = None,
+    tokens: Any = None,
+    *,
+    save: str | Path | None = None,
+    title: str = "",
+    kind: Kind | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    **arrays: Any,
 ) -> Drawing | None:
     """Show attention: in a notebook at once, elsewhere as one HTML file, which is named.
 

@@ -58,16 +58,23 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
         else:
             labels, (target_text, given) = _read(words, target, as_target=True)
             shifted = getattr(model, "prepare_decoder_input_ids_from_labels", None)
-            start = [model.generation_config.decoder_start_token_id] if shifted is None else (
-                shifted(labels=labels["input_ids"])[0, :1].tolist()
+            start = (
+                [model.generation_config.decoder_start_token_id]
+                if shifted is None
+                else (shifted(labels=labels["input_ids"])[0, :1].tolist())
             )
             target_pieces = (*_pieces(words, start, first="start")[1], *given)
         ids = torch.tensor([[piece.id for piece in target_pieces[:-1]]], device=model.device)
         output = model(**inputs, decoder_input_ids=ids, output_attentions=True)
     return Trace.from_attention(
-        encoder=None if sound else output.encoder_attentions, decoder=output.decoder_attentions,
-        cross=output.cross_attentions, source_tokens=pieces, target_tokens=target_pieces, source_text=read,
-        target_text=target_text, model=named,
+        encoder=None if sound else output.encoder_attentions,
+        decoder=output.decoder_attentions,
+        cross=output.cross_attentions,
+        source_tokens=pieces,
+        target_tokens=target_pieces,
+        source_text=read,
+        target_text=target_text,
+        model=named,
     )
 
 
@@ -124,7 +131,10 @@ def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
 def _role(tokenizer: Any, id: int, token: str) -> Role:
     """The role of a token according to its tokenizer."""
     named: tuple[tuple[Role, tuple[str, ...]], ...] = (
-        ("unknown", ("unk",)), ("end", ("eos", "sep")), ("start", ("bos", "cls")), ("padding", ("pad",)),
+        ("unknown", ("unk",)),
+        ("end", ("eos", "sep")),
+        ("start", ("bos", "cls")),
+        ("padding", ("pad",)),
     )
     for role, names in named:
         if id in [getattr(tokenizer, f"{name}_token_id", None) for name in names]:

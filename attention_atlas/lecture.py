@@ -46,8 +46,11 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
     allowed = dict.fromkeys([host, socket.gethostname(), "localhost", "127.0.0.1"])
     return [
         # The port is explicit, so that Streamlit uses the announced port.
-        "--server.address=0.0.0.0", f"--server.port={port}", f"--browser.serverAddress={host}",
-        *(f"--server.allowedHosts={name}" for name in allowed), *others,
+        "--server.address=0.0.0.0",
+        f"--server.port={port}",
+        f"--browser.serverAddress={host}",
+        *(f"--server.allowedHosts={name}" for name in allowed),
+        *others,
     ], f"http://{host}:{port}"
 
 
@@ -58,9 +61,7 @@ def port_of(options: Sequence[str]) -> int:
         SystemExit: the port is invalid.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument(
-        "--server.port", dest="port", default=os.environ.get("STREAMLIT_SERVER_PORT", str(PORT))
-    )
+    parser.add_argument("--server.port", dest="port", default=os.environ.get("STREAMLIT_SERVER_PORT", str(PORT)))
     port: str = parser.parse_known_args(list(options))[0].port
     if not (port.isdecimal() and len(port) <= len(str(MOST_PORT)) and 1 <= int(port) <= MOST_PORT):
         raise SystemExit(
@@ -129,10 +130,14 @@ def announce(address: str) -> None:
         own = own_address()
         print(
             f"\n  {host} is not this machine's address"
-            + (f", which is {own}: use `--lecture {own}`" if own else "; this machine is not in a network: join the "
-                "one of the lecture hall")
+            + (
+                f", which is {own}: use `--lecture {own}`"
+                if own
+                else "; this machine is not in a network: join the one of the lecture hall"
+            )
             + f".\n  Others can open {address} only if a router forwards {host} to this machine.\n  At any other "
-            f"address than {host}, they see an empty page.\n", flush=True,
+            f"address than {host}, they see an empty page.\n",
+            flush=True,
         )
     segno.make(address, micro=False).terminal(compact=True)
     print("\n  The model is loaded. Press Ctrl-C to stop the app.\n", flush=True)

@@ -116,7 +116,9 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
     file = b"?" not in target and FILES in target[:-1]
     whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
     return Request(
-        b"\r\n".join([line, *kept, b"", b""]), int(found[1]) if found else None, websocket,
+        b"\r\n".join([line, *kept, b"", b""]),
+        int(found[1]) if found else None,
+        websocket,
         repeatable=method in (b"GET", b"HEAD"),
         file=target if method == b"GET" and file and packed and whole else None,
     )
@@ -167,9 +169,7 @@ class ReverseProxy:
         finally:
             writer.close()
 
-    async def _pass_on(
-        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _pass_on(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if request.file is not None and (copy := self._copies.get(request.file)) is not None:
             writer.write(copy)
             return

@@ -43,8 +43,12 @@ def length_if_worth(head: bytes) -> int | None:
     line, *_ = head.split(b"\r\n", 1)
     fields = {name.lower(): value.strip() for name, value in _fields(head)}
     length = fields.get(b"content-length", b"")
-    worth = line.split(b" ")[1:2] == [b"200"] and b"immutable" in fields.get(b"cache-control", b"") \
-        and fields.get(b"content-type", b"").startswith(KINDS) and b"content-encoding" not in fields
+    worth = (
+        line.split(b" ")[1:2] == [b"200"]
+        and b"immutable" in fields.get(b"cache-control", b"")
+        and fields.get(b"content-type", b"").startswith(KINDS)
+        and b"content-encoding" not in fields
+    )
     return int(length) if worth and length.isdigit() and int(length) <= MOST_BYTES else None
 
 

@@ -100,15 +100,20 @@ class Marian:
         encoder, decoder = model.get_encoder(), model.get_decoder()
         # Its decoder scales embeddings itself, its encoder does not.
         return cls(
-            translator, trace, model, transformers.MarianTokenizer.from_pretrained(theirs),
-            encoder.embed_tokens(source) * encoder.embed_scale, decoder.embed_tokens(prefix),
+            translator,
+            trace,
+            model,
+            transformers.MarianTokenizer.from_pretrained(theirs),
+            encoder.embed_tokens(source) * encoder.embed_scale,
+            decoder.embed_tokens(prefix),
         )
 
     def word(self) -> range:
         """Return the positions of the predicted tokens of WORD."""
         start = TRANSLATION.index(WORD)
         inside = [
-            position for position, piece in enumerate(self.trace.predicted_pieces)
+            position
+            for position, piece in enumerate(self.trace.predicted_pieces)
             if piece.span is not None and piece.span[0] < start + len(WORD) and piece.span[1] > start
         ]
         return range(inside[0], inside[-1] + 1)
@@ -133,16 +138,24 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
     def integrated(positions: Sequence[int]) -> list[list[Tensor]]:
         return [
-            [part.sum(dim=-1) for part in IntegratedGradients(gradients(position, log_probs=True)).attribute(
-                embeddings(position), n_steps=STEPS
-            )] for position in positions
+            [
+                part.sum(dim=-1)
+                for part in IntegratedGradients(gradients(position, log_probs=True)).attribute(
+                    embeddings(position), n_steps=STEPS
+                )
+            ]
+            for position in positions
         ]
 
     def input_x_gradient(positions: Sequence[int]) -> list[list[Tensor]]:
         return [
-            [part.sum(dim=-1) for part in InputXGradient(gradients(position, log_probs=False)).attribute(tuple(
-                part.clone().requires_grad_() for part in embeddings(position)
-            ))] for position in positions
+            [
+                part.sum(dim=-1)
+                for part in InputXGradient(gradients(position, log_probs=False)).attribute(
+                    tuple(part.clone().requires_grad_() for part in embeddings(position))
+                )
+            ]
+            for position in positions
         ]
 
     def ablation(positions: Sequence[int]) -> list[tuple[Tensor, ...]]:
@@ -155,8 +168,12 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
             def log_prob(source_mask: Tensor, prefix_mask: Tensor) -> Tensor:
                 rows = len(source_mask)
                 return marian.score(
-                    position, log_probs=True, input_ids=source.expand(rows, -1), attention_mask=source_mask,
-                    decoder_input_ids=prefix[:, : position + 1].expand(rows, -1), decoder_attention_mask=prefix_mask,
+                    position,
+                    log_probs=True,
+                    input_ids=source.expand(rows, -1),
+                    attention_mask=source_mask,
+                    decoder_input_ids=prefix[:, : position + 1].expand(rows, -1),
+                    decoder_attention_mask=prefix_mask,
                 )
 
             return log_prob
@@ -165,7 +182,8 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
             return [
                 FeatureAblation(visible(position)).attribute(
                     (torch.ones(1, source.shape[1]), torch.ones(1, position + 1)), perturbations_per_eval=STEPS
-                ) for position in positions
+                )
+                for position in positions
             ]
 
     return {"frozen_gradient": input_x_gradient, "integrated_gradients": integrated, "erasure": ablation}
@@ -175,7 +193,8 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
     """inseq on Hugging Face's model: its own loop over the tokens."""
     log_prob = {"attributed_fn": "probability", "logprob": True}
     calls: dict[Method, tuple[str, dict[str, object]]] = {
-        "weights": ("attention", {}), "frozen_gradient": ("input_x_gradient", {"attributed_fn": "logit"}),
+        "weights": ("attention", {}),
+        "frozen_gradient": ("input_x_gradient", {"attributed_fn": "logit"}),
         "integrated_gradients": ("integrated_gradients", {"n_steps": STEPS, **log_prob}),
         "erasure": ("occlusion", log_prob),
     }
@@ -186,8 +205,13 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
         def attributed(positions: Sequence[int]) -> object:
             # Its positions count the start symbol, and the last one is explained as well.
             return model.attribute(
-                SENTENCE, TRANSLATION, attribute_target=True, show_progress=False, attr_pos_start=positions[0] + 1,
-                attr_pos_end=positions[-1] + 1, **settings,
+                SENTENCE,
+                TRANSLATION,
+                attribute_target=True,
+                show_progress=False,
+                attr_pos_start=positions[0] + 1,
+                attr_pos_end=positions[-1] + 1,
+                **settings,
             )
 
         return attributed
@@ -211,12 +235,14 @@ def compare(marian: Marian) -> None:
         for method in ("integrated_gradients", "erasure")
     }
     peer = by_captum(marian)
-    for row, (integrals, erased) in enumerate(zip(
-        peer["integrated_gradients"](positions), peer["erasure"](positions), strict=True
-    )):
+    for row, (integrals, erased) in enumerate(
+        zip(peer["integrated_gradients"](positions), peer["erasure"](positions), strict=True)
+    ):
         error = abs(float(sum(part.sum() for part in integrals)) - float(found["integrated_gradients"].total[row]))
-        print(f"integrated gradients of token {row + 1} of the word: their sum is off by "
-              f"{found['integrated_gradients'].error()[row]:.4f} here, by {error:.4f} in {CAPTUM}")
+        print(
+            f"integrated gradients of token {row + 1} of the word: their sum is off by "
+            f"{found['integrated_gradients'].error()[row]:.4f} here, by {error:.4f} in {CAPTUM}"
+        )
         for method, theirs in (("integrated_gradients", integrals), ("erasure", erased)):
             ours = torch.from_numpy(found[method].source[row].copy())
             limit = 0.05 if method == "integrated_gradients" else 1e-4
@@ -241,20 +267,25 @@ def figures(repeats: int) -> dict[str, Figure]:
         found |= rows
     with tempfile.TemporaryDirectory() as folder:
         marian = Marian.write(Path(folder))
-        print(f"12 words, {len(marian.trace.source_pieces)} x {len(marian.trace.predicted_pieces)} tokens; equal "
-              f"random weights here and in Hugging Face {transformers.__version__}")
+        print(
+            f"12 words, {len(marian.trace.source_pieces)} x {len(marian.trace.predicted_pieces)} tokens; equal "
+            f"random weights here and in Hugging Face {transformers.__version__}"
+        )
         compare(marian)
         explained = {"a word of two tokens": marian.word(), "each token": range(len(marian.trace.predicted_pieces))}
         for what, positions in explained.items():
             for name, explain in ((CAPTUM, by_captum(marian)), (INSEQ, by_inseq(marian))):
                 for method, theirs in explain.items():
                     targets = [every_position(marian.trace)[position] for position in positions]
-                    both = medians({
-                        "ours": lambda method=method, targets=targets: from_text(
-                            marian.translator, [method], TRANSLATION, targets
-                        ),
-                        "theirs": lambda theirs=theirs, positions=positions: theirs(positions),
-                    }, repeats)
+                    both = medians(
+                        {
+                            "ours": lambda method=method, targets=targets: from_text(
+                                marian.translator, [method], TRANSLATION, targets
+                            ),
+                            "theirs": lambda theirs=theirs, positions=positions: theirs(positions),
+                        },
+                        repeats,
+                    )
                     row = {f"{what}: {method}, {name.split()[0]}": figure(both["ours"], both["theirs"], name)}
                     show(row, "s")
                     found |= row

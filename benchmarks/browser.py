@@ -43,7 +43,9 @@ from transformer.values.trace import Trace
 PEER = "BertViz 1.4.1 model_view"
 # Layers, heads, and numbers of source and target tokens of other models; 1,500 are Whisper's frames of sound.
 SHAPES = {
-    "T5-base, 40 + 40": (12, 12, 40, 40), "T5-base, 128 + 128": (12, 12, 128, 128), "Llama-1B, 128": (16, 32, 0, 128),
+    "T5-base, 40 + 40": (12, 12, 40, 40),
+    "T5-base, 128 + 128": (12, 12, 128, 128),
+    "Llama-1B, 128": (16, 32, 0, 128),
     "Whisper-base, 1,500 + 60": (6, 8, 1500, 60),
 }
 # BertViz draws a line for each weight of a kind; Chromium needs minutes for more.
@@ -99,7 +101,8 @@ def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
     page.wait_for_timeout(200)
     seconds = [one / 1000 for one in page.evaluate("answers")]
     return {
-        "key to next frame, median, s": statistics.median(seconds), "key to next frame, longest, s": max(seconds),
+        "key to next frame, median, s": statistics.median(seconds),
+        "key to next frame, longest, s": max(seconds),
         "longest task while switching heads, s": max(page.evaluate("tasks"), default=0.0) / 1000,
     }
 
@@ -183,7 +186,8 @@ def made(layers: int, heads: int, source: int, target: int) -> Trace:
     sound = source > 1000
     return Trace.from_attention(
         encoder=rows(source, source) if source and not sound else None,
-        decoder=rows(target, target, np.tri(target, dtype=bool)), cross=rows(target, source) if source else None,
+        decoder=rows(target, target, np.tri(target, dtype=bool)),
+        cross=rows(target, source) if source else None,
         source_tokens=frames(source, 0.02) if sound else [f"▁source{at}" for at in range(source)],
         target_tokens=[f"▁target{at}" for at in range(target)],
     )
@@ -201,8 +205,10 @@ def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, f
         drawn = page.evaluate(FRAME)
         page.wait_for_timeout(1000)
         return {
-            "bytes of the file": file.stat().st_size, "arrays to file, s": making,
-            "arrays to drawn file, s": making + drawn, **switching_by_keys(page),
+            "bytes of the file": file.stat().st_size,
+            "arrays to file, s": making,
+            "arrays to drawn file, s": making + drawn,
+            **switching_by_keys(page),
         }
 
 
@@ -244,8 +250,9 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
             # BertViz's columns of heads begin at 38 of 970 pixels; the enlarged figure of a head never covers the last
             # two.
             width = (970 - 38) / heads
-            measured |= switching(page, lambda turn: page.mouse.click(
-                box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45))
+            measured |= switching(
+                page, lambda turn: page.mouse.click(box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45)
+            )
         except BrowserError as error:
             print(f"{PEER} gave up at {shown.shape[-1]} tokens: {str(error).splitlines()[0]}", file=sys.stderr)
     return measured

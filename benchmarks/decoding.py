@@ -61,8 +61,12 @@ def hugging_face(config: TransformerConfig) -> Search:
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
         with torch.inference_mode():
             found = model.generate(
-                sources, attention_mask=torch.ones_like(sources), num_beams=size, do_sample=False,
-                min_new_tokens=length, max_new_tokens=length,
+                sources,
+                attention_mask=torch.ones_like(sources),
+                num_beams=size,
+                do_sample=False,
+                min_new_tokens=length,
+                max_new_tokens=length,
             )
         return found[:, 1:].tolist()
 
@@ -79,8 +83,11 @@ def ctranslate(model: Transformer) -> Search:
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
         found = translator.translate_batch(
-            [[names[piece] for piece in row] for row in sources.tolist()], beam_size=size, min_decoding_length=length,
-            max_decoding_length=length, suppress_sequences=[["<pad>"], ["<s>"]],
+            [[names[piece] for piece in row] for row in sources.tolist()],
+            beam_size=size,
+            min_decoding_length=length,
+            max_decoding_length=length,
+            suppress_sequences=[["<pad>"], ["<s>"]],
         )
         return [[numbers[name] for name in each.hypotheses[0]] for each in found]
 
@@ -188,8 +195,11 @@ def main() -> None:
 
     torch.manual_seed(1)
     vocabulary_size = shape().source_vocabulary
-    versions = {"ours": torch.__version__, "Hugging Face": transformers.__version__,
-                "CTranslate2": ctranslate2.__version__}
+    versions = {
+        "ours": torch.__version__,
+        "Hugging Face": transformers.__version__,
+        "CTranslate2": ctranslate2.__version__,
+    }
     figures: dict[str, Figure] = {}
     with ExitStack() as stack:
         spawn = multiprocessing.get_context("spawn")
@@ -214,8 +224,13 @@ def main() -> None:
                     assert all(len(row) == length for rows in written.values() for row in rows), name
                     same = sum(map(operator.eq, written["ours"], written["CTranslate2"])) / batch
                     seconds = {who: median(taken for _, taken in of) for who, of in runs.items()}
-                    print(f"{name:26}", *(f"{who} {versions[who]} {time:8.4f}" for who, time in seconds.items()),
-                          f"(CTranslate2 wrote the same: {same:.0%})", sep="   ", flush=True)
+                    print(
+                        f"{name:26}",
+                        *(f"{who} {versions[who]} {time:8.4f}" for who, time in seconds.items()),
+                        f"(CTranslate2 wrote the same: {same:.0%})",
+                        sep="   ",
+                        flush=True,
+                    )
                     for peer in ("Hugging Face", "CTranslate2"):
                         figures[f"{name}, {peer}"] = figure(seconds["ours"], seconds[peer], f"{peer} {versions[peer]}")
         for length in LENGTHS:

@@ -37,10 +37,13 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
     target = Target((5,), (runner_up(trace, 5),))
     graph = attribution_graph(FrozenRun(trace, weights), target)
     paths = graph.paths(pruned(graph).edges)
-    seconds = medians({
-        "graph": lambda: pruned(attribution_graph(FrozenRun(trace, weights), target)),
-        "cuts": lambda: path_effects(FrozenRun(trace, weights), target, paths),
-    }, repeats)
+    seconds = medians(
+        {
+            "graph": lambda: pruned(attribution_graph(FrozenRun(trace, weights), target)),
+            "cuts": lambda: path_effects(FrozenRun(trace, weights), target, paths),
+        },
+        repeats,
+    )
     began = process_time()
     attribution_graph(FrozenRun(trace, weights), target)
     found = {
@@ -54,9 +57,10 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
         each = translator.trace(text, details=True)
         position = len(each.predicted_pieces) // 2
         graph = attribution_graph(FrozenRun(each, weights), Target((position,), (runner_up(each, position),)))
-        model = float(each.log_probs[position] - each.candidate_log_probs[position][
-            list(each.candidate_ids[position]).index(runner_up(each, position))
-        ])
+        model = float(
+            each.log_probs[position]
+            - each.candidate_log_probs[position][list(each.candidate_ids[position]).index(runner_up(each, position))]
+        )
         sizes = np.maximum(abs(graph.values), abs(graph.inflow) + abs(graph.biases)) + 1e-9
         errors += [float((graph.error() / sizes).max()), abs(graph.values[-1] - model) / max(1.0, abs(model))]
     exact = {f"{sentences} sentences: largest relative error of a node or logit": figure(max(errors))}

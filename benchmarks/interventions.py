@@ -82,7 +82,9 @@ def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
     depths = range(1 + model.config.encoder_layers), range(1 + model.config.decoder_layers)
     variants = [
         Interventions(patches={(site, depth, 0, at): at}, other=pair)
-        for site, each in zip(sites, depths, strict=True) for depth in each for at in range(LENGTH)
+        for site, each in zip(sites, depths, strict=True)
+        for depth in each
+        for at in range(LENGTH)
     ]
 
     def run() -> None:
@@ -95,18 +97,23 @@ def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | None:
     """Return TransformerLens's name, its number of cells and a function that patches each; None if it is missing."""
     try:
-        from transformer_lens import (  # pyright: ignore[reportMissingImports]
-            HookedTransformer,
-            HookedTransformerConfig,
-            patching,
-        )
+        from transformer_lens import HookedTransformer, HookedTransformerConfig, patching  # pyright: ignore
     except ImportError:
         return None
     layers = config.encoder_layers + config.decoder_layers
-    model = HookedTransformer(HookedTransformerConfig(
-        n_layers=layers, d_model=config.d_model, n_ctx=LENGTH, d_head=config.d_model // config.heads,
-        n_heads=config.heads, d_mlp=config.d_ff, act_fn="relu", d_vocab=config.source_vocabulary, device="cpu",
-    )).eval()
+    model = HookedTransformer(
+        HookedTransformerConfig(
+            n_layers=layers,
+            d_model=config.d_model,
+            n_ctx=LENGTH,
+            d_head=config.d_model // config.heads,
+            n_heads=config.heads,
+            d_mlp=config.d_ff,
+            act_fn="relu",
+            d_vocab=config.source_vocabulary,
+            device="cpu",
+        )
+    ).eval()
     text, other = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
 
     def run() -> None:
@@ -173,14 +180,19 @@ def main() -> None:
     together, alone = in_batches(model, source, predicted), one_by_one(model, source, predicted)
     assert max(abs(one - other) for one, other in zip(together, alone, strict=True)) < 1e-3
     hooks = f"hooks on Hugging Face {transformers.__version__}"
-    seconds = medians({
-        "in batches": lambda: in_batches(model, source, predicted),
-        "one by one": lambda: one_by_one(model, source, predicted),
-        hooks: lambda: by_hooks(peer, config, source, predicted),
-    }, options.repeats)
+    seconds = medians(
+        {
+            "in batches": lambda: in_batches(model, source, predicted),
+            "one by one": lambda: one_by_one(model, source, predicted),
+            hooks: lambda: by_hooks(peer, config, source, predicted),
+        },
+        options.repeats,
+    )
     count = len(all_heads(config))
-    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}; "
-          f"{count} heads, {LENGTH} x {LENGTH} tokens")
+    print(
+        f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}; "
+        f"{count} heads, {LENGTH} x {LENGTH} tokens"
+    )
     figures = {
         f"{count} ablations, {name}": figure(seconds["in batches"], seconds[name], name)
         for name in ("one by one", hooks)

@@ -65,9 +65,9 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
         nonlocal values, moments
         batch = trainer.items.batch(trainer.items.training(number, config.items))
         source, target, labels = (ids.numpy() for ids in (batch.source, batch.target, batch.predicted))
-        found = gradients(values, config.model, NumpyBatch(
-            source, target, labels, labels != OWN.pad, source != OWN.pad
-        ))
+        found = gradients(
+            values, config.model, NumpyBatch(source, target, labels, labels != OWN.pad, source != OWN.pad)
+        )
         each = {name: gradient / batch.pieces for name, gradient in found.parameters.items()}
         values, moments = adam(values, each, moments, learning_rate=config.learning_rate, betas=BETAS)
 
@@ -75,13 +75,13 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
 
 
 def steps_per_second() -> dict[str, float]:
-    """Return the steps per second of all three, in turns; the best round of each is least disturbed by other processes.
-    """
+    """Return steps per second of all three, in turns; the best round of each is least disturbed by other processes."""
     config = TaskConfig(task="reverse", steps=(ROUNDS + 1) * STEPS, snapshots=1)
     trainer = TaskTrainer(config)
     steps: dict[str, Callable[[int], object]] = {
         "autograd": lambda _: trainer.advance(steps=1),
-        "torch.nn": peer_step(config, trainer), "written out": written_out_step(config, trainer),
+        "torch.nn": peer_step(config, trainer),
+        "written out": written_out_step(config, trainer),
     }
     best = dict.fromkeys(steps, 0.0)
     for turn in range(ROUNDS):
@@ -105,8 +105,11 @@ def time_to_learn(task: str) -> dict[str, object]:
             solved = trainer.seconds
     run = trainer.run()
     return {
-        "seconds": solved, "seconds of the whole run": run.seconds, "steps": run.step,
-        "exact match": run.snapshots[-1].exact_match, "events": [event.text for event in events(run)],
+        "seconds": solved,
+        "seconds of the whole run": run.seconds,
+        "steps": run.step,
+        "exact match": run.snapshots[-1].exact_match,
+        "events": [event.text for event in events(run)],
     }
 
 
@@ -116,13 +119,18 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     speed = steps_per_second()
-    print(", ".join(f"{name} {value:.0f}" for name, value in speed.items()), "steps a second,",
-          f"autograd to torch.nn {speed['autograd'] / speed['torch.nn']:.2f}")
+    print(
+        ", ".join(f"{name} {value:.0f}" for name, value in speed.items()),
+        "steps a second,",
+        f"autograd to torch.nn {speed['autograd'] / speed['torch.nn']:.2f}",
+    )
     learned = {task: time_to_learn(task) for task in ("copy", "reverse")}
     for task, found in learned.items():
         seconds = f"{found['seconds']:.1f} s" if found["seconds"] is not None else "never"
-        print(f"{task}: 99 % of the held-out items right after {seconds} (target {TARGET_SECONDS} s), the whole run of "
-              f"{found['steps']} steps takes {found['seconds of the whole run']:.1f} s")
+        print(
+            f"{task}: 99 % of the held-out items right after {seconds} (target {TARGET_SECONDS} s), the whole run of "
+            f"{found['steps']} steps takes {found['seconds of the whole run']:.1f} s"
+        )
         print(*(f"  {text}" for text in found["events"]), sep="\n")
     write(options.json, {"steps a second": speed, "time to learn": learned})
 

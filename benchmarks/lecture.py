@@ -54,15 +54,20 @@ SENTENCES = [
     f"{who} {did} {what} {where} {when} because {why}."
     for who, did, what, where, when, why in itertools.product(
         ("My brother", "The teacher", "Our neighbour", "The old man", "Her little sister"),
-        ("read", "found", "forgot", "wanted", "sold"), ("the book", "a letter", "his bicycle", "the red car"),
-        ("in town", "at home", "at school"), ("yesterday", "today", "last week"),
+        ("read", "found", "forgot", "wanted", "sold"),
+        ("the book", "a letter", "his bicycle", "the red car"),
+        ("in town", "at home", "at school"),
+        ("yesterday", "today", "last week"),
         ("it was cold", "he was tired", "she was happy", "they had time"),
     )
 ]
 # Pages of the mix `heads` in opening order, each with the key of its attention browser or None.
 TOUR = (
-    ("cross_attention", "cross_browser"), ("encoder_attention", "encoder_browser"),
-    ("masked_attention", "decoder_browser"), ("decoding", None), ("compare_heads", None),
+    ("cross_attention", "cross_browser"),
+    ("encoder_attention", "encoder_browser"),
+    ("masked_attention", "decoder_browser"),
+    ("decoding", None),
+    ("compare_heads", None),
 )
 HEADS_A_PAGE = 2
 
@@ -167,11 +172,11 @@ async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int =
 def wrong(answers: list[Answer]) -> list[str]:
     """Return the requests whose page showed something else."""
     return [
-        f"{answer.text} {answer.head}" for answer in answers
+        f"{answer.text} {answer.head}"
+        for answer in answers
         if not any(translation(answer.text) in shown for shown in answer.words)
-        or answer.head is not None and not any(
-            f"layer {answer.head[0] + 1}, head {answer.head[1] + 1}" in shown for shown in answer.words
-        )
+        or answer.head is not None
+        and not any(f"layer {answer.head[0] + 1}, head {answer.head[1] + 1}" in shown for shown in answer.words)
     ]
 
 
@@ -195,7 +200,8 @@ def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, fl
     with server(processes) as (address, process):
         if mix == "arrival":
             return {
-                f"{when}, {name}": value for part, when in enumerate(("cold", "warm"))
+                f"{when}, {name}": value
+                for part, when in enumerate(("cold", "warm"))
                 for name, value in figures(MIXES[mix], address, process, people, lasts, part, 2).items()
             }
         return figures(MIXES[mix], address, process, people, lasts)
@@ -220,20 +226,22 @@ def figures(
     for line in (*measured.errors, *lost):
         print(line, file=sys.stderr)
     found = {"errors": len(measured.errors), "answers to something else": len(lost), "answers": len(measured.answers)}
-    for what, seconds in (
-        ("first page", measured.opened), ("answer", [answer.seconds for answer in measured.answers])
-    ):
+    for what, seconds in (("first page", measured.opened), ("answer", [answer.seconds for answer in measured.answers])):
         if seconds:
             found |= {
-                f"{what} p50, s": statistics.median(seconds), f"{what} p95, s": percentile(seconds),
+                f"{what} p50, s": statistics.median(seconds),
+                f"{what} p95, s": percentile(seconds),
                 f"{what} at most, s": max(seconds),
             }
     cores = len(os.sched_getaffinity(0))
     return found | {
-        "answers a second": len(measured.answers) / took, "processor an answer, s": used / len(measured.answers),
+        "answers a second": len(measured.answers) / took,
+        "processor an answer, s": used / len(measured.answers),
         "processors' share of the app, %": 100 * used / took / cores,
         "processors' share of this program, %": 100 * own_use / took / cores,
-        "memory before, MB": before, "memory at the peak, MB": peak, "memory after, MB": after,
+        "memory before, MB": before,
+        "memory at the peak, MB": peak,
+        "memory after, MB": after,
     }
 
 

@@ -45,8 +45,11 @@ def main() -> None:
             own, peer = getattr(cost, name), full and getattr(full, name)
             figures[f"{said}, {cost.attention}, {cost.length:,} tokens"] = figure(own, peer, PEER if full else None)
             ratios += f" {own / peer:7.3f}" if peer else ""
-        print(f"{cost.length:6,} {cost.attention:10} {cost.weights:12,} {cost.keys_and_values:13,} {cost.seconds:9.4f} "
-              f"  {ratios}", flush=True)
+        print(
+            f"{cost.length:6,} {cost.attention:10} {cost.weights:12,} {cost.keys_and_values:13,} {cost.seconds:9.4f} "
+            f"  {ratios}",
+            flush=True,
+        )
     print(f"slopes on logarithmic axes, from {FITTED_FROM:,} tokens on")
     for name, said in QUANTITIES.items():
         print(f"  {said}:", ", ".join(f"{each} {value:.2f}" for each, value in slopes(costs, name).items()))

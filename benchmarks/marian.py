@@ -46,8 +46,13 @@ MB = 2**20
 BEAM, STEPS = 5, 60
 TEXT = "The old man is reading a newspaper in the garden."
 SIZES = {
-    "d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
-    "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048,
+    "d_model": 512,
+    "encoder_layers": 6,
+    "decoder_layers": 6,
+    "encoder_attention_heads": 8,
+    "decoder_attention_heads": 8,
+    "encoder_ffn_dim": 2048,
+    "decoder_ffn_dim": 2048,
 }
 
 
@@ -57,8 +62,11 @@ def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
     """
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter((ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()), model_writer=model,
-        vocab_size=400, minloglevel=2, hard_vocab_limit=False,
+        sentence_iterator=iter((ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()),
+        model_writer=model,
+        vocab_size=400,
+        minloglevel=2,
+        hard_vocab_limit=False,
     )
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     known = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
@@ -70,16 +78,24 @@ def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
     (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "en", "target_lang": "fr"}))
     pad = len(ids) - 1
     torch.manual_seed(1)
-    peer = transformers.MarianMTModel(transformers.MarianConfig(
-        vocab_size=len(ids), activation_function="swish", scale_embedding=True, max_position_embeddings=512,
-        pad_token_id=pad, eos_token_id=0, bos_token_id=0, decoder_start_token_id=pad, forced_eos_token_id=None,
-        dtype=torch.float16, **SIZES,
-    )).half()
+    peer = transformers.MarianMTModel(
+        transformers.MarianConfig(
+            vocab_size=len(ids),
+            activation_function="swish",
+            scale_embedding=True,
+            max_position_embeddings=512,
+            pad_token_id=pad,
+            eos_token_id=0,
+            bos_token_id=0,
+            decoder_start_token_id=pad,
+            forced_eos_token_id=None,
+            dtype=torch.float16,
+            **SIZES,
+        )
+    ).half()
     peer.final_logits_bias[0, 0] = -1e4
     peer.save_pretrained(folder)
-    return transformers.MarianMTModel.from_pretrained(
-        folder, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
+    return transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
 
 
 def loading_peak(folder: Path | None) -> float:
@@ -150,8 +166,14 @@ def time_to_first_map(folder: Path) -> float:
 def generate(model: transformers.MarianMTModel, source: torch.Tensor, beam: int) -> torch.Tensor:
     with torch.inference_mode():
         return model.generate(
-            source, attention_mask=torch.ones_like(source), num_beams=beam, do_sample=False, min_new_tokens=LENGTH,
-            max_new_tokens=LENGTH, bad_words_ids=[[model.config.pad_token_id]], renormalize_logits=True,
+            source,
+            attention_mask=torch.ones_like(source),
+            num_beams=beam,
+            do_sample=False,
+            min_new_tokens=LENGTH,
+            max_new_tokens=LENGTH,
+            bad_words_ids=[[model.config.pad_token_id]],
+            renormalize_logits=True,
         )
 
 
@@ -176,19 +198,29 @@ def main() -> None:
         begin = perf_counter()
         translator = Translator.load(ours, "cpu")
         print(f"loaded in {perf_counter() - begin:.1f} s, {translator.parameters / 1e6:.0f} million parameters")
-        print(f"peak memory of a process that loads it: {loading_peak(ours):.2f} GB, of which the imports "
-              f"{loading_peak(None):.2f}; reckoned beforehand {memory_needed(ours / WEIGHTS) / 1e9:.2f}")
+        print(
+            f"peak memory of a process that loads it: {loading_peak(ours):.2f} GB, of which the imports "
+            f"{loading_peak(None):.2f}; reckoned beforehand {memory_needed(ours / WEIGHTS) / 1e9:.2f}"
+        )
         source = torch.tensor([[piece.id for piece in translator.tokenizer.encode_source(TEXT)]])
         end = translator.tokenizer.symbols.end
         written = generate(peer, source, 1)
-        target = [*written[0, 1 : LENGTH].tolist(), end]
-        print(f"a beam search of {BEAM} over {STEPS} steps, with its tree: {decoding_peak(ours) * 1000:.0f} MB above "
-              f"the loaded model; all [N, V] of it are {STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB")
+        target = [*written[0, 1:LENGTH].tolist(), end]
+        print(
+            f"a beam search of {BEAM} over {STEPS} steps, with its tree: {decoding_peak(ours) * 1000:.0f} MB above "
+            f"the loaded model; all [N, V] of it are {STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB"
+        )
         print(f"model chosen in the app → its first page with maps computed: {time_to_first_map(ours):.1f} s")
-        report("traced pass", medians({
-            "ours": lambda: translator.trace(TEXT, target),
-            "Hugging Face": lambda: read_all(peer, source, written[:, :LENGTH]),
-        }, options.rounds))
+        report(
+            "traced pass",
+            medians(
+                {
+                    "ours": lambda: translator.trace(TEXT, target),
+                    "Hugging Face": lambda: read_all(peer, source, written[:, :LENGTH]),
+                },
+                options.rounds,
+            ),
+        )
         decoder = ctranslate(theirs, Path(place) / "ctranslate2")
         for name, beam in (("greedy", 1), ("beam 4", 4)):
             contenders: dict[str, Callable[[], object]] = {
@@ -217,8 +249,9 @@ def ctranslate(folder: Path, output: Path) -> object | None:
 def report(what: str, found: Mapping[str, float]) -> None:
     """Print one line: the seconds of all, and the ratio of ours to each."""
     ours = found["ours"]
-    others = ", ".join(f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})"
-                       for name, taken in found.items() if name != "ours")
+    others = ", ".join(
+        f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})" for name, taken in found.items() if name != "ours"
+    )
     print(f"{what}: ours {ours:.3f} s, {others}", flush=True)
 
 

@@ -43,14 +43,26 @@ def random_model() -> Transformer:
 
 def marian(config: TransformerConfig) -> transformers.MarianMTModel:
     """Return Hugging Face's model of the same sizes."""
-    return transformers.MarianMTModel(transformers.MarianConfig(
-        vocab_size=config.source_vocabulary, d_model=config.d_model, encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
-        decoder_attention_heads=config.heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
-        activation_function=config.activation, scale_embedding=True, max_position_embeddings=config.max_positions,
-        pad_token_id=PAD, eos_token_id=END, bos_token_id=START, decoder_start_token_id=START,
-        forced_eos_token_id=None,
-    )).eval()
+    return transformers.MarianMTModel(
+        transformers.MarianConfig(
+            vocab_size=config.source_vocabulary,
+            d_model=config.d_model,
+            encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers,
+            encoder_attention_heads=config.heads,
+            decoder_attention_heads=config.heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            activation_function=config.activation,
+            scale_embedding=True,
+            max_position_embeddings=config.max_positions,
+            pad_token_id=PAD,
+            eos_token_id=END,
+            bos_token_id=START,
+            decoder_start_token_id=START,
+            forced_eos_token_id=None,
+        )
+    ).eval()
 
 
 @torch.inference_mode()
@@ -78,12 +90,17 @@ class TorchPeer(nn.Module):
             config.d_model, config.heads, config.d_ff, config.dropout, batch_first=True, norm_first=True
         )
         # torch's own encoder would warn that nested tensors, an inference feature, do not work with norm_first.
-        encoder = nn.TransformerEncoder(
-            layer, config.layers, nn.LayerNorm(config.d_model), enable_nested_tensor=False
-        )
+        encoder = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(config.d_model), enable_nested_tensor=False)
         self.transformer = nn.Transformer(
-            config.d_model, config.heads, config.layers, config.layers, config.d_ff, config.dropout,
-            custom_encoder=encoder, batch_first=True, norm_first=True,
+            config.d_model,
+            config.heads,
+            config.layers,
+            config.layers,
+            config.d_ff,
+            config.dropout,
+            custom_encoder=encoder,
+            batch_first=True,
+            norm_first=True,
         )
         self.generator = nn.Linear(config.d_model, vocabulary)
         self.generator.weight = self.embedding.weight
@@ -99,8 +116,13 @@ class TorchPeer(nn.Module):
         ahead = nn.Transformer.generate_square_subsequent_mask(batch.target.shape[1], device=source.device).isinf()
         padding = batch.source == self.pad
         hidden = self.transformer(
-            source, target, tgt_mask=ahead, src_key_padding_mask=padding,
-            tgt_key_padding_mask=batch.target == self.pad, memory_key_padding_mask=padding, tgt_is_causal=True,
+            source,
+            target,
+            tgt_mask=ahead,
+            src_key_padding_mask=padding,
+            tgt_key_padding_mask=batch.target == self.pad,
+            memory_key_padding_mask=padding,
+            tgt_is_causal=True,
         )
         logits = self.generator(hidden).flatten(0, 1).float()
         return F.cross_entropy(

@@ -21,8 +21,14 @@ def server(processes: int = 1) -> Iterator[tuple[str, int]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "attention_atlas", f"--processes={processes}", f"--server.port={port}",
-               "--server.address=127.0.0.1"]
+    command = [
+        sys.executable,
+        "-m",
+        "attention_atlas",
+        f"--processes={processes}",
+        f"--server.port={port}",
+        "--server.address=127.0.0.1",
+    ]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while process.poll() is None:

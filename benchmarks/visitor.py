@@ -54,9 +54,7 @@ class Visitor:
     async def submit(self, text: str) -> None:
         """Submit the sentence box."""
         event = {"event": "submitted", "value": text}
-        await self._run(WidgetState(
-            id=EVENTS.format(self.widgets["sentence"]), json_trigger_value=json.dumps([event])
-        ))
+        await self._run(WidgetState(id=EVENTS.format(self.widgets["sentence"]), json_trigger_value=json.dumps([event])))
 
     async def choose(self, widget: str, **choice: Any) -> None:
         """Choose an option in a component that has the state `choice`."""
@@ -119,7 +117,11 @@ class Visitor:
 async def visitor(address: str, cookie: str = "") -> AsyncIterator[Visitor]:
     """Connect to a server, with the cookie of a user who was there before."""
     async with connect(
-        f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None,
-        ping_timeout=None, additional_headers={"Cookie": cookie} if cookie else None,
+        f"ws://{address}/_stcore/stream",
+        subprotocols=["streamlit"],
+        max_size=None,
+        compression=None,
+        ping_timeout=None,
+        additional_headers={"Cookie": cookie} if cookie else None,
     ) as line:
         yield Visitor(line)

@@ -110,7 +110,9 @@ def start_process(image: Image, environment: dict[str, str], address: str) -> su
     """Start one process of the app, as a container would run it."""
     own = {key: filled(value, {"ATLAS_HOST": HOST}) for key, value in environment.items()}
     return subprocess.Popen(
-        image.command, cwd=image.folder, stdout=subprocess.DEVNULL,
+        image.command,
+        cwd=image.folder,
+        stdout=subprocess.DEVNULL,
         env=image.environment | own | {"HOME": "/nonexistent", "STREAMLIT_SERVER_ADDRESS": address},
     )
 
@@ -136,7 +138,8 @@ def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
     (place / "nginx.conf").write_text(
         f"pid {place}/nginx.pid; error_log {place}/error.log; daemon off; events {{}}\n"
         f"http {{ include /etc/nginx/mime.types; {LOG} access_log {log} visits;\n{temporary_folders(place)}\n"
-        f"{ours}\n}}\n", encoding="utf-8",
+        f"{ours}\n}}\n",
+        encoding="utf-8",
     )
     process = subprocess.Popen(["nginx", "-p", place, "-c", place / "nginx.conf", "-e", place / "error.log"])
     try:
@@ -236,8 +239,10 @@ def measured(people: int, seconds: float) -> None:
     took = asyncio.run(lecture(MIXES["own"], f"{HOST}:{PORT}", people, seconds))
     lost = wrong(took.answers)
     waits = [answer.seconds for answer in took.answers]
-    print(f"{people} people, own sentences: {len(waits)} answers, p50 {statistics.median(waits):.2f} s, "
-          f"p95 {percentile(waits):.2f} s, {len(took.errors)} errors, {len(lost)} answers to something else")
+    print(
+        f"{people} people, own sentences: {len(waits)} answers, p50 {statistics.median(waits):.2f} s, "
+        f"p95 {percentile(waits):.2f} s, {len(took.errors)} errors, {len(lost)} answers to something else"
+    )
 
 
 def main() -> None:

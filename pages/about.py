@@ -33,11 +33,13 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     config = model.config
     source, target = (markdown(each.name) for each in model.languages)
     introduction.markdown(
-        "Attention Atlas shows what a Transformer's attention does while it translates a sentence. " + (
+        "Attention Atlas shows what a Transformer's attention does while it translates a sentence. "
+        + (
             "The model behind it is a real one, written from scratch and trained for this app: it reads "
             f"{source} and writes {target} with {model.parameters:,} learned numbers. Below: how it is built, what it "
-            "learned from, how well it translates, and where it fails." if ships(model) else
-            f"This is the model of the folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
+            "learned from, how well it translates, and where it fails."
+            if ships(model)
+            else f"This is the model of folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
             f"with {model.parameters:,} learned numbers. Below: how it is built, and what its own card says."
         )
     )
@@ -64,15 +66,23 @@ with card, st.container(key="card"):
             st.caption(says(folder.problem))
 with numbers:
     settings = {
-        "model width D": config.d_model, "head width K": config.d_head, "feed-forward width F": config.d_ff,
-        "activation": config.activation, "layer norm": f"{config.norm}-norm", "positions": config.positions,
-        "embeddings tied": config.tied_embeddings, "dropout in training": config.dropout,
+        "model width D": config.d_model,
+        "head width K": config.d_head,
+        "feed-forward width F": config.d_ff,
+        "activation": config.activation,
+        "layer norm": f"{config.norm}-norm",
+        "positions": config.positions,
+        "embeddings tied": config.tied_embeddings,
+        "dropout in training": config.dropout,
     }
     st.table(pd.DataFrame({"setting": settings.keys(), "value": map(str, settings.values())}).set_index("setting"))
     if model.curve:
         show_learning(model.curve)
 st.markdown("**Where the parameters are**")
 show_plotly(
-    parameter_bars(parameter_table(config)), key="parameters", config={"displayModeBar": False},
-    alt="The parameters of each part of the model.", sentence="",
+    parameter_bars(parameter_table(config)),
+    key="parameters",
+    config={"displayModeBar": False},
+    alt="The parameters of each part of the model.",
+    sentence="",
 )

@@ -23,8 +23,12 @@ reading = read_sentence()
 show_translation(reading)
 PAGE.function(part)(reading)
 if st.button(
-    "Watch gradients train a Transformer", key="backward_lab", icon=":material/play_arrow:",
+    "Watch gradients train a Transformer",
+    key="backward_lab",
+    icon=":material/play_arrow:",
     help="Opens the training lab, where Adam written out by hand takes the steps.",
-    on_click=session.update, args=(LabParams,), kwargs={"optimizer": "adam-by-hand"},
+    on_click=session.update,
+    args=(LabParams,),
+    kwargs={"optimizer": "adam-by-hand"},
 ):
     st.switch_page(PAGES["training_lab"].script)

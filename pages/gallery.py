@@ -34,9 +34,7 @@ if gallery is None:
         "A program finds out what individual heads of this model do. It reads many sentences and shows each head on "
         "those that show it best."
     )
-    offer_measuring(
-        GALLERY, model, find_heads, label="Find them", missing="It has not been run on this model yet.",
-    )
+    offer_measuring(GALLERY, model, find_heads, label="Find them", missing="It has not been run on this model yet.")
     raise PageEnd
 st.markdown(
     f"What individual heads do. A program found them in {gallery.sentences} sentences; none were hand-picked. "

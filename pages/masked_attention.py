@@ -15,8 +15,7 @@ from pages.ui.text.number_format import rounded
 from transformer.analysis.view import axes_of
 
 reading = attention_page(
-    "decoder",
-    "Each {target} word looks at itself and the words before it. Below: [what the mask does](#mask).",
+    "decoder", "Each {target} word looks at itself and the words before it. Below: [what the mask does](#mask)."
 )
 choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")
@@ -30,8 +29,11 @@ scores = trace.detail("decoder", "scores")[choice.layer, choice.head]
 axes = axes_of(trace, "decoder")
 labels = row_labels(axes), column_labels(axes)
 mask = trace.decoder_mask
-side_by_side([
-    Map("1. Scores, before the mask", *labels, scores, mask | True, scale=DIFFERENCE, measure="score"),
-    Map("2. The mask: 1 where looking is allowed", *labels, mask, mask, measure="mask"),
-    Map("3. Weights, after the softmax", *labels, rounded(trace.decoder[choice.layer, choice.head]), mask),
-], "mask")
+side_by_side(
+    [
+        Map("1. Scores, before the mask", *labels, scores, mask | True, scale=DIFFERENCE, measure="score"),
+        Map("2. The mask: 1 where looking is allowed", *labels, mask, mask, measure="mask"),
+        Map("3. Weights, after the softmax", *labels, rounded(trace.decoder[choice.layer, choice.head]), mask),
+    ],
+    "mask",
+)

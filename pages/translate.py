@@ -32,8 +32,13 @@ with main_figure():
         opened = show_film(reading, told.opens)
     else:
         opened = drawing(
-            reading.trace.source_text, reading.trace.target_text, reading.languages, boxes,
-            {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, norm=config.norm, story=told,
+            reading.trace.source_text,
+            reading.trace.target_text,
+            reading.languages,
+            boxes,
+            {"encoder": config.encoder_layers, "decoder": config.decoder_layers},
+            norm=config.norm,
+            story=told,
         )
 open_page(*opened.page())
 st.subheader("All heads at a glance", anchor=False)

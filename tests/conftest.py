@@ -37,11 +37,17 @@ def pytest_collection_finish() -> None:
 
 
 SENTENCES = [
-    "The old man reads a book in the garden.", "Der alte Mann liest ein Buch im Garten.",
-    "I have a dream.", "Ich habe einen Traum.", "She gave the book to her brother yesterday.",
-    "Sie gab das Buch gestern ihrem Bruder.", "The children play with the dog.",
-    "Die Kinder spielen mit dem Hund.", "Where did you learn to speak German so well?",
-    "Wo hast du so gut Deutsch sprechen gelernt?", "It was too tired to cross the street.",
+    "The old man reads a book in the garden.",
+    "Der alte Mann liest ein Buch im Garten.",
+    "I have a dream.",
+    "Ich habe einen Traum.",
+    "She gave the book to her brother yesterday.",
+    "Sie gab das Buch gestern ihrem Bruder.",
+    "The children play with the dog.",
+    "Die Kinder spielen mit dem Hund.",
+    "Where did you learn to speak German so well?",
+    "Wo hast du so gut Deutsch sprechen gelernt?",
+    "It was too tired to cross the street.",
     "Es war zu müde, um die Straße zu überqueren.",
 ]
 
@@ -83,8 +89,14 @@ def tokenizer() -> Tokenizer:
 @pytest.fixture(scope="session")
 def small_config(tokenizer: Tokenizer) -> TransformerConfig:
     return TransformerConfig(
-        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=32, heads=4, encoder_layers=2,
-        decoder_layers=3, d_ff=48, tied_embeddings="all",
+        source_vocabulary=tokenizer.size,
+        target_vocabulary=tokenizer.size,
+        d_model=32,
+        heads=4,
+        encoder_layers=2,
+        decoder_layers=3,
+        d_ff=48,
+        tied_embeddings="all",
     )
 
 
@@ -119,9 +131,7 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder "tiny" of a language model whose attention and predictions differ from a fresh model's."""
     torch.manual_seed(4)
     tokenizer = Tokenizer.load(MODEL / VOCABULARY)
-    config = decoder_only(
-        vocabulary=tokenizer.size, d_model=32, heads=4, layers=3, d_ff=64, max_positions=POSITIONS
-    )
+    config = decoder_only(vocabulary=tokenizer.size, d_model=32, heads=4, layers=3, d_ff=64, max_positions=POSITIONS)
     model = build(config)
     weights = {name: weight.detach() + 0.1 * torch.randn_like(weight) for name, weight in model.named_parameters()}
     folder = tmp_path_factory.mktemp("models") / "tiny"
@@ -133,7 +143,10 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SHAPES = {
     "pre": {"positions": "sinusoidal", "tied_embeddings": "all"},
     "post": {
-        "norm": "post", "positions": "sinusoidal_halves", "activation": "gelu", "tied_embeddings": "target",
+        "norm": "post",
+        "positions": "sinusoidal_halves",
+        "activation": "gelu",
+        "tied_embeddings": "target",
         "output_bias": False,
     },
     "learned": {"positions": "learned", "activation": "silu", "scale_embedding": False},
@@ -145,9 +158,7 @@ SHAPES = {
 
 
 # The first two differ in norm, positions, activation, ties and bias; pytest -m thorough runs the others.
-EACH_SHAPE = [
-    name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES
-]
+EACH_SHAPE = [name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES]
 # For tests whose claim does not depend on the place of a layer's norm.
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)
 
@@ -157,8 +168,15 @@ def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> T
     """A translator of each shape, whose gains, biases and attention differ from a fresh model's."""
     torch.manual_seed(8)
     config = TransformerConfig(
-        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=24, heads=3, encoder_layers=2,
-        decoder_layers=2, d_ff=40, max_positions=64, **SHAPES[request.param],
+        source_vocabulary=tokenizer.size,
+        target_vocabulary=tokenizer.size,
+        d_model=24,
+        heads=3,
+        encoder_layers=2,
+        decoder_layers=2,
+        d_ff=40,
+        max_positions=64,
+        **SHAPES[request.param],
     )
     model = build(config).eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
@@ -212,8 +230,16 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
 def copying_translator(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Translator:
     """A translator with known attention; see `copying_weights`."""
     config = TransformerConfig(
-        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=tokenizer.size + 32, heads=1,
-        encoder_layers=1, decoder_layers=1, d_ff=4, positions="learned", max_positions=32, tied_embeddings="all",
+        source_vocabulary=tokenizer.size,
+        target_vocabulary=tokenizer.size,
+        d_model=tokenizer.size + 32,
+        heads=1,
+        encoder_layers=1,
+        decoder_layers=1,
+        d_ff=4,
+        positions="learned",
+        max_positions=32,
+        tied_embeddings="all",
         scale_embedding=False,
     )
     folder = tmp_path_factory.mktemp("copying")

@@ -21,7 +21,10 @@ def file_damages(draw: st.DrawFn, files: Sequence[str]) -> tuple[str, str, str, 
     """Draw the damage to one file, as a tuple for failure messages: kind, file, another file, position and bytes."""
     names = st.sampled_from(files)
     return (
-        draw(st.sampled_from(CONTENTS + PLACES)), draw(names), draw(names), draw(st.floats(0, 1, exclude_max=True)),
+        draw(st.sampled_from(CONTENTS + PLACES)),
+        draw(names),
+        draw(names),
+        draw(st.floats(0, 1, exclude_max=True)),
         draw(st.binary(min_size=1, max_size=40)),
     )
 
@@ -38,12 +41,17 @@ def damage_file(folder: Path, kind: str, name: str, other: str = "", place: floa
     elif kind == "loop":
         path.symlink_to(path)
     elif kind != "missing":
-        path.write_bytes({
-            "flip": content[:at] + bytes([content[at] ^ (added[0] or 1)]) + content[at + 1 :],
-            "cut": content[:at], "insert": content[:at] + added + content[at:],
-            "overwrite": content[:at] + added + content[at + len(added) :],
-            "empty": b"", "other": replaced, "random": added,
-        }[kind])
+        path.write_bytes(
+            {
+                "flip": content[:at] + bytes([content[at] ^ (added[0] or 1)]) + content[at + 1 :],
+                "cut": content[:at],
+                "insert": content[:at] + added + content[at:],
+                "overwrite": content[:at] + added + content[at + len(added) :],
+                "empty": b"",
+                "other": replaced,
+                "random": added,
+            }[kind]
+        )
 
 
 def set_field(path: Path, field: str, value: object, *, dropped: bool = False) -> None:

@@ -22,16 +22,28 @@ from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET
 TEXTS = {
     "en": SENTENCES[::2],
     "ar": [
-        "الرجل العجوز يقرأ كتابا في الحديقة.", "لدي حلم.", "أعطت الكتاب لأخيها أمس.", "الأطفال يلعبون مع الكلب.",
-        "أين تعلمت أن تتكلم الألمانية؟", "كان متعبا جدا.",
+        "الرجل العجوز يقرأ كتابا في الحديقة.",
+        "لدي حلم.",
+        "أعطت الكتاب لأخيها أمس.",
+        "الأطفال يلعبون مع الكلب.",
+        "أين تعلمت أن تتكلم الألمانية؟",
+        "كان متعبا جدا.",
     ],
 }
 STRANGERS_CARD = "### A stranger's card\n\n![pixel](https://example.org/x.png) <b>bold</b>\n"
 
 
 def arabic_model(
-    folder: Path, *, reads: str = "en", writes: str = "ar", seed: int = 3, codes: Sequence[str] = (),
-    separate: bool = False, encoder_layers: int = 2, decoder_layers: int = 2, unapplied: tuple[str, ...] = (),
+    folder: Path,
+    *,
+    reads: str = "en",
+    writes: str = "ar",
+    seed: int = 3,
+    codes: Sequence[str] = (),
+    separate: bool = False,
+    encoder_layers: int = 2,
+    decoder_layers: int = 2,
+    unapplied: tuple[str, ...] = (),
 ) -> Path:
     """Write a model folder with random weights, and return it.
 
@@ -50,15 +62,27 @@ def arabic_model(
     ids = [numbered(side, total) for side in sides] if separate else [numbered([*codes, *pieces_of(*models)])]
     size = len(ids[0])
     pad = size - 1
-    tokenizer = PairTokenizer({
-        SOURCE: models[0], TARGET: models[1],
-        **{name: json.dumps(numbers).encode() for name, numbers in zip((IDS, TARGET_IDS), ids, strict=False)},
-        SYMBOLS: Affixes(pad=pad, unknown=1, start=pad, end=0).to_json(),
-    })
+    tokenizer = PairTokenizer(
+        {
+            SOURCE: models[0],
+            TARGET: models[1],
+            **{name: json.dumps(numbers).encode() for name, numbers in zip((IDS, TARGET_IDS), ids, strict=False)},
+            SYMBOLS: Affixes(pad=pad, unknown=1, start=pad, end=0).to_json(),
+        }
+    )
     config = TransformerConfig(
-        source_vocabulary=size, target_vocabulary=size, d_model=32, heads=4, encoder_layers=encoder_layers,
-        decoder_layers=decoder_layers, d_ff=48, norm="post", positions="sinusoidal_halves", activation="silu",
-        tied_embeddings="target" if separate else "all", unapplied=unapplied,
+        source_vocabulary=size,
+        target_vocabulary=size,
+        d_model=32,
+        heads=4,
+        encoder_layers=encoder_layers,
+        decoder_layers=decoder_layers,
+        d_ff=48,
+        norm="post",
+        positions="sinusoidal_halves",
+        activation="silu",
+        tied_embeddings="target" if separate else "all",
+        unapplied=unapplied,
     )
     torch.manual_seed(seed)
     model = build(config).requires_grad_(False)
@@ -78,8 +102,13 @@ def sentencepiece_model(sentences: list[str], *, size: int = 90, byte_fallback: 
     """Return a model like OPUS-MT's: a unigram vocabulary with sentencepiece's own normalisation."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences * 20), model_writer=model, model_type="unigram",
-        vocab_size=size + 256 * byte_fallback, byte_fallback=byte_fallback, minloglevel=2, hard_vocab_limit=False,
+        sentence_iterator=iter(sentences * 20),
+        model_writer=model,
+        model_type="unigram",
+        vocab_size=size + 256 * byte_fallback,
+        byte_fallback=byte_fallback,
+        minloglevel=2,
+        hard_vocab_limit=False,
     )
     return model.getvalue()
 
@@ -90,7 +119,8 @@ def pieces_of(*models: bytes) -> list[str]:
     for model in models:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         pieces |= dict.fromkeys(
-            processor.id_to_piece(number) for number in range(processor.get_piece_size())
+            processor.id_to_piece(number)
+            for number in range(processor.get_piece_size())
             if not processor.is_control(number) and not processor.is_unknown(number)
         )
     return list(pieces)

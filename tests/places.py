@@ -52,7 +52,8 @@ def _places(page: Page) -> list[Place]:
     if not page.parts:
         return [Place(page)]
     (params,) = {
-        cls for cls in Params.registered()
+        cls
+        for cls in Params.registered()
         if cls.__module__.endswith(f".{page.name}") and any(each.name == "part" for each in fields(cls))
     }
     return [Place(page, ((f"{params.PREFIX}part", part),)) for part in page.parts]

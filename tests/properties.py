@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, settings
 def few(count: int) -> settings:
     """Return settings that try `count` examples, the same ones in every run."""
     return settings(
-        max_examples=count, derandomize=True, database=None, deadline=None,
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
 

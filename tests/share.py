@@ -22,10 +22,31 @@ SECONDS = 120
 # Seconds of a test without a cost mark, by the beginning of its path.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}
 # Folders and files whose names say nothing about a page or a subject.
-GENERAL = frozenset({
-    "pages", "ui", "transformer", "assets", "tests", "unit", "browser", "params", "shared", "models", "text", "files",
-    "values", "__init__", "__main__", "conftest", "style", "figures", "page", "components", "model",
-})
+GENERAL = frozenset(
+    {
+        "pages",
+        "ui",
+        "transformer",
+        "assets",
+        "tests",
+        "unit",
+        "browser",
+        "params",
+        "shared",
+        "models",
+        "text",
+        "files",
+        "values",
+        "__init__",
+        "__main__",
+        "conftest",
+        "style",
+        "figures",
+        "page",
+        "components",
+        "model",
+    }
+)
 INSTALLED = ("pyproject.toml", "requirements", "deploy/", "transformer/files/paths.py")
 
 

@@ -25,14 +25,28 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AtlasError", "DecodingSettings", "Interventions", "Trace", "TracedTranslation", "TransformerConfig", "Translation",
-    "Translator", "Weights", "__version__",
+    "AtlasError",
+    "DecodingSettings",
+    "Interventions",
+    "Trace",
+    "TracedTranslation",
+    "TransformerConfig",
+    "Translation",
+    "Translator",
+    "Weights",
+    "__version__",
 ]
 
 _HOMES = {
-    "AtlasError": "errors", "DecodingSettings": "values.decoding_settings", "Interventions": "values.interventions",
-    "Trace": "values.trace", "TracedTranslation": "values.translation", "TransformerConfig": "config",
-    "Translation": "values.translation", "Translator": "running.translator", "Weights": "values.weights",
+    "AtlasError": "errors",
+    "DecodingSettings": "values.decoding_settings",
+    "Interventions": "values.interventions",
+    "Trace": "values.trace",
+    "TracedTranslation": "values.translation",
+    "TransformerConfig": "config",
+    "Translation": "values.translation",
+    "Translator": "running.translator",
+    "Weights": "values.weights",
 }
 
 

@@ -182,8 +182,10 @@ class TransformerConfig:
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}")
-        if not isinstance(self.unapplied, tuple) or len(self.unapplied) > LONGEST or not all(
-            isinstance(each, str) and len(each) <= LONGEST for each in self.unapplied
+        if (
+            not isinstance(self.unapplied, tuple)
+            or len(self.unapplied) > LONGEST
+            or not all(isinstance(each, str) and len(each) <= LONGEST for each in self.unapplied)
         ):
             raise ValueError(f"unapplied must be texts of at most {LONGEST} characters, not {self.unapplied!r:.60}")
 
@@ -208,14 +210,25 @@ class TransformerConfig:
 
 # The fields of a language model's config.json, from when it was a separate class.
 LANGUAGE_MODEL_FIELDS = {
-    "vocabulary", "d_model", "heads", "layers", "d_ff", "dropout", "activation", "norm", "positions", "max_positions",
-    "scale_embedding", "attention", "block", "stride", "tied_output",
+    "vocabulary",
+    "d_model",
+    "heads",
+    "layers",
+    "d_ff",
+    "dropout",
+    "activation",
+    "norm",
+    "positions",
+    "max_positions",
+    "scale_embedding",
+    "attention",
+    "block",
+    "stride",
+    "tied_output",
 }
 
 
-def decoder_only(
-    vocabulary: int, *, layers: int = 12, tied_output: bool = True, **choices: Any
-) -> TransformerConfig:
+def decoder_only(vocabulary: int, *, layers: int = 12, tied_output: bool = True, **choices: Any) -> TransformerConfig:
     """The configuration of a language model; by default of GPT-2's smallest (Radford et al. 2019, "Language Models are
     Unsupervised Multitask Learners", section 2.3).
 
@@ -231,12 +244,22 @@ def decoder_only(
     if type(tied_output) is not bool:
         raise ValueError(f"tied_output must be true or false, not {tied_output!r}")
     gpt2 = {
-        "d_model": 768, "heads": 12, "d_ff": 3072, "activation": "gelu_tanh", "positions": "learned",
-        "max_positions": 1024, "scale_embedding": False,
+        "d_model": 768,
+        "heads": 12,
+        "d_ff": 3072,
+        "activation": "gelu_tanh",
+        "positions": "learned",
+        "max_positions": 1024,
+        "scale_embedding": False,
     }
     return TransformerConfig(
-        source_vocabulary=0, target_vocabulary=vocabulary, encoder_layers=0, decoder_layers=layers, output_bias=False,
-        tied_embeddings="target" if tied_output else "none", **{**gpt2, **choices},
+        source_vocabulary=0,
+        target_vocabulary=vocabulary,
+        encoder_layers=0,
+        decoder_layers=layers,
+        output_bias=False,
+        tied_embeddings="target" if tied_output else "none",
+        **{**gpt2, **choices},
     )
 
 

@@ -63,7 +63,14 @@ class Generation:
     @property
     def changes_scores(self) -> bool:
         """Whether any setting changes a token's score or rules a token out."""
-        return self.repetition_penalty != 1 or self.forced_eos_token_id is not None or bool(
-            self.no_repeat_ngram_size or self.least or self.suppress_tokens or self.begin_suppress_tokens
-            or self.bad_words_ids
+        return (
+            self.repetition_penalty != 1
+            or self.forced_eos_token_id is not None
+            or bool(
+                self.no_repeat_ngram_size
+                or self.least
+                or self.suppress_tokens
+                or self.begin_suppress_tokens
+                or self.bad_words_ids
+            )
         )

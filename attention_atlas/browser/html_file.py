@@ -76,9 +76,12 @@ def filled(document: str, content: Mapping[str, Any]) -> str:
     return document.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
 
 
-TEMPLATE = template(ENTRY, """<h1></h1>
+TEMPLATE = template(
+    ENTRY,
+    """<h1></h1>
 <details><summary>The whole text</summary><p></p></details>
-<p>Made with Attention Atlas. Each row attends to the columns and sums to 1. Press ? for the keys.</p>""")
+<p>Made with Attention Atlas. Each row attends to the columns and sums to 1. Press ? for the keys.</p>""",
+)
 
 
 def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> str:
@@ -91,7 +94,9 @@ def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> 
     """
     headers = {each: unframe(message)[0] for each, message in messages.items()}
     content = {
-        "kind": kind, "texts": headers[kind]["shown"], "title": title,
+        "kind": kind,
+        "texts": headers[kind]["shown"],
+        "title": title,
         "kinds": [
             {"kind": each, "title": headers[each]["title"], "data": b64encode(message).decode("ascii")}
             for each, message in messages.items()

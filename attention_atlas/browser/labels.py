@@ -12,9 +12,7 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Kind
 
 # Kinds of attention, called as their pages are.
-TITLES: dict[Kind, str] = {
-    "encoder": "Encoder attention", "decoder": "Masked attention", "cross": "Cross attention",
-}
+TITLES: dict[Kind, str] = {"encoder": "Encoder attention", "decoder": "Masked attention", "cross": "Cross attention"}
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 FROM = "from: the {} that looks"
 TO = "to: the {} looked at"

@@ -26,10 +26,22 @@ DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # Tokens or words, with the special ones or without: (words, special).
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
 # Default initial selection, by the names of `Choice` in assets/attention_browser/arrangement.js.
-CHOICE: Mapping[str, Any] = MappingProxyType({
-    "layer": -1, "head": -1, "heads": (), "words": True, "hide": False, "scale": "0 to 1", "palette": "viridis",
-    "look": "map", "threshold": 0, "metric": "", "rows": (), "columns": (),
-})
+CHOICE: Mapping[str, Any] = MappingProxyType(
+    {
+        "layer": -1,
+        "head": -1,
+        "heads": (),
+        "words": True,
+        "hide": False,
+        "scale": "0 to 1",
+        "palette": "viridis",
+        "look": "map",
+        "threshold": 0,
+        "metric": "",
+        "rows": (),
+        "columns": (),
+    }
+)
 # Names of heads by layer and head, from 0.
 AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
@@ -66,14 +78,19 @@ def payload(
     sides = trace.query_pieces(kind), trace.key_pieces(kind)
     complete = {
         **header,
-        "kind": kind, "layers": layers, "heads": heads, "queries": queries, "keys": keys,
+        "kind": kind,
+        "layers": layers,
+        "heads": heads,
+        "queries": queries,
+        "keys": keys,
         "arrangements": {
             ("words" if words else "pieces") + ("" if special else "-hidden"): _arrangement(
                 axes_of(trace, kind, words=words, special=special)
             )
             for words, special in arrangements
         },
-        "special": np.flatnonzero(special).tolist(), "doublings": DIGITS[doubled.ravel()].tobytes().decode("ascii"),
+        "special": np.flatnonzero(special).tolist(),
+        "doublings": DIGITS[doubled.ravel()].tobytes().decode("ascii"),
         "axes": {
             name: dict(zip(("from", "to"), titles(words, *sides), strict=True))
             for name, words in (("pieces", False), ("words", True))
@@ -83,8 +100,15 @@ def payload(
 
 
 def browser_payload(
-    trace: Trace, metrics: HeadMetrics, choice: Mapping[str, Any], *, number: int = 0, glance: bool = False,
-    quiet: bool = False, beside: bool = False, also: AlsoNamed = MappingProxyType({}),
+    trace: Trace,
+    metrics: HeadMetrics,
+    choice: Mapping[str, Any],
+    *,
+    number: int = 0,
+    glance: bool = False,
+    quiet: bool = False,
+    beside: bool = False,
+    also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
     """Everything that the browser needs for one kind.
 
@@ -104,20 +128,34 @@ def browser_payload(
         asked |= {"layer": telling.layer, "head": telling.head}
     # Without a toolbar the other arrangements are never requested.
     only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
-    return payload(trace, kind, {
-        "title": TITLES[kind], "glance": glance, "quiet": quiet, "beside": beside,
-        "asked": {"number": number, "choice": asked},
-        # As typed for the files of numbers, and as shown everywhere else.
-        "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},
-        "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
-        "names": [
-            ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
-            for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
-        ],
-        "metrics": [] if glance else [
-            _metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind) if metric.name in metrics.values
-        ],
-    }, only)
+    return payload(
+        trace,
+        kind,
+        {
+            "title": TITLES[kind],
+            "glance": glance,
+            "quiet": quiet,
+            "beside": beside,
+            "asked": {"number": number, "choice": asked},
+            # As typed for the files of numbers, and as shown everywhere else.
+            "id": sentence_id(trace),
+            "texts": {"source": trace.source_text, "target": trace.target_text},
+            "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
+            "names": [
+                ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
+                for layer, heads in enumerate(head_names(metrics))
+                for head, names in enumerate(heads)
+            ],
+            "metrics": []
+            if glance
+            else [
+                _metric(metric, metrics.values[metric.name])
+                for metric in metrics_of(kind)
+                if metric.name in metrics.values
+            ],
+        },
+        only,
+    )
 
 
 def sentence_id(trace: Trace) -> str:
@@ -129,7 +167,9 @@ def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
     """A metric of all heads, with the value of a full bar; null where it does not apply."""
     known = values[~np.isnan(values)]
     return {
-        "key": metric.name, "name": metric.title, "unit": metric.unit,
+        "key": metric.name,
+        "name": metric.title,
+        "unit": metric.unit,
         "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
         "values": [None if math.isnan(value) else value for value in values.round(6).ravel().tolist()],
     }

@@ -41,18 +41,28 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
     width, height = max(right + 0.7 * _width(columns[-1:]), CHARACTER * len(KEY)) + 12, bottom + 30
     middles = [(row, top + (row + 0.5) * high + 4) for row in _apart(rows, high)]
     centres = [(column, left + (column + 0.5) * wide) for column in _apart(columns, wide)]
-    return "".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" aria-label="{title}" font-family="sans-serif" font-size="12" '
-        f'fill="{PALETTE["dark"]}"><title>{title}</title><rect width="100%" height="100%" fill="{PALETTE["light"]}"/>'
-        f'<text x="12" y="20" font-size="14" font-weight="bold">{title}</text>',
-        *(f'<text x="{left - 6:.1f}" y="{y:.1f}" text-anchor="end">{escape(rows[row])}</text>' for row, y in middles),
-        *(f'<text transform="translate({x + 4:.1f} {top - 6:.1f}) rotate({COLUMN_ANGLE})">'
-          f"{escape(columns[column])}</text>" for column, x in centres),
-        f'<g transform="translate({left:.1f} {top:.1f}) scale({wide:.3f} {high:.3f})" shape-rendering="crispEdges">',
-        _cells(view.weights[choice["layer"], choice["head"]], view.mask),
-        f'</g><text x="12" y="{bottom + 20:.1f}">{KEY}</text></svg>'
-    ])
+    return "".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+            f'height="{height:.0f}" role="img" aria-label="{title}" font-family="sans-serif" font-size="12" '
+            f'fill="{PALETTE["dark"]}"><title>{title}</title>'
+            f'<rect width="100%" height="100%" fill="{PALETTE["light"]}"/>'
+            f'<text x="12" y="20" font-size="14" font-weight="bold">{title}</text>',
+            *(
+                f'<text x="{left - 6:.1f}" y="{y:.1f}" text-anchor="end">{escape(rows[row])}</text>'
+                for row, y in middles
+            ),
+            *(
+                f'<text transform="translate({x + 4:.1f} {top - 6:.1f}) rotate({COLUMN_ANGLE})">'
+                f"{escape(columns[column])}</text>"
+                for column, x in centres
+            ),
+            f'<g transform="translate({left:.1f} {top:.1f}) scale({wide:.3f} {high:.3f})" '
+            'shape-rendering="crispEdges">',
+            _cells(view.weights[choice["layer"], choice["head"]], view.mask),
+            f'</g><text x="12" y="{bottom + 20:.1f}">{KEY}</text></svg>',
+        ]
+    )
 
 
 def image(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:

@@ -6,13 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.text.vocabulary import (
-    LINE_SIGNS,
-    SIGNS,
-    TextVocabulary,
-    has_shape,
-    label_parts,
-)
+from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, has_shape, label_parts
 from transformer.values.pieces import Piece
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")

@@ -145,8 +145,7 @@ class Component:
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))))
 
     def colours(self, cells: np.ndarray) -> np.ndarray:
-        """Return each cell's colour in the large map, sampled at a quarter of the cell, away from numbers and hatching.
-        """
+        """Return each cell's colour in the large map, read at a quarter of the cell, away from numbers and hatching."""
         pixels = self.pixels(self.large)
         x, y = cells[..., 0] + cells[..., 2] / 4, cells[..., 1] + cells[..., 3] / 4
         return pixels[y.astype(int), x.astype(int), :3].astype(int)
@@ -157,7 +156,8 @@ def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Voca
     metrics = {each: head_metrics(trace, each, vocabulary.key_scores(each)) for each in KINDS}
     kinds = {each: browser_payload(trace, metrics[each], vars(choice)) for each in KINDS}
     content = {
-        "choice": {"heads": [], **asdict(choice)}, "kind": kind,
+        "choice": {"heads": [], **asdict(choice)},
+        "kind": kind,
         "texts": {"source": trace.source_text, "target": trace.target_text},
         "kinds": [
             {"kind": each, "title": TITLES[each], "data": base64.b64encode(data).decode()}
@@ -185,8 +185,13 @@ def offline_page(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
 
 @contextmanager
 def opened_document(
-    offline: tuple[Page, list[str]], folder: Path, translator: Translator, trace: Trace, kind: Kind,
-    choice: AttentionParams | None = None, **look: object,
+    offline: tuple[Page, list[str]],
+    folder: Path,
+    translator: Translator,
+    trace: Trace,
+    kind: Kind,
+    choice: AttentionParams | None = None,
+    **look: object,
 ) -> Iterator[Component]:
     """Return the single file with all attention, as a user with nothing but the file opens it."""
     file = folder / "attention.html"
@@ -197,8 +202,12 @@ def opened_document(
 
 @contextmanager
 def opened_file(
-    offline: tuple[Page, list[str]], file: Path, *, viewport: ViewportSize = VIEWPORT,
-    color_scheme: Literal["light", "dark"] = "light", last: str = f":nth-match(.atlas[data-drawn], {len(KINDS)})",
+    offline: tuple[Page, list[str]],
+    file: Path,
+    *,
+    viewport: ViewportSize = VIEWPORT,
+    color_scheme: Literal["light", "dark"] = "light",
+    last: str = f":nth-match(.atlas[data-drawn], {len(KINDS)})",
 ) -> Iterator[Page]:
     """Draw a file on an `offline_page`, by default one with all three kinds; requests and errors fail the test.
 

@@ -72,7 +72,8 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def running_server(
-    start: Sequence[str | Path] = (sys.executable, "-m", "streamlit", "run", "app.py"), folder: Path = ROOT,
+    start: Sequence[str | Path] = (sys.executable, "-m", "streamlit", "run", "app.py"),
+    folder: Path = ROOT,
     port: int = 0,
 ) -> Iterator[str]:
     """Run a fresh server of the app, at a free port unless one is given; its log must not contain tracebacks or
@@ -161,8 +162,7 @@ class Visitor:
                 return
 
     def steady(self, measure: str) -> Any:
-        """Return the value of a JavaScript function once every chart is drawn and the value stays the same for a while.
-        """
+        """Return the value of a JavaScript function once all charts are drawn and the value stays the same."""
         self.page.wait_for_function(CHARTS_DRAWN)
         found = self.page.evaluate(measure)
         while True:
@@ -271,7 +271,7 @@ class Desks:
 
     @contextmanager
     def visitor(
-        self, address: str, *, viewport: ViewportSize = VIEWPORT, color_scheme: Literal["light", "dark"] = "light",
+        self, address: str, *, viewport: ViewportSize = VIEWPORT, color_scheme: Literal["light", "dark"] = "light"
     ) -> Iterator[Visitor]:
         """A new user, at a page without state from earlier tests that no other user shares."""
         self.visited.add(address)

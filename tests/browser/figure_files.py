@@ -18,8 +18,23 @@ SVG = "{http://www.w3.org/2000/svg}"
 FONTS = [str(path) for path in (Path(__file__).parents[2] / "assets" / "fonts").glob("*.ttf")]
 # Elements of a saved drawing; none of them runs code or fetches anything.
 ELEMENTS = {
-    "svg", "desc", "g", "path", "rect", "line", "circle", "polyline", "polygon", "text", "tspan", "image", "defs",
-    "clipPath", "linearGradient", "stop", "marker",
+    "svg",
+    "desc",
+    "g",
+    "path",
+    "rect",
+    "line",
+    "circle",
+    "polyline",
+    "polygon",
+    "text",
+    "tspan",
+    "image",
+    "defs",
+    "clipPath",
+    "linearGradient",
+    "stop",
+    "marker",
 }
 # Points per millimetre.
 POINT = 72 / 25.4
@@ -75,8 +90,11 @@ def rendered(root: ElementTree.Element, background: str | None = None) -> np.nda
     in_pixels = ElementTree.Element(root.tag, {**root.attrib, **dict(zip(("width", "height"), size, strict=True))})
     in_pixels.extend(root)
     picture = resvg_py.svg_to_bytes(
-        svg_string=ElementTree.tostring(in_pixels, encoding="unicode"), font_files=FONTS, skip_system_fonts=True,
-        zoom=DENSITY, background=background,
+        svg_string=ElementTree.tostring(in_pixels, encoding="unicode"),
+        font_files=FONTS,
+        skip_system_fonts=True,
+        zoom=DENSITY,
+        background=background,
     )
     return np.asarray(Image.open(io.BytesIO(bytes(picture))).convert("RGBA"))
 

@@ -36,7 +36,9 @@ def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
     assert rules or inside or not page.locator(".atlas").count(), "axe looks into our components"
     return [
         f"{rule['id']}: {node['target']} {node['failureSummary']}"
-        for rule in found["violations"] if rule["impact"] in ("serious", "critical") for node in rule["nodes"]
+        for rule in found["violations"]
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
     ]
 
 
@@ -46,8 +48,7 @@ def charts(page: Page) -> None:
 
 
 def serious_in_both_themes(reader: Visitor) -> list[str]:
-    """Return all serious violations in light and the colour violations in dark; one visit takes half the time of two.
-    """
+    """Return serious violations in light and the colour violations in dark; one visit takes half the time of two."""
     found = []
     for scheme, brighter, rules in (("light", ">", ()), ("dark", "<", COLOURS)):
         reader.page.emulate_media(color_scheme=scheme)
@@ -67,7 +68,9 @@ def test_every_page_has_no_serious_violation(reader, place):
 
 
 def test_every_view_of_the_attention_browser_has_no_serious_violation(reader):
-    reader.open("/cross_attention?text=I+have+a+dream.&look=lines&metric=entropy&rows=0.1&threshold=3&scale=square+root")
+    reader.open(
+        "/cross_attention?text=I+have+a+dream.&look=lines&metric=entropy&rows=0.1&threshold=3&scale=square+root"
+    )
     reader.maps(1)
     reader.control("Words").check()
     reader.control("Words").blur()

@@ -32,7 +32,9 @@ def known(small_translator) -> Trace:
     cross = np.full_like(trace.cross, 1 / size)
     cross[..., 1, :] = np.eye(size)[2]
     return replace(
-        trace, encoder=encoder.reshape(trace.encoder.shape).astype(np.float32), cross=cross,
+        trace,
+        encoder=encoder.reshape(trace.encoder.shape).astype(np.float32),
+        cross=cross,
         decoder=np.broadcast_to(triangle / triangle.sum(axis=1, keepdims=True), trace.decoder.shape).astype(np.float32),
     )
 
@@ -61,9 +63,9 @@ def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
         assert np.abs(drawn[row, 0] - colour).max() <= 4
 
 
-@pytest.mark.parametrize(("layer", "head"), [
-    (1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3))),
-])
+@pytest.mark.parametrize(
+    ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
+)
 def test_permutation_is_drawn_in_the_right_cells(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_pieces(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
@@ -125,9 +127,9 @@ def test_copying_model_copies(browse, copying_translator):
 
 
 # tests/javascript checks readouts and exports for every kind.
-@pytest.mark.parametrize("kind", [
-    "decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross")),
-])
+@pytest.mark.parametrize(
+    "kind", ["decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))]
+)
 def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, kind):
     random = np.random.default_rng(7)
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
@@ -186,9 +188,7 @@ def test_small_maps_show_and_report_the_same(browse, small_translator, known):
         assert len(seen) > 3
 
 
-@pytest.mark.parametrize(("words", "lined"), [
-    (19, False), pytest.param(3, True, marks=pytest.mark.thorough),
-])
+@pytest.mark.parametrize(("words", "lined"), [(19, False), pytest.param(3, True, marks=pytest.mark.thorough)])
 def test_small_cells_have_no_lines_between_them(browse, small_translator, words, lined):
     trace = small_translator.trace("dog " * words, "Hund")
     with browse(small_translator, trace, "encoder") as shown:

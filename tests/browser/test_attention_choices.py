@@ -153,10 +153,14 @@ def test_different_colour_scale_is_stated(browse, small_translator, trace, name,
         assert np.abs(shown.colours(shown.cells(size, size))[0, 0] - VIRIDIS[weight]).max() <= 4
         assert (f"Colours: {name}." in shown.note) == (name != "0 to 1")
         legend = [text for text in texts(shown.svg()) if len(text) == 4 and text[1] == "."][-5:]
-    assert legend == {
-        "0 to 1": ["0.00", "0.25", "0.50", "0.75", "1.00"], "square root": ["0.00", "0.06", "0.25", "0.56", "1.00"],
-        "each head its own": ["0.00", "0.06", "0.13", "0.19", "0.25"],
-    }[name]
+    assert (
+        legend
+        == {
+            "0 to 1": ["0.00", "0.25", "0.50", "0.75", "1.00"],
+            "square root": ["0.00", "0.06", "0.25", "0.56", "1.00"],
+            "each head its own": ["0.00", "0.06", "0.13", "0.19", "0.25"],
+        }[name]
+    )
 
 
 def coloured(component: Component, colour: str) -> int:
@@ -172,7 +176,8 @@ def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)
-        for line in component.svg().iter(f"{SVG}line") if line.get("stroke") == colour
+        for line in component.svg().iter(f"{SVG}line")
+        if line.get("stroke") == colour
     ]
 
 

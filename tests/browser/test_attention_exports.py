@@ -56,13 +56,16 @@ def captions(svg: ElementTree.Element) -> list[str]:
     return written[next(at for at, text in enumerate(written) if re.search(r" attention, layer ", text)) :]
 
 
-@pytest.mark.parametrize(("kind", "title", "sentence"), [
-    pytest.param("encoder", "Encoder attention, layer 2, head 2", "The dog reads.", marks=pytest.mark.thorough),
-    ("decoder", "Masked attention, layer 2, head 2", "Der Hund liest."),
-    pytest.param(
-        "cross", "Cross attention, layer 2, head 2", "The dog reads. → Der Hund liest.", marks=pytest.mark.thorough,
-    ),
-])
+@pytest.mark.parametrize(
+    ("kind", "title", "sentence"),
+    [
+        pytest.param("encoder", "Encoder attention, layer 2, head 2", "The dog reads.", marks=pytest.mark.thorough),
+        ("decoder", "Masked attention, layer 2, head 2", "Der Hund liest."),
+        pytest.param(
+            "cross", "Cross attention, layer 2, head 2", "The dog reads. → Der Hund liest.", marks=pytest.mark.thorough
+        ),
+    ],
+)
 def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kind, title, sentence):
     choice = in_pieces(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
     with browse(small_translator, trace, kind, choice) as shown:

@@ -34,9 +34,10 @@ READ = re.compile(r"\(row (\d+)\).*(?:looks at|may not look at) “(.+)”(?: \(
 
 
 # test_attention_browser.py checks readouts of every kind, and tests/ui checks what every page sends.
-@pytest.mark.parametrize(("kind", "page"), [
-    ("decoder", "masked"), *(pytest.param(kind, kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross")),
-])
+@pytest.mark.parametrize(
+    ("kind", "page"),
+    [("decoder", "masked"), *(pytest.param(kind, kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))],
+)
 def test_hovering_reports_the_number_of_the_tensor(reader, shipped, kind, page):
     reader.open(f"/{page}_attention?{DREAM}&words=false")
     reader.maps(1)

@@ -103,8 +103,11 @@ def test_changed_attention_is_shown_beside_the_original(reader):
     reader.open("/change_attention?text=I+have+a+dream.&layer=2&head=3&edit_edits=encoder.1.all.2~3x100")
     reader.maps(1)
     readout = reader.page.locator(".readout")
-    for shown, said in (("the difference", "compared with as trained"), ("as trained", "looks at"),
-                        ("after the change", "looks at")):
+    for shown, said in (
+        ("the difference", "compared with as trained"),
+        ("as trained", "looks at"),
+        ("after the change", "looks at"),
+    ):
         reader.page.get_by_label("Show", exact=True).select_option(shown)
         reader.page.locator("canvas.large").hover(position={"x": 300, "y": 250})
         expect(readout).to_contain_text(said)

@@ -12,7 +12,9 @@ from tests.ui.driver import RESERVED
 QUOTED = 'He said "if" to me.'
 # The pages, with the number of charts with axes on each.
 PAGES = {
-    "/cross_attention?": 2, "/compare_heads?compare_part=layers": 3, "/positional_encoding?positions_part=shuffled": 4,
+    "/cross_attention?": 2,
+    "/compare_heads?compare_part=layers": 3,
+    "/positional_encoding?positions_part=shuffled": 4,
     "/inside_a_layer?inside_part=cell": 2,
 }
 
@@ -47,9 +49,9 @@ def labels(reader, key: str) -> list[str]:
 
 
 # tests/ui/test_save_as.py checks the specifications of every page.
-@pytest.mark.parametrize("path", [
-    path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES
-])
+@pytest.mark.parametrize(
+    "path", [path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES]
+)
 def test_sentence_with_an_if_has_all_of_its_charts(reader, path):
     reader.open(f"{path}&text={quote(QUOTED)}")
     found = all_labels(reader, PAGES[path])
@@ -95,9 +97,9 @@ def test_lesson_bars_are_drawn_with_any_labels(serve, visit, tmp_path):
 
 # tests/unit/pages/test_chart_text.py checks the data sent to both libraries.
 @pytest.mark.thorough
-@pytest.mark.parametrize("text", [
-    "<b>x</b><br>$y$", "<b>x</b><br>y", "$x^2$ and $y$", "a &amp; %{y} {x}", "']; alert(1); ['",
-])
+@pytest.mark.parametrize(
+    "text", ["<b>x</b><br>$y$", "<b>x</b><br>y", "$x^2$ and $y$", "a &amp; %{y} {x}", "']; alert(1); ['"]
+)
 def test_plotly_and_vega_show_untrusted_labels_literally(reader, text):
     reader.open(f"/inside_a_layer?text={quote(text)}&inside_stage=encoder.self_attention.weights")
     ticks = reader.page.locator("[data-testid=stPlotlyChart] .ytick text")

@@ -14,19 +14,33 @@ pytestmark = pytest.mark.thorough
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 # These stages have the widest formulas and tensors; tests/browser/test_every_page.py opens the first of each part.
-STAGES = [f"/backpropagation?{DREAM}&backward_stage={stage}" for stage in (
-    "decoder.output.norm", "decoder.cross_attention.scores", "encoder.memory", "encoder.self_attention.read",
-    "encoder.table",
-)] + [f"/inside_a_layer?{DREAM}&inside_stage={stage}" for stage in (
-    "encoder.positions", "encoder.self_attention.weights", "decoder.cross_attention.written",
-    "decoder.feed_forward.written", "generator.probabilities",
-)]
+STAGES = [
+    f"/backpropagation?{DREAM}&backward_stage={stage}"
+    for stage in (
+        "decoder.output.norm",
+        "decoder.cross_attention.scores",
+        "encoder.memory",
+        "encoder.self_attention.read",
+        "encoder.table",
+    )
+] + [
+    f"/inside_a_layer?{DREAM}&inside_stage={stage}"
+    for stage in (
+        "encoder.positions",
+        "encoder.self_attention.weights",
+        "decoder.cross_attention.written",
+        "decoder.feed_forward.written",
+        "generator.probabilities",
+    )
+]
 
 
 def drawn(reader, count=1):
     """Wait until this many figures are not empty."""
-    figures = reader.page.locator("[data-testid=stPlotlyChart] .main-svg, [data-testid=stVegaLiteChart] canvas, "
-                                  "[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas")
+    figures = reader.page.locator(
+        "[data-testid=stPlotlyChart] .main-svg, [data-testid=stVegaLiteChart] canvas, "
+        "[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas"
+    )
     figures.nth(count - 1).wait_for()
 
 

@@ -29,10 +29,14 @@ def pixels(png: bytes) -> np.ndarray:
 
 # test_attention_exports.py compares the files of the map with its numbers.
 @pytest.mark.thorough
-@pytest.mark.parametrize(("place", "title", "street"), [
-    (".st-key-figure_alignment", "A row for every German token", "␣Straße"),
-    (".atlas", "Cross attention, layer", "Straße"),
-], ids=["chart", "map"])
+@pytest.mark.parametrize(
+    ("place", "title", "street"),
+    [
+        (".st-key-figure_alignment", "A row for every German token", "␣Straße"),
+        (".atlas", "Cross attention, layer", "Straße"),
+    ],
+    ids=["chart", "map"],
+)
 def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
@@ -147,14 +151,25 @@ def test_untrusted_text_is_text_in_every_file(reader):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", [
-    "/?", "/cross_attention?", "/decoding?method=beam", "/switch_heads_off?off_heads=cross.1.8",
-    "/compare_heads?compare_part=heads", "/compare_heads?compare_part=similarity",
-    "/compare_heads?compare_part=two_heads", "/compare_heads?compare_part=layers", "/what_mattered?",
-    *(f"/positional_encoding?positions_part={part}" for part in ("curves", "distances", "alternatives")),
-    "/inside_a_layer?inside_stage=encoder.self_attention.weights", "/inside_a_layer?inside_part=cell",
-    "/inside_a_layer?inside_part=mask", "/about?",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/?",
+        "/cross_attention?",
+        "/decoding?method=beam",
+        "/switch_heads_off?off_heads=cross.1.8",
+        "/compare_heads?compare_part=heads",
+        "/compare_heads?compare_part=similarity",
+        "/compare_heads?compare_part=two_heads",
+        "/compare_heads?compare_part=layers",
+        "/what_mattered?",
+        *(f"/positional_encoding?positions_part={part}" for part in ("curves", "distances", "alternatives")),
+        "/inside_a_layer?inside_stage=encoder.self_attention.weights",
+        "/inside_a_layer?inside_part=cell",
+        "/inside_a_layer?inside_part=mask",
+        "/about?",
+    ],
+)
 def test_every_figure_has_the_same_colours_from_both_themes(reader, path):
     found = {}
     for scheme in ("light", "dark"):

@@ -76,7 +76,8 @@ def test_every_page_is_in_a_menu_that_names_it_and_fits(reader):
         assert titles == [f"{menu}: {title}" if menu == section else menu for menu in sections()]
         expect(reader.page.get_by_role("menu")).to_have_count(0)
         reader.until(
-            menus.last, """menu => menu.getBoundingClientRect().right <=
+            menus.last,
+            """menu => menu.getBoundingClientRect().right <=
                 document.querySelector(".st-key-lecture_bar").getBoundingClientRect().left""",
             f"{title}: a button lies over the last menu",
         )
@@ -142,11 +143,13 @@ FIRST_ROW = """() => {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("page", [
-    "cross_attention", *(
-        pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")
-    ),
-])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "cross_attention",
+        *(pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")),
+    ],
+)
 def test_map_begins_near_the_top_of_a_projector(reader, page):
     reader.resize(1024, 768)
     reader.open(f"/{page}?{DREAM}")
@@ -161,18 +164,26 @@ def test_map_begins_near_the_top_of_a_projector(reader, page):
     reader.page.wait_for_function(high)
     reader.translate(EXAMPLES[0])
     reader.until(
-        reader.page.get_by_label("English sentence"), "box => box.scrollWidth <= box.clientWidth",
+        reader.page.get_by_label("English sentence"),
+        "box => box.scrollWidth <= box.clientWidth",
         "the box cuts the sentence that a first visitor sees",
     )
 
 
-@pytest.mark.parametrize("path", [
-    pytest.param(path, marks=pytest.mark.thorough) for path in (
-        "/change_attention?", "/change_attention?layer=1&head=7&edit_kind=cross&edit_edits=cross.1.7.3~2x100&",
-        "/inside_a_layer?inside_part=mask&", "/compare_heads?", "/compare_heads?compare_part=two_heads&",
-        "/training_lab?lab_task=modular&",
-    )
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.thorough)
+        for path in (
+            "/change_attention?",
+            "/change_attention?layer=1&head=7&edit_kind=cross&edit_edits=cross.1.7.3~2x100&",
+            "/inside_a_layer?inside_part=mask&",
+            "/compare_heads?",
+            "/compare_heads?compare_part=two_heads&",
+            "/training_lab?lab_task=modular&",
+        )
+    ],
+)
 def test_form_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}")
@@ -181,10 +192,15 @@ def test_form_leaves_the_top_of_a_projector_to_a_map(reader, path):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", [
-    "/language_model?", "/language_model?lm_part=heads&", "/compare_heads?subject=language_model&",
-    "/inside_a_layer?subject=language_model&inside_part=mask&",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/language_model?",
+        "/language_model?lm_part=heads&",
+        "/compare_heads?subject=language_model&",
+        "/inside_a_layer?subject=language_model&inside_part=mask&",
+    ],
+)
 def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}lm_text={quote_plus(TWELVE_WORDS)}")
@@ -221,7 +237,8 @@ def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
     expect(page.locator(".links path")).to_have_count(0)
     page.get_by_role("option", name="it", exact=True).click()
     for name, address in {
-        "Hide “it”": "change_attention.*edit_hidden_source=8", "Switch": "switch_heads_off.*off_heads=encoder",
+        "Hide “it”": "change_attention.*edit_hidden_source=8",
+        "Switch": "switch_heads_off.*off_heads=encoder",
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
     for size in (*SIZES, (390, 844)):

@@ -18,11 +18,13 @@ TWELVE = {"text": "The animal did not cross the street because it was too tired.
 PROJECTOR = {"width": 1024, "height": 768}
 # Pixels of the lecturer's controls, at the lower edge.
 CONTROLS = 44
-SLIDES = Slides((
-    Slide.of("cross_attention", {**TWELVE, "layer": "4", "head": "3"}),
-    Slide.of("encoder_attention", {**TWELVE, "layer": "2", "head": "1"}),
-    Slide.of("lessons", {**TWELVE, "lesson_id": "one_row"}),
-))
+SLIDES = Slides(
+    (
+        Slide.of("cross_attention", {**TWELVE, "layer": "4", "head": "3"}),
+        Slide.of("encoder_attention", {**TWELVE, "layer": "2", "head": "1"}),
+        Slide.of("lessons", {**TWELVE, "lesson_id": "one_row"}),
+    )
+)
 # The smallest type of the two lines, in points; the figure's type is a constant of the same size.
 TYPE = """() => {
     const [host] = [...document.querySelectorAll("*")].filter(e => e.shadowRoot?.querySelector("canvas.large"));
@@ -39,8 +41,7 @@ def address(page: str, **more: str) -> str:
 
 
 def lecture(someone, state: str) -> None:
-    """Wait until the controls show this text: "lecture 2" at the second slide, "page 3" outside it, with three slides.
-    """
+    """Wait until the controls show a text: "lecture 2" at the second slide, "page 3" outside it, with three slides."""
     someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
 
 
@@ -54,10 +55,12 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
     # The page's font moves everything above the map.
     reader.page.wait_for_function(f"({FIRST_ROW})() < 200")
     reader.until(
-        reader.page.locator("canvas.large"), """map => {
+        reader.page.locator("canvas.large"),
+        """map => {
             const { right, bottom } = map.getBoundingClientRect();
             return right <= innerWidth && bottom <= innerHeight - 44;
-        }""", "the map ends below the screen or beside it",
+        }""",
+        "the map ends below the screen or beside it",
     )
     look = reader.page.locator(".look-for")
     expect(look).to_be_in_viewport(ratio=1)
@@ -85,12 +88,20 @@ FITS = """() => {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("place", "more"), [
-    # Other tests cover a map and the steps of a lesson.
-    *((place, place.more) for place in PLACES if place.page.kind is None and place.page.name != "lessons"),
-    *((place, {f"off_{part}": "true"}) for place in PLACES if place.page.name == "switch_heads_off"
-      for part in ("importance", "removal")),
-], ids=str)
+@pytest.mark.parametrize(
+    ("place", "more"),
+    [
+        # Other tests cover a map and the steps of a lesson.
+        *((place, place.more) for place in PLACES if place.page.kind is None and place.page.name != "lessons"),
+        *(
+            (place, {f"off_{part}": "true"})
+            for place in PLACES
+            if place.page.name == "switch_heads_off"
+            for part in ("importance", "removal")
+        ),
+    ],
+    ids=str,
+)
 def test_main_figure_of_every_part_fits_a_projector(reader, place, more):
     reader.resize(**PROJECTOR)
     reader.open(f"{place.path}{urlencode({**TWELVE, 'lecture': 'true', **more})}")
@@ -240,12 +251,13 @@ def test_clicker_without_slides_goes_through_heads_and_steps(reader):
 def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader):
     reader.resize(**PROJECTOR)
     keyboard, steps = reader.page.keyboard, reader.page.locator
-    slides = Slides((
-        Slide.of("decoding", {"text": "I have a dream.", "step": "5"}).titled("One word at a time"), SLIDES.slides[0],
-    ))
-    reader.open("/decoding?" + urlencode({
-        "text": "I have a dream.", "step": "5", "slides": str(slides), "slide": "1", "lecture": "true",
-    }))
+    slides = Slides(
+        (Slide.of("decoding", {"text": "I have a dream.", "step": "5"}).titled("One word at a time"), SLIDES.slides[0])
+    )
+    reader.open(
+        "/decoding?"
+        + urlencode({"text": "I have a dream.", "step": "5", "slides": str(slides), "slide": "1", "lecture": "true"})
+    )
     steps(".steps.lecture[data-drawn$=' 5']").wait_for()
     heading = reader.page.get_by_role("heading", name="One word at a time")
     expect(heading).to_be_in_viewport(ratio=1)
@@ -279,8 +291,11 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     reader.head(4, 3)
     lecture(reader, "lecture 2")
     sentence = reader.page.locator(".atlas .sentence")
-    reader.until(sentence, "each => each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth",
-                 "the sentence is cut")
+    reader.until(
+        sentence,
+        "each => each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth",
+        "the sentence is cut",
+    )
     keyboard.press("?")
     expect(reader.page.get_by_role("dialog", name="Keys")).to_contain_text("QR code")
     keyboard.press("Escape")
@@ -388,15 +403,18 @@ def test_lecture_page_needs_one_thumb_on_a_phone(reader):
     reader.head(4, 3)
     reader.fits("the page of a QR code")
     reader.until(
-        reader.page.locator("canvas.large"), "map => map.getBoundingClientRect().bottom < innerHeight - 60",
+        reader.page.locator("canvas.large"),
+        "map => map.getBoundingClientRect().bottom < innerHeight - 60",
         "the map leaves no room for a thumb",
     )
     for name in ("Next (Page Down)", "Leave lecture mode (Esc)"):
         reader.until(
-            reader.page.get_by_role("button", name=name), """button => {
+            reader.page.get_by_role("button", name=name),
+            """button => {
                 const { y, width, height } = button.getBoundingClientRect();
                 return y > innerHeight * 2 / 3 && height >= 44 && width >= 44;
-            }""", f"{name} is too small, or too far up",
+            }""",
+            f"{name} is too small, or too far up",
         )
     reader.page.get_by_role("button", name="Next (Page Down)").click()
     reader.head(4, 4)
@@ -419,17 +437,28 @@ def test_lesson_step_fits_a_projector_with_its_answers(reader, lesson, step, ans
     bottom = "document.querySelectorAll('.st-key-main_figure .stColumn')[1].getBoundingClientRect().bottom"
     assert reader.steady(f"() => {bottom}") <= PROJECTOR["height"] - CONTROLS
     sizes = ".st-key-lesson_words p, .stTable :is(th, td)"
-    assert reader.page.evaluate(f"Math.min(...[...document.querySelectorAll('{sizes}')].map("
-                                "each => 0.75 * parseFloat(getComputedStyle(each).fontSize)))") >= 20
+    assert (
+        reader.page.evaluate(
+            f"Math.min(...[...document.querySelectorAll('{sizes}')].map("
+            "each => 0.75 * parseFloat(getComputedStyle(each).fontSize)))"
+        )
+        >= 20
+    )
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", [
-    address("cross_attention", lecture="true"), address("cross_attention", lecture="true", qr="true"),
-    address("decoding", lecture="true"), address("lessons", lecture="true", lesson_id="one_row"),
-    address("compare_heads", lecture="true"), address("translate", lecture="true").replace("translate", ""),
-    address("about", slides=str(SLIDES)),
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        address("cross_attention", lecture="true"),
+        address("cross_attention", lecture="true", qr="true"),
+        address("decoding", lecture="true"),
+        address("lessons", lecture="true", lesson_id="one_row"),
+        address("compare_heads", lecture="true"),
+        address("translate", lecture="true").replace("translate", ""),
+        address("about", slides=str(SLIDES)),
+    ],
+)
 def test_lecture_mode_has_no_serious_violation(visit, server, path):
     with visit(server) as someone:
         someone.open(path)

@@ -15,8 +15,7 @@ def said(reader):
 
 
 def test_lesson_works_by_keyboard(reader):
-    """A user predicts, sees the measured answer and continues, without a pointer and without seeing the answer before.
-    """
+    """A user predicts, sees the measured answer, continues, without a pointer and without seeing the answer first."""
     reader.open(ROW)
     reader.maps(1)
     expect(said(reader)).to_contain_text("Layer 3, head 1")
@@ -128,7 +127,8 @@ def test_lesson_is_complete_on_paper_and_without_a_network(reader, offline, tmp_
     reader.page.get_by_role("button", name="Print or download").click()
     page, requests = offline
     for label, answered in (
-        ("Sheet for students, with an empty table", False), ("Sheet with the answers", True),
+        ("Sheet for students, with an empty table", False),
+        ("Sheet with the answers", True),
         ("The whole lesson as one file, for offline use", True),
     ):
         with reader.page.expect_download() as download:

@@ -90,8 +90,11 @@ def serving(programs: Path, work: Path, command: Callable[[int], Sequence[str]],
     program, *options = command(port)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     process = subprocess.Popen(
-        [programs / program, *options], cwd=work, env={**os.environ, "PATH": path, "HOME": str(work)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        [programs / program, *options],
+        cwd=work,
+        env={**os.environ, "PATH": path, "HOME": str(work)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         for _ in range(PATIENCE // 1000):
@@ -123,10 +126,19 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def laboratory(programs: Path, notebook: Path) -> Iterator[str]:
     """Return the address of the notebook in JupyterLab."""
-    with serving(programs, notebook.parent, lambda port: [
-        "jupyter-lab", "--no-browser", f"--port={port}", "--IdentityProvider.token=", "--allow-root",
-        f"--ServerApp.root_dir={notebook.parent}",
-    ], "/api") as address:
+    with serving(
+        programs,
+        notebook.parent,
+        lambda port: [
+            "jupyter-lab",
+            "--no-browser",
+            f"--port={port}",
+            "--IdentityProvider.token=",
+            "--allow-root",
+            f"--ServerApp.root_dir={notebook.parent}",
+        ],
+        "/api",
+    ) as address:
         yield f"{address}/lab/tree/{notebook.name}"
 
 
@@ -136,9 +148,12 @@ def marimo(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     work = tmp_path_factory.mktemp("marimo")
     (work / "look.py").write_text(MARIMO, encoding="utf-8")
     (work / "pyproject.toml").write_text('[tool.marimo.display]\ntheme = "dark"\n')
-    with serving(programs, work, lambda port: [
-        "marimo", "run", "look.py", "--headless", "--no-token", f"--port={port}"
-    ], "/health") as address:
+    with serving(
+        programs,
+        work,
+        lambda port: ["marimo", "run", "look.py", "--headless", "--no-token", f"--port={port}"],
+        "/health",
+    ) as address:
         yield address
 
 

@@ -30,7 +30,8 @@ def go(reader, name):
         reader.choose(name)
     else:
         reader.page.get_by_role("radio", name=name, exact=True).or_(
-            reader.page.get_by_role("button", name=name, exact=True)).first.click()
+            reader.page.get_by_role("button", name=name, exact=True)
+        ).first.click()
         reader.wait()
 
 

@@ -86,7 +86,8 @@ def test_spectrum_shows_grokking(visit, server):
 def test_closing_the_browser_during_a_training_leaves_no_thread(visit, server):
     """tests/ui/test_training_lab.py checks the same without a browser."""
     (process,) = [
-        path for path in Path("/proc").glob("[0-9]*")
+        path
+        for path in Path("/proc").glob("[0-9]*")
         if f"--server.port={server.rpartition(':')[2]}".encode() in (path / "cmdline").read_bytes().split(b"\0")
     ]
 

@@ -53,10 +53,10 @@ def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
             canvas.hover(position={"x": across * box["width"], "y": down * box["height"]})
             first, second, difference = reported(reader)
             places = [
-                (row, column) for row in range(len(rows[0])) for column in range(len(columns[0]))
-                if (first[1:3], second[1:3]) == (
-                    (rows[0][row], columns[0][column]), (rows[1][row], columns[1][column])
-                )
+                (row, column)
+                for row in range(len(rows[0]))
+                for column in range(len(columns[0]))
+                if (first[1:3], second[1:3]) == ((rows[0][row], columns[0][column]), (rows[1][row], columns[1][column]))
             ]
             expected = [
                 tuple(f"{rounded(view.weights[1, 2, row, column]):.4f}" for view in views) for row, column in places
@@ -120,10 +120,13 @@ def test_axis_titles_are_not_cut(reader):
     canvases = opened(reader, "encoder.1.1.pieces.I see.", "encoder.1.1.pieces.I do.")
     for canvas in canvases.all():
         # Dark pixels within two pixels of the picture's edge would be a letter that extends beyond it.
-        assert canvas.evaluate("""canvas => {
+        assert (
+            canvas.evaluate("""canvas => {
             const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
             let ink = 0;
             for (let x = 0; x < 24 * devicePixelRatio; x++) for (const y of [0, 1, height - 2, height - 1])
                 ink += data[4 * (y * width + x) + 3];
             return ink;
-        }""") == 0
+        }""")
+            == 0
+        )

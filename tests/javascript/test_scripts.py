@@ -48,7 +48,8 @@ HERE = Path(__file__).parent
 SCRIPTS = [path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor"]
 # Scripts that a browser fetches, and the script of a saved file.
 ENTRIES = sorted(
-    path.relative_to(ASSETS).with_suffix("").as_posix() for path in SCRIPTS
+    path.relative_to(ASSETS).with_suffix("").as_posix()
+    for path in SCRIPTS
     if "export default mount(" in path.read_text(encoding="utf-8") or path.stem in ("html_export", "lesson_file")
 )
 HOW = "no Node found: pip install -r tests/requirements.txt brings it"
@@ -102,10 +103,16 @@ def write_attention(folder: Path, translator, kind) -> None:
     for words in (False, True):
         for special in (False, True):
             view = view_of(trace, kind, words=words, special=special)
-            views.append({
-                "words": words, "hide": not special, "rows": row_labels(view.axes), "columns": column_labels(view.axes),
-                "weights": view.weights.tolist(), "mask": view.mask.tolist(),
-            })
+            views.append(
+                {
+                    "words": words,
+                    "hide": not special,
+                    "rows": row_labels(view.axes),
+                    "columns": column_labels(view.axes),
+                    "weights": view.weights.tolist(),
+                    "mask": view.mask.tolist(),
+                }
+            )
     table = attention_table(view_of(trace, kind))
     write(folder, f"{kind}.json", {"choice": asdict(FIRST), "pinned": PINNED, "views": views, **table})
 
@@ -130,7 +137,8 @@ def attention_table(view) -> dict[str, object]:
         table.writerow([r + 1, row, numbers["columns"], names, f"{of_columns[r] / 1e4:.4f}"])
     return {
         "sums": {
-            "rows": (of_rows / 1e4).tolist(), "columns": (of_columns / 1e4).tolist(),
+            "rows": (of_rows / 1e4).tolist(),
+            "columns": (of_columns / 1e4).tolist(),
             "all": int(shown[np.ix_(PINNED["rows"], PINNED["columns"])].sum()) / 1e4,
         },
         "csv": text.getvalue(),
@@ -150,10 +158,14 @@ def write_links(folder: Path) -> None:
     links = by_word(word_links(trace, metrics))
     for kind, measured in metrics.items():
         (folder / f"links-{kind}.bin").write_bytes(browser_payload(trace, measured, vars(FIRST), number=1))
-        write(folder, f"links-{kind}.json", [
-            [asdict(link) for link in links[kind == "encoder", at][0] if link.kind == kind]
-            for at in range(len(words) - 1)
-        ])
+        write(
+            folder,
+            f"links-{kind}.json",
+            [
+                [asdict(link) for link in links[kind == "encoder", at][0] if link.kind == kind]
+                for at in range(len(words) - 1)
+            ],
+        )
 
 
 def write_changed(folder: Path, translator) -> None:
@@ -168,7 +180,8 @@ def write_changed(folder: Path, translator) -> None:
     (folder / "changed.bin").write_bytes(changed_payload(*versions, asked, "what was changed", edits))
     views = {
         f"{name}-{str(words).lower()}": view_of(each, "cross", words=words).weights.tolist()
-        for name, each in (("after", after), ("before", trace)) for words in (False, True)
+        for name, each in (("after", after), ("before", trace))
+        for words in (False, True)
     }
     lists = ["none", edits, "encoder.all.all.8-9~even_decoder.1.2.3~4-5x0~6x100"]
     write(folder, "changed.json", {"edits": edits, "lists": lists, "views": views})
@@ -181,7 +194,8 @@ def write_training(folder: Path) -> None:
     trainer.advance(steps=5)
     run = trainer.run()
     happened = [
-        Event(2, "half are right"), Event(2, "a mirror", "mirror", "cross", 1, 0),
+        Event(2, "half are right"),
+        Event(2, "a mirror", "mirror", "cross", 1, 0),
         Event(4, "a diagonal", "diagonal", "cross", 0, 1),
     ]
     view = {"moment": -1, "score": "auto", "encoder": 0, "decoder": 0, "cross": 0}
@@ -190,18 +204,30 @@ def write_training(folder: Path) -> None:
     modular = TaskTrainer(TaskConfig(task="modular", d_model=8, items=8, steps=4, snapshots=2))
     modular.advance()
     (folder / "modular.bin").write_bytes(film_payload(modular.run(), [], header))
-    write(folder, "modular.json", {
-        "spectra": [snapshot.spectrum.tolist() for snapshot in modular.snapshots],
-        "learned": [snapshot.training_match for snapshot in modular.snapshots],
-    })
-    write(folder, "training.json", {
-        "steps": [snapshot.step for snapshot in run.snapshots],
-        "attention": [{kind: snapshot.attention[kind].astype(float).reshape(4, -1).tolist() for kind in KINDS}
-                      for snapshot in run.snapshots],
-        "exact": [snapshot.exact_match for snapshot in run.snapshots],
-        "shown": {kind: layer * config.heads + head for kind, (layer, head) in
-                  shown_heads(run, happened, LabParams()).items()},
-    })
+    write(
+        folder,
+        "modular.json",
+        {
+            "spectra": [snapshot.spectrum.tolist() for snapshot in modular.snapshots],
+            "learned": [snapshot.training_match for snapshot in modular.snapshots],
+        },
+    )
+    write(
+        folder,
+        "training.json",
+        {
+            "steps": [snapshot.step for snapshot in run.snapshots],
+            "attention": [
+                {kind: snapshot.attention[kind].astype(float).reshape(4, -1).tolist() for kind in KINDS}
+                for snapshot in run.snapshots
+            ],
+            "exact": [snapshot.exact_match for snapshot in run.snapshots],
+            "shown": {
+                kind: layer * config.heads + head
+                for kind, (layer, head) in shown_heads(run, happened, LabParams()).items()
+            },
+        },
+    )
 
 
 def write_decoding(folder: Path, translator) -> None:
@@ -216,19 +242,28 @@ def write_decoding(folder: Path, translator) -> None:
     )
     trace = traced.trace
     probabilities = np.exp(trace.candidate_log_probs.astype(np.float64))
-    write(folder, "decoding.json", {
-        "decoder": trace.decoder.tolist(), "cross": trace.cross.tolist(),
-        "decoder_mean": trace.decoder.mean((0, 1)).tolist(), "cross_mean": trace.cross.mean((0, 1)).tolist(),
-        "scores": np.cumsum(trace.log_probs.astype(np.float64)).tolist(),
-        "hesitation": int(np.argmin(probabilities[:, 0] - probabilities[:, 1])),
-    })
+    write(
+        folder,
+        "decoding.json",
+        {
+            "decoder": trace.decoder.tolist(),
+            "cross": trace.cross.tolist(),
+            "decoder_mean": trace.decoder.mean((0, 1)).tolist(),
+            "cross_mean": trace.cross.mean((0, 1)).tolist(),
+            "scores": np.cumsum(trace.log_probs.astype(np.float64)).tolist(),
+            "hesitation": int(np.argmin(probabilities[:, 0] - probabilities[:, 1])),
+        },
+    )
 
 
 def test_scripts_agree_with_python(fixtures):
     files = sorted(str(path) for path in HERE.glob("*.test.js"))
     done = subprocess.run(
-        [node(), "--test", "--test-reporter=spec", *files], env={**os.environ, "FIXTURES": str(fixtures)},
-        capture_output=True, text=True, timeout=300,
+        [node(), "--test", "--test-reporter=spec", *files],
+        env={**os.environ, "FIXTURES": str(fixtures)},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -251,9 +286,16 @@ def test_imports_rename_nothing_and_every_export_is_imported():
         for names, file in re.findall(r'^import \{([^}]*)\} from "([^"]+)";$', source, re.MULTILINE)
         for name in re.split(r"\s*,\s*", names.strip(" \n,"))
     ]
-    types = {name for source in sources.values() for names in re.findall(r"@import \{([^}]*)\}", source)
-             for name in re.findall(r"\w+", names)}
+    types = {
+        name
+        for source in sources.values()
+        for names in re.findall(r"@import \{([^}]*)\}", source)
+        for name in re.findall(r"\w+", names)
+    }
     assert all(re.fullmatch(r"\w+", path.name) for path in imported)
-    exported = {path / name for path, source in sources.items()
-                for name in re.findall(r"^export (?:async )?(?:const|class|function) (\w+)", source, re.MULTILINE)}
+    exported = {
+        path / name
+        for path, source in sources.items()
+        for name in re.findall(r"^export (?:async )?(?:const|class|function) (\w+)", source, re.MULTILINE)
+    }
     assert {path for path in exported - set(imported) if path.name not in types} == set()

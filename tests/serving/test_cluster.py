@@ -41,8 +41,12 @@ class Cluster:
 
     def run(self, module: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(module, *arguments), cwd=ROOT, env=self.environment | environment, timeout=PATIENCE,
-            capture_output=True, text=True,
+            self.command(module, *arguments),
+            cwd=ROOT,
+            env=self.environment | environment,
+            timeout=PATIENCE,
+            capture_output=True,
+            text=True,
         )
 
 
@@ -76,14 +80,20 @@ def cluster(python_with_ray) -> Iterator[Cluster]:
     ray = python_with_ray.with_name("ray")
     subprocess.run([ray, "get-auth-token", "--generate"], env=environment, check=True, stdout=subprocess.DEVNULL)
     command = [
-        ray, "start", "--head", "--disable-usage-stats", "--block", f"--port={port}", "--include-dashboard=false",
-        f"--ray-client-server-port={free_port()}", "--num-cpus=2", "--object-store-memory=200000000",
+        ray,
+        "start",
+        "--head",
+        "--disable-usage-stats",
+        "--block",
+        f"--port={port}",
+        "--include-dashboard=false",
+        f"--ray-client-server-port={free_port()}",
+        "--num-cpus=2",
+        "--object-store-memory=200000000",
     ]
     log = folder / "log.txt"
     with log.open("w", encoding="utf-8") as written:
-        head = psutil.Popen(
-            command, env=environment | {"RAY_AUTH_MODE": "token"}, stdout=written, stderr=written
-        )
+        head = psutil.Popen(command, env=environment | {"RAY_AUTH_MODE": "token"}, stdout=written, stderr=written)
     try:
         wait(lambda: head.poll() is not None or "runtime started" in log.read_text(encoding="utf-8"), log)
         assert head.poll() is None, log.read_text(encoding="utf-8")
@@ -98,8 +108,11 @@ def serving(cluster: Cluster, log: Path, **environment: str) -> Iterator[RemoteT
     port = free_port()
     with log.open("w", encoding="utf-8") as written:
         server = psutil.Popen(
-            cluster.command("serving", "--port", port), cwd=ROOT, env=cluster.environment | environment,
-            stdout=written, stderr=written,
+            cluster.command("serving", "--port", port),
+            cwd=ROOT,
+            env=cluster.environment | environment,
+            stdout=written,
+            stderr=written,
         )
     try:
         wait(lambda: server.poll() is not None or "listens at" in log.read_text(encoding="utf-8"), log)
@@ -113,7 +126,15 @@ def test_cluster_measures_the_same_as_one_process(cluster, shipped: Translator, 
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("".join(f"The {WORDS[n % 7]} is {n} years old.\n" for n in range(PART + 20)), encoding="utf-8")
     done = cluster.run(
-        "analysis", "measure", "--sentences", sentences, "--output", output, "--device", "cpu", "--cluster",
+        "analysis",
+        "measure",
+        "--sentences",
+        sentences,
+        "--output",
+        output,
+        "--device",
+        "cpu",
+        "--cluster",
         cluster.address,
     )
     assert done.returncode == 0, done.stderr
@@ -138,8 +159,13 @@ except ValueError as error:
     print(error)
 """
     done = subprocess.run(
-        [cluster.python, "-c", code], cwd=ROOT, env=cluster.environment, timeout=PATIENCE, stdout=subprocess.PIPE,
-        text=True, check=True,
+        [cluster.python, "-c", code],
+        cwd=ROOT,
+        env=cluster.environment,
+        timeout=PATIENCE,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     assert "model.safetensors is missing" in done.stdout and done.stdout.count("\n") == 1
 

@@ -130,8 +130,10 @@ def test_two_replicas_answer_as_the_model_does_when_one_dies(python_with_ray, po
         wait(lambda: len(replicas()) == 2, log)
         seconds = np.array([seconds for _, _, seconds in answers])
         with capsys.disabled():
-            print(f"\n{len(answers)} answers, one of two replicas killed: p50 {np.median(seconds):.2f} s, "
-                  f"p95 {np.quantile(seconds, 0.95):.2f} s, longest {seconds.max():.2f} s")
+            print(
+                f"\n{len(answers)} answers, one of two replicas killed: p50 {np.median(seconds):.2f} s, "
+                f"p95 {np.quantile(seconds, 0.95):.2f} s, longest {seconds.max():.2f} s"
+            )
     with pytest.raises(ServerError, match="does not answer"):
         remote.trace("It is gone.")
     with running(python_with_ray, port, log):
@@ -151,7 +153,8 @@ def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
     remote.trace_together(texts, found.__setitem__)
     pairs = [(found[number], shipped.trace(text)) for number, text in enumerate(texts)]
     pairs += [
-        (model_trace(remote), model_trace(shipped)) for model_trace in (
+        (model_trace(remote), model_trace(shipped))
+        for model_trace in (
             lambda model: model.trace(texts[0], details=True),
             lambda model: model.trace(texts[0], "Ein Hund.", interventions=off),
             lambda model: model.trace_decoding(texts[0], DecodingSettings("beam")).trace,

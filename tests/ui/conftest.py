@@ -38,8 +38,7 @@ class PagesOfAServer(PagesManager):
 
 @pytest.fixture(scope="session", autouse=True)
 def one_server() -> Iterator[None]:
-    """Compile the app and its pages once, as a server does, and run a page's file on its own only for the first user.
-    """
+    """Compile the app and its pages once, as a server does, and run a page's file alone only for the first user."""
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
         for module in (app_test, local_script_runner):
@@ -92,7 +91,9 @@ def log_without_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.M
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     yield
     warned = [
-        record.getMessage() for when in ("setup", "call") for record in caplog.get_records(when)
+        record.getMessage()
+        for when in ("setup", "call")
+        for record in caplog.get_records(when)
         if record.levelno >= logging.WARNING and BARE not in record.getMessage()
     ]
     assert warned == []

@@ -21,11 +21,29 @@ DREAM = "I have a dream."
 GIVEN = {"target": "Ich habe einen Traum."}
 # Section 7 of the design: texts that the model can read, and the pages must show literally.
 UNTRUSTED = [
-    "x", "🙂", "👩‍👩‍👧 🇩🇪", "שלום עולם", "مرحبا بالعالم",
-    "日本語の文", "e\u0301\u0323", "?!...,;", "<b>x</b>",
-    '"><script>alert(1)</script>', "&amp; &lt;", "a\x00b", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$",
+    "x",
+    "🙂",
+    "👩‍👩‍👧 🇩🇪",
+    "שלום עולם",
+    "مرحبا بالعالم",
+    "日本語の文",
+    "e\u0301\u0323",
+    "?!...,;",
+    "<b>x</b>",
+    '"><script>alert(1)</script>',
+    "&amp; &lt;",
+    "a\x00b",
+    "</s> <s>",
+    "▁ a▁b",
+    r"$\frac{a}{b}$",
     "# **md** [x](http://y) `c` :smile: :red[x]",
-    "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "'); DROP TABLE", "{{x}} ${y} %s", "\ufeffbom", "ﬁ… “q”",
+    "https://example.org/?a=b&c=d",
+    "a\tb\nc",
+    "dog " * 50,
+    "'); DROP TABLE",
+    "{{x}} ${y} %s",
+    "\ufeffbom",
+    "ﬁ… “q”",
     "a \u202edog\u2069 \u2067b",
 ]
 # Every kind of markup in one line, so that one run of a page checks all.
@@ -33,13 +51,85 @@ MIXED = '# **b** <b>x</b> "><script>x [x](http://y) $\\frac{a}{b}$ :smile: :red[
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[", "\u202e")
 # Words that have a meaning in JavaScript or in Vega's expressions.
 RESERVED = [
-    "abstract", "arguments", "async", "await", "boolean", "break", "byte", "case", "catch", "char", "class",
-    "const", "continue", "debugger", "default", "delete", "do", "double", "else", "enum", "eval", "export",
-    "extends", "false", "final", "finally", "float", "for", "function", "get", "goto", "if", "implements", "import",
-    "in", "instanceof", "int", "interface", "let", "long", "native", "new", "null", "of", "package", "private",
-    "protected", "public", "return", "set", "short", "static", "super", "switch", "synchronized", "this", "throw",
-    "throws", "transient", "true", "try", "typeof", "undefined", "var", "void", "volatile", "while", "with",
-    "yield", "NaN", "Infinity", "datum", "event", "item", "parent", "scale", "data", "window", "document",
+    "abstract",
+    "arguments",
+    "async",
+    "await",
+    "boolean",
+    "break",
+    "byte",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "eval",
+    "export",
+    "extends",
+    "false",
+    "final",
+    "finally",
+    "float",
+    "for",
+    "function",
+    "get",
+    "goto",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "int",
+    "interface",
+    "let",
+    "long",
+    "native",
+    "new",
+    "null",
+    "of",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "set",
+    "short",
+    "static",
+    "super",
+    "switch",
+    "synchronized",
+    "this",
+    "throw",
+    "throws",
+    "transient",
+    "true",
+    "try",
+    "typeof",
+    "undefined",
+    "var",
+    "void",
+    "volatile",
+    "while",
+    "with",
+    "yield",
+    "NaN",
+    "Infinity",
+    "datum",
+    "event",
+    "item",
+    "parent",
+    "scale",
+    "data",
+    "window",
+    "document",
 ]
 # Icon of a warning above a translation.
 OF_A_TRANSLATION = ":material/warning:"
@@ -152,6 +242,7 @@ def expand(test: AppTest) -> AppTest:
 
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
     """Return the first table with these columns, even from a closed part of the page."""
+
     def found() -> pd.DataFrame | None:
         return next((each.value for each in test.dataframe if set(columns) <= set(each.value.columns)), None)
 
@@ -169,10 +260,14 @@ def written(node: Any) -> pd.DataFrame:
     formats = {name: each.get("type_config", {}).get("format") for name, each in columns.items()}
     shown = node.proto.arrow_data.styler.display_values
     texts = dataframe_util.convert_arrow_bytes_to_pandas_df(shown) if shown else node.value
-    return pd.DataFrame({
-        name: [form % value for value in column] if (form := formats.get(name)) and form[-1] in "ef" else texts[name]
-        for name, column in node.value.items()
-    })
+    return pd.DataFrame(
+        {
+            name: [form % value for value in column]
+            if (form := formats.get(name)) and form[-1] in "ef"
+            else texts[name]
+            for name, column in node.value.items()
+        }
+    )
 
 
 def same_numbers(shown: Any, computed: Any) -> None:

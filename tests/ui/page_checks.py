@@ -17,7 +17,14 @@ from tests.ui.driver import figures
 # Invalid axis names: a unit alone, or the defaults of Vega and Plotly.
 UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
 WORDS = {
-    "masked", "no partner", "outside the cone: exactly 0", "above", "below", "left", "right", "written",
+    "masked",
+    "no partner",
+    "outside the cone: exactly 0",
+    "above",
+    "below",
+    "left",
+    "right",
+    "written",
     "residual stream",
 }
 # Figures that quote their own texts.
@@ -117,7 +124,7 @@ def reachable(root: object) -> list[object]:
         if id(each) in seen or isinstance(each, ModuleType | type | Runtime) or each is RUNS:
             continue
         seen[id(each)] = each
-        waiting += (each.__closure__ or (), each.__defaults__) if isinstance(each, FunctionType) else (
-            gc.get_referents(each)
+        waiting += (
+            (each.__closure__ or (), each.__defaults__) if isinstance(each, FunctionType) else (gc.get_referents(each))
         )
     return list(seen.values())

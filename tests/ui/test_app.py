@@ -66,10 +66,14 @@ def test_no_answer_carries_a_script():
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
 
 
-@pytest.mark.parametrize(("menu", "page", "title"), [
-    pytest.param(number, page.name, page.title, marks=[pytest.mark.thorough] if place else [])
-    for number, listed in enumerate(sections().values(), 1) for place, page in enumerate(listed)
-])
+@pytest.mark.parametrize(
+    ("menu", "page", "title"),
+    [
+        pytest.param(number, page.name, page.title, marks=[pytest.mark.thorough] if place else [])
+        for number, listed in enumerate(sections().values(), 1)
+        for place, page in enumerate(listed)
+    ],
+)
 def test_menu_names_the_page(monkeypatch, menu, page, title):
     """Also for the first user of a server, for whom Streamlit runs a page's file on its own."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
@@ -89,9 +93,9 @@ def test_sentence_is_translated(shipped):
     assert test.query_params["text"] == "I have a dream."
 
 
-@pytest.mark.parametrize("example", [
-    EXAMPLES[-1], *(pytest.param(example, marks=pytest.mark.thorough) for example in EXAMPLES[:-1]),
-])
+@pytest.mark.parametrize(
+    "example", [EXAMPLES[-1], *(pytest.param(example, marks=pytest.mark.thorough) for example in EXAMPLES[:-1])]
+)
 def test_every_example_is_translated(example):
     test = opened("pages/cross_attention.py")
     test.selectbox("example").set_value(example).run()
@@ -99,9 +103,9 @@ def test_every_example_is_translated(example):
     assert test.selectbox("example").value is None
 
 
-@pytest.mark.parametrize(("page", "layer", "head"), [
-    (page, *head) for page, head in zip(ATTENTION, [(1, 1), (6, 8), (3, 5)], strict=True)
-])
+@pytest.mark.parametrize(
+    ("page", "layer", "head"), [(page, *head) for page, head in zip(ATTENTION, [(1, 1), (6, 8), (3, 5)], strict=True)]
+)
 def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
     test = opened(page, text="I have a dream.", layer=str(layer), head=str(head), words="false")
     assert healthy(test)
@@ -117,11 +121,15 @@ def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
     assert list(table["weight"]) == expected
 
 
-@pytest.mark.parametrize(("page", "words", "hide"), [
-    (page, *arrangement) for page, arrangement in zip(
-        [*ATTENTION, "pages/cross_attention.py"], product(["false", "true"], repeat=2), strict=True
-    )
-])
+@pytest.mark.parametrize(
+    ("page", "words", "hide"),
+    [
+        (page, *arrangement)
+        for page, arrangement in zip(
+            [*ATTENTION, "pages/cross_attention.py"], product(["false", "true"], repeat=2), strict=True
+        )
+    ],
+)
 def test_every_arrangement_is_explained(page, words, hide):
     test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test)
@@ -129,17 +137,22 @@ def test_every_arrangement_is_explained(page, words, hide):
     assert ("attention to it is summed" in texts(test)) == (words == "true")
 
 
-@pytest.mark.parametrize(("scale", "palette", "look"), [
-    (SCALES[number % len(SCALES)], PALETTES[number % len(PALETTES)], LOOKS[number % len(LOOKS)])
-    for number in range(max(map(len, (SCALES, PALETTES, LOOKS))))
-])
+@pytest.mark.parametrize(
+    ("scale", "palette", "look"),
+    [
+        (SCALES[number % len(SCALES)], PALETTES[number % len(PALETTES)], LOOKS[number % len(LOOKS)])
+        for number in range(max(map(len, (SCALES, PALETTES, LOOKS))))
+    ],
+)
 def test_every_setting_reaches_the_browser(narrow_app, scale, palette, look):
     settings = {"scale": scale, "palette": palette, "look": look, "metric": "entropy"}
     test = opened("pages/cross_attention.py", text=DREAM, **GIVEN, **settings, threshold="25", rows="0.2")
     assert healthy(test)
     asked = headers(test)[0]["asked"]["choice"]
     assert {name: asked[name] for name in (*settings, "threshold", "rows")} == {
-        **settings, "threshold": 25, "rows": [0, 2],
+        **settings,
+        "threshold": 25,
+        "rows": [0, 2],
     }
 
 
@@ -181,10 +194,9 @@ def test_every_comparison_works(part, kind):
     assert test.query_params.get("compare_kind", "encoder") == kind
 
 
-@pytest.mark.parametrize(("name", "maps"), [
-    ("entropy", 3), ("distance", 2), ("alignment_read", 1), ("strongest_rarest", 3),
-    ("worth", 3),
-])
+@pytest.mark.parametrize(
+    ("name", "maps"), [("entropy", 3), ("distance", 2), ("alignment_read", 1), ("strongest_rarest", 3), ("worth", 3)]
+)
 def test_every_metric_can_be_mapped(name, maps):
     """The distance to a token and the alignment apply to some kinds of attention only."""
     test = opened(COMPARE, text="I have a dream.")
@@ -273,8 +285,13 @@ def test_tired_and_wide_are_compared():
 
 
 def test_heads_that_differ_most_can_be_shown():
-    test = opened(COMPARE, compare_part="two_heads", text="x", compare_a="encoder.1.1.words.I am tired.",
-               compare_b="encoder.1.1.words.I am wide.")
+    test = opened(
+        COMPARE,
+        compare_part="two_heads",
+        text="x",
+        compare_a="encoder.1.1.words.I am tired.",
+        compare_b="encoder.1.1.words.I am wide.",
+    )
     listed = [button for button in test.button if button.key.startswith("compare_open_")]
     numbers = [float(button.label.rpartition(": ")[2]) for button in listed]
     assert len(listed) == 5 and numbers == sorted(numbers, reverse=True)
@@ -338,9 +355,9 @@ def test_too_long_translation_is_reported():
     assert healthy(test, warned=True) and "the limit is" in test.warning[-1].value and len(headers(test)) == 1
 
 
-@pytest.mark.parametrize("page", [
-    READING[0], *(pytest.param(page, marks=pytest.mark.thorough) for page in READING[1:]),
-])
+@pytest.mark.parametrize(
+    "page", [READING[0], *(pytest.param(page, marks=pytest.mark.thorough) for page in READING[1:])]
+)
 def test_empty_input_is_reported(page):
     test = opened(page, text="x")
     for text in ("", "   ", "\t", "\x00", "\u200b"):
@@ -358,10 +375,15 @@ def test_empty_box_offers_three_sentences(shipped):
     assert healthy(test) and typed(test) == EXAMPLES[2] == test.query_params["text"]
 
 
-@pytest.mark.parametrize(("text", "hint"), [
-    ("Der Hund ist nicht im Garten.", "look like English"), ("WHERE IS MY HAT?", "capitals"),
-    ("She met Obama in 1987.", "names and numbers"), ("I have a dream.", None),
-])
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Der Hund ist nicht im Garten.", "look like English"),
+        ("WHERE IS MY HAT?", "capitals"),
+        ("She met Obama in 1987.", "names and numbers"),
+        ("I have a dream.", None),
+    ],
+)
 def test_unusual_sentence_gets_a_hint(text, hint):
     test = opened("pages/encoder_attention.py", text=text)
     said = [one for one in ("look like English", "capitals", "names and numbers") if one in texts(test)]
@@ -382,16 +404,18 @@ def test_warning_is_above_the_translation_that_it_concerns(page):
     drawn = list(test.main)
     warned = next(at for at, each in enumerate(drawn) if each.type == "warning" and "English" in each.value)
     written = next(
-        at for at, each in enumerate(drawn)
-        if each.type == "markdown" and "Garten" in each.value and at != warned
+        at for at, each in enumerate(drawn) if each.type == "markdown" and "Garten" in each.value and at != warned
     )
     assert warned < written
 
 
-@pytest.mark.parametrize(("text", "wrong"), [
-    ("The animal didn't cross the street because it was too wide.", True),
-    ("The animal didn't cross the street because it was too tired.", False),
-])
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("The animal didn't cross the street because it was too wide.", True),
+        ("The animal didn't cross the street because it was too tired.", False),
+    ],
+)
 def test_example_that_the_model_gets_wrong_is_labelled_wrong(text, wrong):
     test = opened(text=text)
     assert any("“es” is wrong here" in each.value for each in test.caption) == wrong
@@ -478,8 +502,11 @@ def test_untrusted_text_is_shown_literally(narrow_app):
     assert "\u202e" not in json.dumps({**header, "texts": None}, ensure_ascii=False), "it would turn round the labels"
     test.switch_page("pages/translate.py").run()
     assert healthy(test)
-    assert not [node for node in test.get("bidi_component") if '"here"' in node.proto.json
-                and "\u202e" in str(json.loads(node.proto.json).get("source"))]
+    assert not [
+        node
+        for node in test.get("bidi_component")
+        if '"here"' in node.proto.json and "\u202e" in str(json.loads(node.proto.json).get("source"))
+    ]
 
 
 def test_too_long_text_is_reported_and_kept():
@@ -496,10 +523,16 @@ def test_text_exactly_at_the_limit_is_accepted(narrow_app):
     assert healthy(test) and headers(test)[0]["keys"] == MAX_PIECES + 1
 
 
-@pytest.mark.parametrize("page", [
-    "pages/about.py", *(pytest.param(f"pages/{page}.py", marks=pytest.mark.thorough)
-                        for page in ("cross_attention", "language_model")),
-])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "pages/about.py",
+        *(
+            pytest.param(f"pages/{page}.py", marks=pytest.mark.thorough)
+            for page in ("cross_attention", "language_model")
+        ),
+    ],
+)
 def test_device_is_offered_if_there_are_several(monkeypatch, page):
     test = opened(page, text="I have a dream.")
     assert healthy(test) and "device" not in [each.key for each in test.selectbox]

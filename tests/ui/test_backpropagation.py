@@ -7,19 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.backpropagation.gradient import SECTIONS, named, section_of
-from tests.ui.driver import (
-    DREAM,
-    GIVEN,
-    UNREADABLE,
-    chooser,
-    expand,
-    figures,
-    healthy,
-    opened,
-    submit,
-    table,
-    texts,
-)
+from tests.ui.driver import DREAM, GIVEN, UNREADABLE, chooser, expand, figures, healthy, opened, submit, table, texts
 from transformer.backpropagation.gradients import gradients, parameters_of
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
 from transformer.backpropagation.stages import stages
@@ -56,9 +44,7 @@ def test_page_opens_with_the_loss(narrow_app):
     assert title(test) == "1 of 94: logits (Loss)" and figures(test) == (0, 1)
 
 
-@pytest.mark.parametrize("walked", [
-    range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough),
-], ids=str)
+@pytest.mark.parametrize("walked", [range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough)], ids=str)
 def test_backward_pass_is_walked_gradient_by_gradient(narrow_app, listed, walked):
     assert len(listed) == 94
     test = app(**GIVEN, backward_stage=listed[walked[0]].key)
@@ -165,7 +151,9 @@ def test_choices_return_after_an_unreadable_sentence(narrow_app):
     submit(test, UNREADABLE[0])
     submit(test, DREAM)
     shown = (
-        test.segmented_control("backward_section"), test.selectbox("backward_layer"), test.selectbox("backward_head")
+        test.segmented_control("backward_section"),
+        test.selectbox("backward_layer"),
+        test.selectbox("backward_head"),
     )
     assert healthy(test) and [each.value for each in shown] == ["decoder.self_attention", 1, 4]
     assert all(each.proto.set_value for each in shown), "the browser has forgotten them"

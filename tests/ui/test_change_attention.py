@@ -8,15 +8,7 @@ from attention_atlas.browser.wire import unframe
 from pages.ui.change_attention.example import FIRST
 from pages.ui.components.changed_attention import UNDO
 from pages.ui.state.session import EXAMPLES
-from tests.ui.driver import (
-    DREAM,
-    expand,
-    figures,
-    healthy,
-    opened,
-    send,
-    texts,
-)
+from tests.ui.driver import DREAM, expand, figures, healthy, opened, send, texts
 from transformer.values.interventions import Interventions
 
 PAGE = "pages/change_attention.py"
@@ -24,9 +16,7 @@ PAGE = "pages/change_attention.py"
 
 def editor(test):
     """Return the component, and the header of its message."""
-    found = [
-        (node, unframe(node.proto.bytes)[0]) for node in test.get("bidi_component") if node.proto.bytes
-    ]
+    found = [(node, unframe(node.proto.bytes)[0]) for node in test.get("bidi_component") if node.proto.bytes]
     (one,) = (each for each in found if "edits" in each[1])
     return one
 

@@ -48,9 +48,22 @@ INVALID = "<b>"
 SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*INVALID_VALUES, "nonsense"]]
 # Valid choices that no model, sentence or translation of these tests has, by field name.
 BEYOND = {
-    "layer": "16", "head": "16", "rows": "299.300", "columns": "299", "row": "300", "column": "300", "step": "99",
-    "stage": "nonsense", "metric": "nonsense", "explained": "999", "guess": "99", "moment": "9999", "item": "pppp",
-    "forced": "23999", "against": "23999", "hidden_source": "99",
+    "layer": "16",
+    "head": "16",
+    "rows": "299.300",
+    "columns": "299",
+    "row": "300",
+    "column": "300",
+    "step": "99",
+    "stage": "nonsense",
+    "metric": "nonsense",
+    "explained": "999",
+    "guess": "99",
+    "moment": "9999",
+    "item": "pppp",
+    "forced": "23999",
+    "against": "23999",
+    "hidden_source": "99",
 }
 # Markup, a spreadsheet formula, and a word that Vega reads as an expression. It is short, because pages with gradients
 # need time for each token. tests/ui/test_app.py tries more of it on other pages.
@@ -59,20 +72,35 @@ UNTRUSTED = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
 OWN_DECIMALS = ("language_model",)
 # Components that draw their own figure, by place; all other figures are Plotly's and Altair's.
 OWN_FIGURES = {
-    "translate": ["drawing"], "masked_attention": ["mask"], "decoding": ["decoding-steps", "beam-tree"],
-    "language_model-steps": ["decoding-steps"], "language_model-heads": ["lm-copying"],
-    "compare_heads-two_heads": ["two-heads"], "switch_heads_off": ["head-switches"],
-    "training_lab": ["training", "lab-answer"], "long_texts-map": ["long-maps"],
+    "translate": ["drawing"],
+    "masked_attention": ["mask"],
+    "decoding": ["decoding-steps", "beam-tree"],
+    "language_model-steps": ["decoding-steps"],
+    "language_model-heads": ["lm-copying"],
+    "compare_heads-two_heads": ["two-heads"],
+    "switch_heads_off": ["head-switches"],
+    "training_lab": ["training", "lab-answer"],
+    "long_texts-map": ["long-maps"],
 }
 # Number of Plotly's and Altair's figures per place, without the records of the shipped model.
 FIGURES = {
-    "inside_a_layer-stages": (0, 0), "inside_a_layer-cell": (2, 2), "inside_a_layer-example": (0, 0),
-    "inside_a_layer-mask": (0, 5), "inside_a_layer-norm": (0, 3), "inside_a_layer-parameters": (2, 0),
-    "positional_encoding-curves": (2, 0), "positional_encoding-matrix": (2, 0),
-    "positional_encoding-distances": (3, 4), "positional_encoding-sum": (0, 1),
-    "positional_encoding-alternatives": (4, 2), "positional_encoding-shuffled": (0, 4),
-    "what_mattered-strip": (0, 2), "what_mattered-writers": (0, 1), "what_mattered-agreement": (0, 1),
-    "what_mattered-sides": (0, 1), "what_mattered-guess": (0, 0),
+    "inside_a_layer-stages": (0, 0),
+    "inside_a_layer-cell": (2, 2),
+    "inside_a_layer-example": (0, 0),
+    "inside_a_layer-mask": (0, 5),
+    "inside_a_layer-norm": (0, 3),
+    "inside_a_layer-parameters": (2, 0),
+    "positional_encoding-curves": (2, 0),
+    "positional_encoding-matrix": (2, 0),
+    "positional_encoding-distances": (3, 4),
+    "positional_encoding-sum": (0, 1),
+    "positional_encoding-alternatives": (4, 2),
+    "positional_encoding-shuffled": (0, 4),
+    "what_mattered-strip": (0, 2),
+    "what_mattered-writers": (0, 1),
+    "what_mattered-agreement": (0, 1),
+    "what_mattered-sides": (0, 1),
+    "what_mattered-guess": (0, 0),
 }
 # The place has its own texts.
 OTHER_TEXTS = ("compare_heads-two_heads", "training_lab")
@@ -88,8 +116,11 @@ def address_of(place: Place, **more: str) -> dict[str, str]:
 def everywhere(value: str) -> dict[str, str]:
     """Return an address that gives every parameter of every page the same value, except for its part."""
     return {
-        cls.PREFIX + each.name: value for cls in Params.registered() if cls not in WHOLE
-        for each in fields(cls) if each.name not in TYPED.get(cls, ()) and each.name not in ("part", "subject")
+        cls.PREFIX + each.name: value
+        for cls in Params.registered()
+        if cls not in WHOLE
+        for each in fields(cls)
+        if each.name not in TYPED.get(cls, ()) and each.name not in ("part", "subject")
     }
 
 
@@ -97,7 +128,9 @@ def shown(test: AppTest) -> list[object]:
     """Return everything on the page that a user can read or set, in order."""
     kinds = ("segmented_control", "selectbox", "number_input", "toggle", "multiselect", "text_input")
     return [
-        texts(test), figures(test), [(each.label, each.value) for each in test.metric],
+        texts(test),
+        figures(test),
+        [(each.label, each.value) for each in test.metric],
         [node.proto.spec for kind in ("vega_lite_chart", "plotly_chart") for node in test.get(kind)],
         [each.value.to_csv() for each in test.dataframe],
         [(each.key, str(each.value)) for kind in kinds for each in getattr(test, kind)],
@@ -136,9 +169,11 @@ def reads_a_sentence(place: Place) -> bool:
 
 
 # Pages of a sentence; the lesson list reads none.
-@pytest.mark.parametrize("place", [
-    place for place in PLACES if place.page.needs == "translator" and place.page.name not in ("lessons", *RECORDED)
-], ids=str)
+@pytest.mark.parametrize(
+    "place",
+    [place for place in PLACES if place.page.needs == "translator" and place.page.name not in ("lessons", *RECORDED)],
+    ids=str,
+)
 def test_unreadable_sentence_is_reported(narrow_app, place):
     for text in (" ", "word " * 1000):
         test = opened(place.page.script, **{**address_of(place), "text": text})
@@ -189,7 +224,9 @@ def test_lecture_shows_the_main_figure_when_the_model_lacks_the_choice(request, 
     if place.page.name not in RECORDED:
         request.getfixturevalue("narrow_app")
     chosen = {
-        cls.PREFIX + each.name: BEYOND[each.name] for cls in Params.registered() for each in fields(cls)
+        cls.PREFIX + each.name: BEYOND[each.name]
+        for cls in Params.registered()
+        for each in fields(cls)
         if each.name in BEYOND and cls.PREFIX != "lesson_"
     }
     address = address_of(place, **{**chosen, **place.more})

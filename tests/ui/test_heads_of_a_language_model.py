@@ -16,18 +16,7 @@ from pages.ui.language_model.subject import PAIRS
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from pages.ui.params.pages import PAGES
 from tests.ui import driver
-from tests.ui.driver import (
-    chooser,
-    expand,
-    figures,
-    headers,
-    healthy,
-    same_numbers,
-    send,
-    submit,
-    texts,
-    typed,
-)
+from tests.ui.driver import chooser, expand, figures, headers, healthy, same_numbers, send, submit, texts, typed
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.stages import stages
@@ -45,8 +34,17 @@ PLACES = [
 ]
 # Figures of each part: Plotly's, then Altair's.
 FIGURES = {
-    "heads": (0, 1), "similarity": (0, 2), "two_heads": (0, 0), "layers": (0, 3), "models": (0, 0),
-    "stages": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (1, 0),
+    "heads": (0, 1),
+    "similarity": (0, 2),
+    "two_heads": (0, 0),
+    "layers": (0, 3),
+    "models": (0, 0),
+    "stages": (0, 0),
+    "cell": (2, 2),
+    "example": (0, 0),
+    "mask": (0, 5),
+    "norm": (0, 3),
+    "parameters": (1, 0),
 }
 FOREIGN = re.compile(r"\b(english|german|translat(e|es|ed|ion|ions)|encoders?|decoders?)\b", re.IGNORECASE)
 
@@ -81,7 +79,12 @@ def sent(test: AppTest, key: str) -> list[dict]:
 def words(test: AppTest) -> str:
     """Return all text on the page."""
     widgets = [
-        *test.selectbox, *test.button, *test.segmented_control, *test.toggle, *test.text_input, *test.number_input,
+        *test.selectbox,
+        *test.button,
+        *test.segmented_control,
+        *test.toggle,
+        *test.text_input,
+        *test.number_input,
         *test.expander,
     ]
     options = [option for each in (*test.selectbox, *test.segmented_control) for option in each.options]
@@ -89,12 +92,21 @@ def words(test: AppTest) -> str:
     charts = [node.proto.spec for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind)]
     tables = [str(name) for node in expand(test).dataframe for name in node.value.columns]
     boxes = [f"{data['label']} {data['placeholder']}" for data in sent(test, "placeholder")]
-    return "\n".join([
-        texts(test), *(each.label for each in widgets), *(each.help or "" for each in widgets if hasattr(each, "help")),
-        *options, *drawn, *charts, *tables, *boxes, *(data["title"] for data in sent(test, "sentence")),
-        *(str(side["title"]) for data in sent(test, "sides") for side in data["sides"]),
-        *(str(data["columns"]) for data in sent(test, "columns")),
-    ])
+    return "\n".join(
+        [
+            texts(test),
+            *(each.label for each in widgets),
+            *(each.help or "" for each in widgets if hasattr(each, "help")),
+            *options,
+            *drawn,
+            *charts,
+            *tables,
+            *boxes,
+            *(data["title"] for data in sent(test, "sentence")),
+            *(str(side["title"]) for data in sent(test, "sides") for side in data["sides"]),
+            *(str(data["columns"]) for data in sent(test, "columns")),
+        ]
+    )
 
 
 @pytest.mark.parametrize(("page", "address"), PLACES, ids=str)
@@ -206,9 +218,7 @@ def test_future_leaks_without_the_mask(loaded, trace):
     unmasked = trace_unmasked(loaded, trace)
     table = driver.table(test, "on the future", "without")
     np.testing.assert_allclose(table["without"], unmasked.log_probs, atol=1e-5)
-    np.testing.assert_allclose(
-        table["on the future"], np.triu(unmasked.decoder[1, 2], 1).sum(axis=1), atol=1e-5
-    )
+    np.testing.assert_allclose(table["on the future"], np.triu(unmasked.decoder[1, 2], 1).sum(axis=1), atol=1e-5)
     assert "](language_model?" in texts(test), "the head where most leaks is a link to its map"
 
 

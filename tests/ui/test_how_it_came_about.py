@@ -29,8 +29,16 @@ def test_predicted_and_measured_effects_equal_the_library(shipped):
 
 @pytest.mark.thorough
 def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
-    test = opened(PAGE, text=DREAM, graph_part="score", graph_kind="cross", graph_layer="4", graph_head="2",
-                  graph_query="4", graph_key="4")
+    test = opened(
+        PAGE,
+        text=DREAM,
+        graph_part="score",
+        graph_kind="cross",
+        graph_layer="4",
+        graph_head="2",
+        graph_query="4",
+        graph_key="4",
+    )
     score = float(shipped.trace(DREAM, details=True).detail("cross", "scores")[3, 1, 3, 3])
     assert healthy(test)
     assert table(expand(test), "query", "key")["part of the score"].sum() == pytest.approx(score, abs=1e-3)

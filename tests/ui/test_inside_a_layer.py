@@ -73,9 +73,9 @@ def test_invalid_click_in_the_drawing_opens_nothing(narrow_app):
         assert healthy(test) and "2 of 61: token embedding" in texts(test)
 
 
-@pytest.mark.parametrize("walked", [
-    range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough),
-], ids=str)
+@pytest.mark.parametrize(
+    "walked", [range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough)], ids=str
+)
 def test_stages_can_be_walked_one_by_one(narrow_app, walked):
     trace, config = narrow_app.trace(DREAM, **GIVEN, details=True), narrow_app.config
     listed = stages(trace, narrow_app.weights(), encoder_layer=1, decoder_layer=1, head=4)
@@ -118,13 +118,20 @@ def test_layer_and_head_can_be_changed(narrow_app, part):
         assert healthy(test) and test.query_params["head"] == "8"
 
 
-@pytest.mark.parametrize(("page", "part", "names"), [
-    (InsideParams, "example", ("score", "other", "width")), (InsideParams, "mask", ("length",)),
-    pytest.param(
-        ArchitectureParams, "parameters",
-        ("d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "vocabulary"), marks=pytest.mark.thorough,
-    ),
-], ids=["example", "mask", "parameters"])
+@pytest.mark.parametrize(
+    ("page", "part", "names"),
+    [
+        (InsideParams, "example", ("score", "other", "width")),
+        (InsideParams, "mask", ("length",)),
+        pytest.param(
+            ArchitectureParams,
+            "parameters",
+            ("d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "vocabulary"),
+            marks=pytest.mark.thorough,
+        ),
+    ],
+    ids=["example", "mask", "parameters"],
+)
 def test_every_number_works_at_its_limits(narrow_app, page, part, names):
     test = app(**GIVEN, inside_part=part)
     for name in names:
@@ -152,9 +159,10 @@ def test_every_section_and_every_card_opens(narrow_app):
     assert healthy(test) and "61 of 61" in texts(test)
 
 
-@pytest.mark.parametrize(("kind", "row", "column"), [
-    ("encoder", 0, 0), ("encoder", 99, 99), ("decoder", 1, 3), ("decoder", 5, 5), ("cross", 1, 3), ("cross", 99, 99),
-])
+@pytest.mark.parametrize(
+    ("kind", "row", "column"),
+    [("encoder", 0, 0), ("encoder", 99, 99), ("decoder", 1, 3), ("decoder", 5, 5), ("cross", 1, 3), ("cross", 99, 99)],
+)
 def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
     test = app(inside_part="cell", inside_kind=kind, layer="3", head="4", rows=str(row), columns=str(column))
     assert healthy(test)
@@ -185,8 +193,14 @@ def test_small_weight_differs_from_no_weight(trace):
     layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
     weight = trace.cross[layer, head, row, column]
     assert 0 < weight < 5e-5, "a weight that four decimals do not show"
-    test = app(inside_part="cell", inside_kind="cross", layer=str(layer + 1), head=str(head + 1), rows=str(row),
-               columns=str(column))
+    test = app(
+        inside_part="cell",
+        inside_kind="cross",
+        layer=str(layer + 1),
+        head=str(head + 1),
+        rows=str(row),
+        columns=str(column),
+    )
     shown = {metric.label: metric.value for metric in test.metric}
     said = typeset(weight, ".1e")
     assert shown["4. weight"] == said and f"with **{said}** of its attention" in texts(test)
@@ -194,15 +208,20 @@ def test_small_weight_differs_from_no_weight(trace):
     cells = written(element)
     smallest = min(float(cell.replace("−", "-")) for cell in cells["weight"] if cell)
     assert smallest == pytest.approx(weight, rel=0.5), "not 0"
-    decimals = {len(cell.partition(".")[2]) for name in ("score", "exp(s − max)", "weight") for cell in cells[name]
-                if cell and "e" not in cell}
+    decimals = {
+        len(cell.partition(".")[2])
+        for name in ("score", "exp(s − max)", "weight")
+        for cell in cells[name]
+        if cell and "e" not in cell
+    }
     assert len(decimals) == 1, "all decimals of a table are alike"
     assert not any("e" in cell for cell in cells["score"]), "scores may be negative, and stand below each other"
 
 
-@pytest.mark.parametrize(("words", "hide"), [
-    ("true", "true"), *(pytest.param("false", hide, marks=pytest.mark.thorough) for hide in ("true", "false")),
-])
+@pytest.mark.parametrize(
+    ("words", "hide"),
+    [("true", "true"), *(pytest.param("false", hide, marks=pytest.mark.thorough) for hide in ("true", "false"))],
+)
 def test_weight_of_the_attention_page_is_explained(shipped, words, hide):
     text = "i have a dream"
     test = app(inside_part="cell", text=text, layer="1", head="5", rows="1", columns="2", words=words, hide=hide)
@@ -252,11 +271,16 @@ def test_more_columns_than_value_dimensions_cause_a_warning(narrow_app):
     assert not refused(short) and "n ≤ K" in texts(short)
 
 
-@pytest.mark.parametrize(("page", "kind"), [
-    *(pytest.param(f"pages/{page}_attention.py", kind, marks=pytest.mark.thorough)
-      for page, kind in (("encoder", "encoder"), ("masked", "decoder"))),
-    ("pages/cross_attention.py", "cross"),
-])
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [
+        *(
+            pytest.param(f"pages/{page}_attention.py", kind, marks=pytest.mark.thorough)
+            for page, kind in (("encoder", "encoder"), ("masked", "decoder"))
+        ),
+        ("pages/cross_attention.py", "cross"),
+    ],
+)
 def test_attention_browser_leads_to_its_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()

@@ -195,7 +195,8 @@ def test_texts_of_two_lengths_are_compared_per_token(loaded):
     made = {
         number: replace(score, text="a " * words, log_probs=np.full(len(score.pieces), log_prob))
         for number, score, words, log_prob in (
-            (1, short, len(short.pieces), -1.0), (2, long, len(long.pieces) // 2, -0.9),
+            (1, short, len(short.pieces), -1.0),
+            (2, long, len(long.pieces) // 2, -0.9),
         )
     }
     said = verdict(made)[1]
@@ -235,9 +236,10 @@ def test_absence_of_a_head_with_half_its_weight_on_one_place_is_stated(name):
     )
 
 
-@pytest.mark.parametrize(("beginning", "kept"), [
-    (BEGINNING, False), pytest.param("Tom and Ann and Tom and", True, marks=pytest.mark.thorough),
-])
+@pytest.mark.parametrize(
+    ("beginning", "kept"),
+    [(BEGINNING, False), pytest.param("Tom and Ann and Tom and", True, marks=pytest.mark.thorough)],
+)
 def test_induction_head_opens_for_a_repeated_text(beginning, kept):
     test = opened(lm_model=SHIPPED_LANGUAGE_MODEL, lm_part="heads", lm_text=beginning, lm_length="3")
     sent = [(node, json.loads(node.proto.json)) for node in test.get("bidi_component") if node.proto.json]

@@ -11,11 +11,13 @@ from pages.ui.params.pages import FIRST
 from pages.ui.params.slides import Slide, Slides
 from tests.ui.driver import DREAM, headers, healthy, opened, send, texts
 
-SLIDES = Slides((
-    Slide.of("cross_attention", {"text": "It was too tired.", "layer": "5", "head": "3"}),
-    Slide.of("encoder_attention", {"text": "It was too tired.", "layer": "2", "head": "1", "encoder_rows": "1"}),
-    Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row", "lesson_step": "4", "lesson_answer": "shown"}),
-))
+SLIDES = Slides(
+    (
+        Slide.of("cross_attention", {"text": "It was too tired.", "layer": "5", "head": "3"}),
+        Slide.of("encoder_attention", {"text": "It was too tired.", "layer": "2", "head": "1", "encoder_rows": "1"}),
+        Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row", "lesson_step": "4", "lesson_answer": "shown"}),
+    )
+)
 LISTED = {"slides": str(SLIDES)}
 
 
@@ -66,22 +68,45 @@ def test_presented_map_is_restored_from_its_address(page):
 
 def test_list_names_only_what_a_slide_shows():
     """A session keeps the parameters of all pages, so the address of one page has those of the others too."""
-    kept = {"text": DREAM, "layer": "5", "head": "8", "off_heads": "cross.1.8-cross.6.5", "lesson_id": "one_row",
-            "lesson_step": "2", "step": "4"}
+    kept = {
+        "text": DREAM,
+        "layer": "5",
+        "head": "8",
+        "off_heads": "cross.1.8-cross.6.5",
+        "lesson_id": "one_row",
+        "lesson_step": "2",
+        "step": "4",
+    }
     one = kept | {"off_heads": "encoder.2.1", "off_gate": "0.5"}
-    slides = Slides((
-        *(Slide.of(page, kept) for page in ("cross_attention", "switch_heads_off", "lessons", "positional_encoding")),
-        Slide.of("switch_heads_off", one | {"off_gate": "0"}), Slide.of("switch_heads_off", one),
-        Slide.of("lessons", {"text": DREAM}), Slide.of("cross_attention", {"text": DREAM}),
-        *(Slide.of(page, kept | {"subject": "language_model", "lm_text": "The dog", "lm_layer": "2"})
-          for page in ("inside_a_layer", "language_model", "cross_attention")),
-    ))
+    slides = Slides(
+        (
+            *(
+                Slide.of(page, kept)
+                for page in ("cross_attention", "switch_heads_off", "lessons", "positional_encoding")
+            ),
+            Slide.of("switch_heads_off", one | {"off_gate": "0"}),
+            Slide.of("switch_heads_off", one),
+            Slide.of("lessons", {"text": DREAM}),
+            Slide.of("cross_attention", {"text": DREAM}),
+            *(
+                Slide.of(page, kept | {"subject": "language_model", "lm_text": "The dog", "lm_layer": "2"})
+                for page in ("inside_a_layer", "language_model", "cross_attention")
+            ),
+        )
+    )
     test = opened("pages/about.py", text=DREAM, slides=str(slides))
     assert [slide["text"] for slide in received(test)["slides"]] == [
-        f"layer 5, head 8 · {DREAM}", f"2 heads off · {DREAM}", "one row, step 2", DREAM,
+        f"layer 5, head 8 · {DREAM}",
+        f"2 heads off · {DREAM}",
+        "one row, step 2",
+        DREAM,
         f"encoder attention, layer 2, head 1 off · {DREAM}",
-        f"encoder attention, layer 2, head 1 changed · {DREAM}", "", DREAM,
-        "layer 2, head 1 · The dog", "The dog", f"layer 5, head 8 · {DREAM}",
+        f"encoder attention, layer 2, head 1 changed · {DREAM}",
+        "",
+        DREAM,
+        "layer 2, head 1 · The dog",
+        "The dog",
+        f"layer 5, head 8 · {DREAM}",
     ]
 
 
@@ -122,8 +147,10 @@ def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
     question = Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"})
     slides = str(Slides((steps, question, SLIDES.slides[0])))
     for slide, more, name, value in (
-        (1, {"by": -1}, "step", "6"), (1, {}, "step", "2"),
-        (2, {"by": -1}, "lesson_answer", "shown"), (2, {"by": 1}, "lesson_answer", None),
+        (1, {"by": -1}, "step", "6"),
+        (1, {}, "step", "2"),
+        (2, {"by": -1}, "lesson_answer", "shown"),
+        (2, {"by": 1}, "lesson_answer", None),
     ):
         test = act(opened("pages/about.py", text=DREAM, slides=slides), "open", slide=slide, **more)
         assert healthy(test) and parameter(test, name) == value, "the translation has six tokens"
@@ -195,9 +222,21 @@ def test_invalid_file_is_one_sentence_and_costs_no_slide():
 def test_invalid_browser_message_does_nothing():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     for sent in (
-        {}, {"what": None}, {"what": ["add"]}, {"what": "eval"}, {"what": "open"}, {"what": "open", "slide": 99},
-        {"what": "open", "slide": "1"}, {"what": "open", "slide": -1}, {"what": "move", "slide": 1, "by": 1e99},
-        {"what": "remove", "slide": 0}, {"what": "load", "text": 7}, {"what": "open", "slide": True}, "add", None, [1],
+        {},
+        {"what": None},
+        {"what": ["add"]},
+        {"what": "eval"},
+        {"what": "open"},
+        {"what": "open", "slide": 99},
+        {"what": "open", "slide": "1"},
+        {"what": "open", "slide": -1},
+        {"what": "move", "slide": 1, "by": 1e99},
+        {"what": "remove", "slide": 0},
+        {"what": "load", "text": 7},
+        {"what": "open", "slide": True},
+        "add",
+        None,
+        [1],
     ):
         send(test, bar(test), "act", sent)
         assert not test.exception and not test.error
@@ -246,9 +285,13 @@ def test_next_key_shows_the_answer_first():
 def test_list_names_the_step_that_is_shown():
     """An old link, or an old list of slides, may name one that the lesson no longer has."""
     old = {"lesson_id": "one_row", "lesson_step": "6"}
-    test = opened("pages/lessons.py", text=DREAM, lecture="true", **old, slides=str(Slides((
-        Slide.of("lessons", {"text": DREAM, **old}), SLIDES.slides[0]
-    ))))
+    test = opened(
+        "pages/lessons.py",
+        text=DREAM,
+        lecture="true",
+        **old,
+        slides=str(Slides((Slide.of("lessons", {"text": DREAM, **old}), SLIDES.slides[0]))),
+    )
     assert healthy(test) and "4 of 4" in texts(test) and received(test)["stepped"] == "Step 4"
     assert received(test)["slides"][0]["text"] == "one row, step 4"
 
@@ -262,9 +305,14 @@ def test_lesson_other_than_the_last_slide_advances_by_clicker(slide):
 
 
 def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide():
-    test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slide="1", slides=str(Slides(
-        (Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0])
-    )))
+    test = opened(
+        "pages/lessons.py",
+        text=DREAM,
+        lesson_id="one_row",
+        lecture="true",
+        slide="1",
+        slides=str(Slides((Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0]))),
+    )
     assert not received(test)["stepped"] and by_clicker(test) == {}
     # Its own buttons walk through it meanwhile.
     test.button(key="lesson_show").click().run()

@@ -42,14 +42,22 @@ def page(decode):
 
 DOG, FIRST = TraceRun("A dog."), Target((0,))
 LEFT = (
-    TraceRun("A dog.", interventions=OFF), AttributionRun(DOG, "erasure", (FIRST,)),
+    TraceRun("A dog.", interventions=OFF),
+    AttributionRun(DOG, "erasure", (FIRST,)),
     TextContinuationRun("A dog", BEAM, 9),
     # tests/unit/test_cancellation.py stops each of them without a page.
-    *(pytest.param(run, marks=pytest.mark.thorough) for run in (
-        TranslationRun("A dog.", BEAM), DecodingRun("A dog.", BEAM), ImportanceRun(DOG, "zero"), EffectRun(DOG, OFF),
-        AttributionRun(DOG, "frozen_gradient", (FIRST,)), AttributionRun(DOG, "integrated_gradients", (FIRST,)),
-        DeletionRun(AttributionRun(DOG, "weights", (FIRST,)), (0, 1)),
-    )),
+    *(
+        pytest.param(run, marks=pytest.mark.thorough)
+        for run in (
+            TranslationRun("A dog.", BEAM),
+            DecodingRun("A dog.", BEAM),
+            ImportanceRun(DOG, "zero"),
+            EffectRun(DOG, OFF),
+            AttributionRun(DOG, "frozen_gradient", (FIRST,)),
+            AttributionRun(DOG, "integrated_gradients", (FIRST,)),
+            DeletionRun(AttributionRun(DOG, "weights", (FIRST,)), (0, 1)),
+        )
+    ),
 )
 
 

@@ -32,9 +32,9 @@ def test_page_lists_every_lesson():
 ALWAYS = ("one_row", "many_heads", "mask")
 
 
-@pytest.mark.parametrize("name", [
-    name if name in ALWAYS else pytest.param(name, marks=pytest.mark.thorough) for name in FILES
-])
+@pytest.mark.parametrize(
+    "name", [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.thorough) for name in FILES]
+)
 def test_every_step_asks_and_then_answers(name):
     for number in range(1, len(read_lesson(FILES[name]).steps) + 1):
         test = lessons(id=name, step=str(number))
@@ -95,11 +95,15 @@ def test_click_on_a_wrong_row_is_answered_and_the_right_row_goes_on(name):
     assert healthy(test) and "You marked" not in texts(test)
 
 
-@pytest.mark.parametrize(("shown", "said"), [
-    ({}, "“The”, which looks most at “s end”"), ({"hide": True}, "“The”, which looks most at “The”"),
-    ({"words": False}, "“␣The”, which looks most at “s end”"),
-    ({"words": False, "hide": True}, "“␣The”, which looks most at “␣The”"),
-])
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ({}, "“The”, which looks most at “s end”"),
+        ({"hide": True}, "“The”, which looks most at “The”"),
+        ({"words": False}, "“␣The”, which looks most at “s end”"),
+        ({"words": False, "hide": True}, "“␣The”, which looks most at “␣The”"),
+    ],
+)
 def test_comment_on_a_click_matches_the_map(shown, said):
     test = lessons(id="one_row", step="1")
     click(test, rows=[0], **shown)
@@ -193,7 +197,8 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
     """An invalid lesson is named; markup in a lesson is shown literally."""
     text = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(
-        text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8")
+        text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8"
+    )
     (tmp_path / "broken.toml").write_text("title = 1", encoding="utf-8")
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
     test = lessons()
@@ -224,14 +229,19 @@ STEP_4 = 'figure = { show = "candidates", step = 4 }'
 EXAMPLE = 'figure = { show = "example", score = 112, other = 96, width = 64 }'
 
 
-@pytest.mark.parametrize(("text", "old", "new"), [
-    (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = 3000 }'),
-    (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = -3 }'),
-    (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("112", f"0x{'f' * 5000}")),
-    (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("64", "0")),
-    (ONE_WORD, "title = ", f"title = {'1' * 5000} #"), (ONE_WORD, "title = ", f"title = 0x{'f' * 5000} #"),
-    (ONE_WORD, STEP_4, 'figure = { show = "map", kind = "cross", head = "9.9" }'),
-], ids=["no such step", "below the first step", "a huge score", "no width", "a huge number", "in hex", "no such head"])
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = 3000 }'),
+        (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = -3 }'),
+        (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("112", f"0x{'f' * 5000}")),
+        (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("64", "0")),
+        (ONE_WORD, "title = ", f"title = {'1' * 5000} #"),
+        (ONE_WORD, "title = ", f"title = 0x{'f' * 5000} #"),
+        (ONE_WORD, STEP_4, 'figure = { show = "map", kind = "cross", head = "9.9" }'),
+    ],
+    ids=["no such step", "below the first step", "a huge score", "no width", "a huge number", "in hex", "no such head"],
+)
 def test_nonexistent_number_is_reported(own, text, old, new):
     assert old in text
     test = own(text.replace(old, new), answer="shown")
@@ -270,6 +280,6 @@ def test_link_to_a_step_needs_no_sentence():
 def test_step_that_the_teacher_removes_while_open_becomes_the_last_remaining_one(own):
     test = own(ROW, 4)
     assert "4 of 4" in texts(test)
-    own(ROW[:ROW.rindex("[[steps]]")])
+    own(ROW[: ROW.rindex("[[steps]]")])
     test.run()
     assert healthy(test) and "3 of 3" in texts(test)

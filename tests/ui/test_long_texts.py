@@ -30,7 +30,9 @@ def test_page_opens_with_the_three_maps_of_a_text():
     full, local, compressed = maps(test)
     rows = len(full["rows"])
     assert [each["title"] for each in (full, local, compressed)] == [
-        f"Full: {rows} × {rows}", f"Local, in blocks of 16: {rows} × {rows}", f"Compressed: {rows} × {-(-rows // 3)}"
+        f"Full: {rows} × {rows}",
+        f"Local, in blocks of 16: {rows} × {rows}",
+        f"Compressed: {rows} × {-(-rows // 3)}",
     ]
     assert compressed["columns"][0] == "".join(full["rows"][:3])
     assert sum(compressed["masked"]) < len(compressed["masked"]) and "16.8 million" in texts(test)
@@ -46,16 +48,18 @@ def test_chosen_text_kind_and_head_are_in_the_address():
     names = ("text", "attention", "layer", "head")
     address = {f"long_{name}": test.query_params[f"long_{name}"] for name in names}
     assert address == {
-        "long_text": "The dog sleeps. The cat sleeps, too.", "long_attention": "compressed", "long_layer": "2",
+        "long_text": "The dog sleeps. The cat sleeps, too.",
+        "long_attention": "compressed",
+        "long_layer": "2",
         "long_head": "2",
     }
     again = app(**address)
     assert maps(again) == maps(test) and len(maps(test)) == 1
 
 
-@pytest.mark.parametrize("text", [
-    text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *UNTRUSTED]
-])
+@pytest.mark.parametrize(
+    "text", [text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *UNTRUSTED]]
+)
 def test_any_text_is_shown_literally_or_rejected(text):
     test = app()
     submit(test, text, "long_text")
@@ -65,10 +69,15 @@ def test_any_text_is_shown_literally_or_rejected(text):
     assert maps(test) or test.warning
 
 
-@pytest.mark.parametrize(("text", "answer"), [
-    ("", "There is no text"), ("   ", "There is no text"), ("dog " * 200, "a map has room for 96"),
-    ("dog " * 1250, "5,000 characters"),
-])
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("", "There is no text"),
+        ("   ", "There is no text"),
+        ("dog " * 200, "a map has room for 96"),
+        ("dog " * 1250, "5,000 characters"),
+    ],
+)
 def test_text_without_a_map_gets_one_sentence(text, answer):
     test = app()
     submit(test, text, "long_text")
@@ -86,10 +95,20 @@ def test_cost_is_drawn_and_its_slopes_are_stated(quantity):
     numbers = table(test, "tokens", "attention")
     assert len(numbers) == 7 * len(ATTENTIONS)
     said = {
-        "weights": ("4.0 times the bytes (slope 2.00)", "2.0 times the bytes (slope 1.00)", "67.1 MB", "9.66 GB",
-                    "local attention takes 1/16 of that (4.19 MB)", "it postpones the limit"),
-        "keys_and_values": ("2.0 times the bytes (slope 1.00)", "2.1 MB", "compressed attention takes a third of that",
-                            "Keys and values grow with slope 1, the map with slope 2"),
+        "weights": (
+            "4.0 times the bytes (slope 2.00)",
+            "2.0 times the bytes (slope 1.00)",
+            "67.1 MB",
+            "9.66 GB",
+            "local attention takes 1/16 of that (4.19 MB)",
+            "it postpones the limit",
+        ),
+        "keys_and_values": (
+            "2.0 times the bytes (slope 1.00)",
+            "2.1 MB",
+            "compressed attention takes a third of that",
+            "Keys and values grow with slope 1, the map with slope 2",
+        ),
         "seconds": ("With full attention a pass over", "the map with slope 2"),
     }
     assert not [each for each in said[quantity] if each not in shown]

@@ -43,13 +43,16 @@ def service(shipped: Translator, asked: list[str]) -> Service:
     return Noting(shipped)
 
 
-@pytest.mark.parametrize(("page", "runs"), [
-    ("pages/decoding.py", {"TraceRun", "DecodingRun"}),
-    *(
-        pytest.param(f"pages/{page}.py", {"TraceRun"}, marks=pytest.mark.thorough)
-        for page in ("cross_attention", "switch_heads_off", "inside_a_layer", "what_mattered")
-    ),
-])
+@pytest.mark.parametrize(
+    ("page", "runs"),
+    [
+        ("pages/decoding.py", {"TraceRun", "DecodingRun"}),
+        *(
+            pytest.param(f"pages/{page}.py", {"TraceRun"}, marks=pytest.mark.thorough)
+            for page in ("cross_attention", "switch_heads_off", "inside_a_layer", "what_mattered")
+        ),
+    ],
+)
 def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
     with model_server(service) as address:
         monkeypatch.setenv(SERVER, address)

@@ -1,5 +1,4 @@
-"""Several models in the app: chosen, named in the address, in their own languages, without the shipped model's records.
-"""
+"""Models in the app: chosen, named in the address, in their own languages, without records of the shipped model."""
 
 from __future__ import annotations
 
@@ -40,7 +39,11 @@ def models(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("atlas")
     arabic_model(place / "models" / ARABIC)
     arabic_model(
-        place / "models" / LARGE, codes=(ARA, HEB), separate=True, encoder_layers=3, decoder_layers=1,
+        place / "models" / LARGE,
+        codes=(ARA, HEB),
+        separate=True,
+        encoder_layers=3,
+        decoder_layers=1,
         unapplied=("num_beams 6", "repetition_penalty 1.5"),
     )
     reading = arabic_model(place / "models" / "ar-en", reads="ar", writes="en")
@@ -68,7 +71,10 @@ def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
 def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
     test = opened(text=DREAM)
     assert test.selectbox("model").options == [
-        "en-de: English → German", "ar-en: Arabic → English", "damaged: cannot be used", "en-ar: English → Arabic",
+        "en-de: English → German",
+        "ar-en: Arabic → English",
+        "damaged: cannot be used",
+        "en-ar: English → Arabic",
         f"{LARGE}: English → Arabic",
     ]
     assert test.selectbox("model").value == SHIPPED and "model" not in test.query_params
@@ -83,11 +89,15 @@ def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
     assert healthy(test) and "model" not in test.query_params and "English into German" in texts(test)
 
 
-@pytest.mark.parametrize("page", [
-    page.script if page.name == "compare_heads" else pytest.param(page.script, marks=pytest.mark.thorough)
-    # A lesson names its model.
-    for page in PAGES.values() if page.needs == "translator" and page.name != "lessons"
-])
+@pytest.mark.parametrize(
+    "page",
+    [
+        page.script if page.name == "compare_heads" else pytest.param(page.script, marks=pytest.mark.thorough)
+        # A lesson names its model.
+        for page in PAGES.values()
+        if page.needs == "translator" and page.name != "lessons"
+    ],
+)
 def test_every_page_uses_the_chosen_model(page):
     test = opened(page, text=f"{HEB} {DREAM}", model=LARGE)
     assert healthy(test)

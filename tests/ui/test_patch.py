@@ -25,10 +25,15 @@ def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
     # Depth 0 at the changed word is 1 by definition, so the page opens at the next depth.
     assert "residual stream, depth 1, " in plain(test)
     choose(test, "At the step that writes", 9)
-    choose(test, "to", next(
-        each for each in shipped.trace(EXAMPLES[0]).candidate_ids[8].tolist()
-        if shipped.tokenizer.texts[each] == "▁sie"
-    ))
+    choose(
+        test,
+        "to",
+        next(
+            each
+            for each in shipped.trace(EXAMPLES[0]).candidate_ids[8].tolist()
+            if shipped.tokenizer.texts[each] == "▁sie"
+        ),
+    )
     assert healthy(test) and "A prefers **es** to **sie** by +2.92 nats, and B by +3.08" in plain(test)
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
     assert "No effect is shown" in plain(test) and "Effect **" not in plain(test)

@@ -9,15 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.positional_encoding import PositionsParams
-from tests.ui.driver import (
-    DREAM,
-    GIVEN,
-    expand,
-    healthy,
-    opened,
-    table,
-    texts,
-)
+from tests.ui.driver import DREAM, GIVEN, expand, healthy, opened, table, texts
 from transformer.analysis.positions import dropout
 from transformer.model.sinusoids import sinusoids
 from transformer.values.interventions import Interventions
@@ -70,18 +62,39 @@ def test_two_positions_are_told_apart():
 
 
 NUMBERS = (
-    "length", "width", "drop", "seed", "first", "rows", "columns", "reach", "across", "offset", "start", "bits", "span",
+    "length",
+    "width",
+    "drop",
+    "seed",
+    "first",
+    "rows",
+    "columns",
+    "reach",
+    "across",
+    "offset",
+    "start",
+    "bits",
+    "span",
 )
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    *((name, PositionsParams.limits(name)[1]) for name in NUMBERS),
-    *(pytest.param(name, PositionsParams.limits(name)[0], marks=pytest.mark.thorough) for name in NUMBERS),
-])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *((name, PositionsParams.limits(name)[1]) for name in NUMBERS),
+        *(pytest.param(name, PositionsParams.limits(name)[0], marks=pytest.mark.thorough) for name in NUMBERS),
+    ],
+)
 def test_every_number_works_at_its_limits(narrow_app, field, value):
     part = {
-        "rows": "matrix", "columns": "matrix", "reach": "distances", "across": "distances", "offset": "distances",
-        "start": "distances", "bits": "distances", "span": "alternatives",
+        "rows": "matrix",
+        "columns": "matrix",
+        "reach": "distances",
+        "across": "distances",
+        "offset": "distances",
+        "start": "distances",
+        "bits": "distances",
+        "span": "alternatives",
     }.get(field, "curves")
     test = app(**GIVEN, **{"positions_part": part, f"positions_{field}": str(value)})
     assert healthy(test), (field, value)

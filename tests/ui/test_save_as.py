@@ -14,10 +14,14 @@ TEXT = '<b>"if"; =1+2'
 
 # These figures need every head of the model to be switched off or removed.
 @pytest.mark.thorough
-@pytest.mark.parametrize(("page", "address", "own"), [
-    ("pages/switch_heads_off.py", {"off_importance": "true"}, ["head-switches"]),
-    ("pages/switch_heads_off.py", {"off_removal": "true"}, ["head-switches"]),
-], ids=str)
+@pytest.mark.parametrize(
+    ("page", "address", "own"),
+    [
+        ("pages/switch_heads_off.py", {"off_importance": "true"}, ["head-switches"]),
+        ("pages/switch_heads_off.py", {"off_removal": "true"}, ["head-switches"]),
+    ],
+    ids=str,
+)
 def test_every_figure_has_a_menu_and_holds_text_as_data(narrow_app, page, address, own):
     """The user's text is on both sides, so any model will do."""
     test = opened(page, text=TEXT, target=TEXT, **address)

@@ -13,9 +13,10 @@ from tests.ui.driver import DREAM, healthy, opened
 PATIENCE = 240
 
 
-@pytest.mark.parametrize(("page", "text"), [
-    ("cross_attention", DREAM), ("cross_attention", ""), ("cross_attention", "too long " * 500), ("lessons", DREAM),
-])
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [("cross_attention", DREAM), ("cross_attention", ""), ("cross_attention", "too long " * 500), ("lessons", DREAM)],
+)
 def test_run_releases_its_turn_however_it_ends(page, text):
     """Also a page that stops early, and one that restarts because it was opened outside app.py."""
     assert healthy(opened(f"pages/{page}.py", text=text), warned=not text or len(text) > 100)

@@ -45,7 +45,9 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
 
 # tests/ui/test_every_page.py goes to every place and away from it.
 WALKS = {
-    "text": st.text(max_size=40), "target": st.text(max_size=40), "address": ADDRESSES,
+    "text": st.text(max_size=40),
+    "target": st.text(max_size=40),
+    "address": ADDRESSES,
     "pages": st.lists(st.sampled_from(list(PAGES)), min_size=2, max_size=6),
 }
 test_any_way_through_the_pages_keeps_the_address = few(25)(given(**WALKS)(keeps_address))
@@ -88,10 +90,13 @@ def test_old_address_pins_in_the_kind_of_its_page():
     assert inside.query_params["cross_rows"] == "3"
 
 
-@pytest.mark.parametrize(("page", "link"), [
-    ("encoder_attention", {"layer": "1", "words": "false", "encoder_rows": "1", "encoder_columns": ""}),
-    ("cross_attention", {"layer": "2", "rows": "2"}),
-])
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("encoder_attention", {"layer": "1", "words": "false", "encoder_rows": "1", "encoder_columns": ""}),
+        ("cross_attention", {"layer": "2", "rows": "2"}),
+    ],
+)
 def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatch, page, link):
     """Another one would be one more stop of the back button."""
     address = {TEXT: DREAM, "head": "2", **link}
@@ -219,16 +224,23 @@ def test_half_a_surrogate_pair_from_a_browser_is_no_error():
     assert healthy(test) and typed(test) == "I have a \ufffd dream."
 
 
-@pytest.mark.parametrize(("page", "address", "kept"), [
-    pytest.param(
-        "backpropagation", {"layer": "2", "backward_stage": "decoder.self_attention.values"},
-        "Gradient with respect to", marks=pytest.mark.thorough,
-    ),
-    ("inside_a_layer", {"inside_part": "cell"}, "Layer"),
-    ("compare_heads", {"compare_part": "layers"}, "Head"),
-    *(pytest.param(page, {}, "or an example", marks=pytest.mark.thorough)
-      for page in ("change_attention", "what_mattered")),
-])
+@pytest.mark.parametrize(
+    ("page", "address", "kept"),
+    [
+        pytest.param(
+            "backpropagation",
+            {"layer": "2", "backward_stage": "decoder.self_attention.values"},
+            "Gradient with respect to",
+            marks=pytest.mark.thorough,
+        ),
+        ("inside_a_layer", {"inside_part": "cell"}, "Layer"),
+        ("compare_heads", {"compare_part": "layers"}, "Head"),
+        *(
+            pytest.param(page, {}, "or an example", marks=pytest.mark.thorough)
+            for page in ("change_attention", "what_mattered")
+        ),
+    ],
+)
 def test_box_with_new_options_for_another_sentence_is_a_new_box(narrow_app, page, address, kept):
     """A browser keeps showing its old label, and sends it."""
     test = opened(f"pages/{page}.py", text=DREAM, **address)
@@ -239,10 +251,15 @@ def test_box_with_new_options_for_another_sentence_is_a_new_box(narrow_app, page
     assert all(each.options == before[each.id].options for each in same)
 
 
-@pytest.mark.parametrize(("page", "key", "address"), [
-    ("what_mattered", "mattered_guessed", {"mattered_part": "guess"}), ("what_mattered", "mattered_word", {}),
-    ("change_attention", "edit_hidden_source", {}), ("change_attention", "edit_hidden_target", {}),
-])
+@pytest.mark.parametrize(
+    ("page", "key", "address"),
+    [
+        ("what_mattered", "mattered_guessed", {"mattered_part": "guess"}),
+        ("what_mattered", "mattered_word", {}),
+        ("change_attention", "edit_hidden_source", {}),
+        ("change_attention", "edit_hidden_target", {}),
+    ],
+)
 def test_buttons_for_equal_words_have_different_labels(narrow_app, page, key, address):
     """A browser identifies the clicked button by its label."""
     test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)

@@ -10,18 +10,7 @@ import pytest
 from attention_atlas.browser.labels import TITLES
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import typeset
-from tests.ui.driver import (
-    DREAM,
-    GIVEN,
-    expand,
-    figures,
-    healthy,
-    opened,
-    send,
-    submit,
-    table,
-    texts,
-)
+from tests.ui.driver import DREAM, GIVEN, expand, figures, healthy, opened, send, submit, table, texts
 from transformer.ablation.effect import effect_of
 from transformer.values.interventions import Interventions, parse_head
 
@@ -31,7 +20,8 @@ PAGE = "pages/switch_heads_off.py"
 def switches(test):
     """Return the component, and its message."""
     (found,) = (
-        (node, json.loads(node.proto.json)) for node in test.get("bidi_component")
+        (node, json.loads(node.proto.json))
+        for node in test.get("bidi_component")
         if node.proto.json and "boards" in json.loads(node.proto.json)
     )
     return found
@@ -43,7 +33,9 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     node, sent = switches(test)
     assert sent["off"] == "cross.1.8-encoder.3.1" and sent["changed"] == "off"
     assert [(board["kind"], board["layers"], board["heads"]) for board in sent["boards"]] == [
-        ("encoder", 6, 8), ("decoder", 6, 8), ("cross", 6, 8)
+        ("encoder", 6, 8),
+        ("decoder", 6, 8),
+        ("cross", 6, 8),
     ]
     off = Interventions(gates={parse_head(name): 0.0 for name in ("cross.1.8", "encoder.3.1")})
     numbers = table(test, "change", "kl")
@@ -58,9 +50,7 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     assert healthy(test) and "Every head is as trained" in texts(test) and figures(test) == (0, 0)
 
 
-@pytest.mark.parametrize("value", [
-    "99999", "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1",
-])
+@pytest.mark.parametrize("value", ["99999", "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1"])
 def test_invalid_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)

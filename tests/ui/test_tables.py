@@ -23,10 +23,13 @@ def test_decimals_are_uniform_within_a_table_of_draws():
         assert not problems(node.value, json.loads(node.proto.columns or "{}"), written(node)), columns
 
 
-@pytest.mark.parametrize("page", [
-    "cross_attention",
-    *(pytest.param(page, marks=pytest.mark.thorough) for page in ("what_mattered", "language_model")),
-])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "cross_attention",
+        *(pytest.param(page, marks=pytest.mark.thorough) for page in ("what_mattered", "language_model")),
+    ],
+)
 def test_numbers_of_a_figure_are_drawn_on_demand(narrow_app, page):
     test = opened(f"pages/{page}.py", text=TEXT, **GIVEN)
     before = [len(test.dataframe), len(test.code)]

@@ -160,14 +160,22 @@ def test_user_chooses_moment_and_head_in_the_film():
     tell(test, component(test), {"view": view})
     assert healthy(test)
     assert {name: test.query_params.get(f"lab_{name}") for name in view} == {
-        "moment": "236", "score": "mirror", "encoder": "2", "decoder": None, "cross": "1",
+        "moment": "236",
+        "score": "mirror",
+        "encoder": "2",
+        "decoder": None,
+        "cross": "1",
     }
     asked = film(test)["asked"]
     assert asked["view"]["moment"] == -1, "the browser has it already"
     tell(test, component(test), {"view": {**view, "moment": 200, "request": asked["number"] - 1}})
     assert film(test)["asked"]["view"]["moment"] == 200, "the browser had not answered, and would show another"
     assert film(opened(PAGE, text="x", lab_moment="236", lab_cross="1"))["asked"]["view"] == {
-        "moment": 236, "score": "auto", "encoder": 0, "decoder": 0, "cross": 1,
+        "moment": 236,
+        "score": "auto",
+        "encoder": 0,
+        "decoder": 0,
+        "cross": 1,
     }
     for invalid in (None, 3, [], {"moment": "x", "score": 1, "cross": 99}):
         tell(test, component(test), {"view": invalid})
@@ -188,9 +196,16 @@ def test_own_item_is_answered_at_the_displayed_moment():
 def test_invalid_item_is_one_sentence_and_stays_in_the_box():
     test = opened(PAGE, text="x")
     for typed, message in (
-        ("xyz", "only the letters a to p"), ("", "nothing to answer"), ("ab", "at least 3 letters"),
-        ("abcdefghijklmnop", "at most 10"), ("a" * 5_000, "5000 characters"), ("<b>x</b>", "does not know"),
-        ("🙂", "does not know"), ("ABC", "does not know"), ("\x00", "does not know"), ("047+385", "does not know"),
+        ("xyz", "only the letters a to p"),
+        ("", "nothing to answer"),
+        ("ab", "at least 3 letters"),
+        ("abcdefghijklmnop", "at most 10"),
+        ("a" * 5_000, "5000 characters"),
+        ("<b>x</b>", "does not know"),
+        ("🙂", "does not know"),
+        ("ABC", "does not know"),
+        ("\x00", "does not know"),
+        ("047+385", "does not know"),
     ):
         submit(test, typed, "lab_item")
         assert healthy(test, warned=True) and message in test.warning[0].value, typed

@@ -9,18 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.what_mattered import WHOLE
 from pages.ui.text.number_format import typeset
-from tests.ui.driver import (
-    GIVEN,
-    chooser,
-    expand,
-    figures,
-    healthy,
-    opened,
-    same_numbers,
-    submit,
-    table,
-    texts,
-)
+from tests.ui.driver import GIVEN, chooser, expand, figures, healthy, opened, same_numbers, submit, table, texts
 from transformer.analysis.words import word_groups
 from transformer.attribution.attribution import METHODS, Target
 from transformer.values.decoding_settings import DecodingSettings

@@ -11,8 +11,7 @@ from transformer.commands.align import main
 from transformer.surveys.alignments import Gold
 
 PAIRS = (
-    "I have a dream.\tIch habe einen Traum.\n\t\n"
-    "The children play with the dog.\tDie Kinder spielen mit dem Hund.\n"
+    "I have a dream.\tIch habe einen Traum.\n\t\nThe children play with the dog.\tDie Kinder spielen mit dem Hund.\n"
 )
 NAMED = "--heads", "cross.2.1", "cross.2.3"
 
@@ -68,11 +67,10 @@ def noted(path, gold, first=0):
     return found
 
 
-@pytest.mark.parametrize(("gold", "first", "rate"), [
-    ("0-0 1-1\n0-0 1-1\n", 0, 0.0),
-    ("1-1 2p2\n1-1 2?2\n", 1, 0.0),
-    ("0-1 1-0\n0-0 1-1\n", 0, 0.5),
-])
+@pytest.mark.parametrize(
+    ("gold", "first", "rate"),
+    [("0-0 1-1\n0-0 1-1\n", 0, 0.0), ("1-1 2p2\n1-1 2?2\n", 1, 0.0), ("0-1 1-0\n0-0 1-1\n", 0, 0.5)],
+)
 def test_error_rate_is_that_of_all_lines(tmp_path, gold, first, rate):
     assert noted(tmp_path / "gold.txt", gold, first).error_rate() == rate
 
@@ -83,26 +81,32 @@ def test_line_that_was_not_aligned_misses_its_sure_links(tmp_path):
     assert found.error_rate() == pytest.approx(1 / 9)
 
 
-@pytest.mark.parametrize(("gold", "said"), [
-    ("2-0\n\n", "line 1: there is a link 2-0, but the sides have 2 and 2 words"),
-    ("0-0\n", "line 2: there is no such line"),
-    ("I have\n", "line 1: 'I' is not a link such as 0-0"),
-])
+@pytest.mark.parametrize(
+    ("gold", "said"),
+    [
+        ("2-0\n\n", "line 1: there is a link 2-0, but the sides have 2 and 2 words"),
+        ("0-0\n", "line 2: there is no such line"),
+        ("I have\n", "line 1: 'I' is not a link such as 0-0"),
+    ],
+)
 def test_alignments_of_another_file_are_reported(tmp_path, gold, said):
     with pytest.raises(ValueError, match=said):
         noted(tmp_path / "gold.txt", gold)
 
 
-@pytest.mark.parametrize(("options", "content", "said"), [
-    (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the tokens"),
-    pytest.param(
-        ["--heads", "cross.2.1", "cross.1.1"], PAIRS, "--heads takes heads of one layer", marks=pytest.mark.thorough,
-    ),
-    (["--step", "read"], PAIRS, "--step belongs to --heads"),
-    (["--own", "--gold", "PAIRS"], PAIRS, "leave out --own"),
-    ([], "I have a dream.\n", "line 1: expected source, tab, target"),
-    pytest.param(["--language", "fra"], PAIRS, "The model does not write fra", marks=pytest.mark.thorough),
-])
+@pytest.mark.parametrize(
+    ("options", "content", "said"),
+    [
+        (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the tokens"),
+        pytest.param(
+            ["--heads", "cross.2.1", "cross.1.1"], PAIRS, "--heads takes heads of one layer", marks=pytest.mark.thorough
+        ),
+        (["--step", "read"], PAIRS, "--step belongs to --heads"),
+        (["--own", "--gold", "PAIRS"], PAIRS, "leave out --own"),
+        ([], "I have a dream.\n", "line 1: expected source, tab, target"),
+        pytest.param(["--language", "fra"], PAIRS, "The model does not write fra", marks=pytest.mark.thorough),
+    ],
+)
 def test_invalid_input_is_reported_in_one_line(pairs, model_folder, run_main, options, content, said):
     pairs.write_text(content, encoding="utf-8")
     named = {"FOLDER": model_folder, "PAIRS": pairs}

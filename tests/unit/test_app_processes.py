@@ -39,9 +39,7 @@ def ask(port: int, cookie: str = "") -> str:
 
 def is_warm(port: int, number: int) -> bool:
     """Return whether a process has loaded everything that drawing a page needs."""
-    wish = urllib.request.Request(
-        f"http://127.0.0.1:{port}/", headers={"Cookie": f"attention_atlas_{port}={number}"}
-    )
+    wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": f"attention_atlas_{port}={number}"})
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         return b'data-seconds="0"' in answer.read()
 
@@ -56,7 +54,10 @@ def until(condition) -> None:
 @pytest.mark.thorough
 def test_ended_process_is_restarted_and_ctrl_c_ends_everything(port):
     process = subprocess.Popen(
-        [*COMMAND, f"--server.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [*COMMAND, f"--server.port={port}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         # A shell's background processes ignore Ctrl-C, and so would the app of tests that run there.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
@@ -110,9 +111,11 @@ def test_ended_process_has_no_port():
     asyncio.run(start())
 
 
-@pytest.mark.parametrize(("options", "address"), [
-    (["--processes=2"], "localhost"), (["--lecture=10.1.2.3", "--processes=1"], "0.0.0.0"),
-], ids=["two", "lecture"])
+@pytest.mark.parametrize(
+    ("options", "address"),
+    [(["--processes=2"], "localhost"), (["--lecture=10.1.2.3", "--processes=1"], "0.0.0.0")],
+    ids=["two", "lecture"],
+)
 def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, options, address):
     """No address has been announced before."""
     with socket.create_server(("127.0.0.1", port)):
@@ -124,10 +127,16 @@ def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, option
     assert f"--server.port {port + 1}" in message and capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("options", [
-    ("--processes", "0"), ("--processes=100000",), ("--processes=2", "--server.sslCertFile=cert.pem"),
-    ("--lecture=10.1.2.3", "--processes=1", "--server.sslCertFile=cert.pem"),
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--processes", "0"),
+        ("--processes=100000",),
+        ("--processes=2", "--server.sslCertFile=cert.pem"),
+        ("--lecture=10.1.2.3", "--processes=1", "--server.sslCertFile=cert.pem"),
+    ],
+    ids=" ".join,
+)
 def test_invalid_number_of_processes_is_reported_on_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
     with pytest.raises(SystemExit, match="^error: .*--processes.*$"):
@@ -161,9 +170,14 @@ def test_lecture_has_one_process_per_processor_if_memory_allows(monkeypatch):
     assert app_processes.processes_for_many() == 1
 
 
-@pytest.mark.parametrize(("address", "expected"), [
-    ("localhost", "http://localhost:8501"), ("0.0.0.0", "http://0.0.0.0:8501"), ("::1", "http://[::1]:8501"),
-    ("", "http://localhost:8501"),
-])
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("localhost", "http://localhost:8501"),
+        ("0.0.0.0", "http://0.0.0.0:8501"),
+        ("::1", "http://[::1]:8501"),
+        ("", "http://localhost:8501"),
+    ],
+)
 def test_printed_address_can_be_opened(address, expected):
     assert app_processes.url(address, 8501) == expected

@@ -14,7 +14,8 @@ TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES = {
     f"{folder.relative_to(ROOT).as_posix()}/"
     for place in (ROOT / "transformer", ROOT / "pages" / "ui")
-    for folder in place.iterdir() if (folder / "__init__.py").is_file()
+    for folder in place.iterdir()
+    if (folder / "__init__.py").is_file()
 } - {f"pages/ui/{page.folder or page.name}/" for page in PAGES.values()}
 
 
@@ -32,7 +33,8 @@ def test_every_package_has_one_row():
 def test_every_module_has_a_docstring():
     """The first line of the docstring replaces a list of all files."""
     silent = [
-        path.relative_to(ROOT).as_posix() for folder in ("transformer", "attention_atlas", "pages")
+        path.relative_to(ROOT).as_posix()
+        for folder in ("transformer", "attention_atlas", "pages")
         for path in (ROOT / folder).rglob("*.py")
         if path.stat().st_size and not path.read_text(encoding="utf-8").startswith('"""')
     ]

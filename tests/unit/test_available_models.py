@@ -94,7 +94,10 @@ def test_gpt2_with_sharded_weights_is_listed(monkeypatch, tmp_path):
 def test_target_languages_are_read_from_the_vocabulary(folder):
     assert model_folders()["en-ar"].codes == ()
     for content, codes in (
-        (b'{">>heb<<": 0, ">>ara<<": 1, "a": 2}', (">>ara<<", ">>heb<<")), (b"[]", ()), (b"{", ()), (b"\xff", ()),
+        (b'{">>heb<<": 0, ">>ara<<": 1, "a": 2}', (">>ara<<", ">>heb<<")),
+        (b"[]", ()),
+        (b"{", ()),
+        (b"\xff", ()),
     ):
         (folder / "vocab.json").write_bytes(content)
         os.utime(folder / "vocab.json", ns=(len(content), len(content)))
@@ -136,8 +139,10 @@ def test_folder_problem_is_reported_on_one_line(folder, damage):
     change, said = DAMAGE[damage]
     change(folder)
     found = model_folders()["en-ar"]
-    assert said in found.problem and "\n" not in found.problem and str(folder.relative_to(folder.parents[1])) in (
-        found.problem
+    assert (
+        said in found.problem
+        and "\n" not in found.problem
+        and str(folder.relative_to(folder.parents[1])) in (found.problem)
     )
     assert str(found) == "en-ar: cannot be used"
     with pytest.raises(CheckpointError, match="cannot be used"):
@@ -220,10 +225,25 @@ def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
         load_checkpoint(folder)
 
 
-@pytest.mark.parametrize("shape", [
-    [10**400, 1.5], [10**400], [2**49], [9] * 400_000, [1] * 9, [-1, -1], [1.0], [True], ["a"], [[1]], {"1": 2}, "12",
-    None,
-], ids=range(13))
+@pytest.mark.parametrize(
+    "shape",
+    [
+        [10**400, 1.5],
+        [10**400],
+        [2**49],
+        [9] * 400_000,
+        [1] * 9,
+        [-1, -1],
+        [1.0],
+        [True],
+        ["a"],
+        [[1]],
+        {"1": 2},
+        "12",
+        None,
+    ],
+    ids=range(13),
+)
 def test_header_with_an_impossible_shape_is_rejected(folder, shape):
     header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)

@@ -81,15 +81,20 @@ def modules(folder, without=()):
 
 
 NO_TORCH = (
-    "transformer", "transformer.config", "transformer.errors", "transformer.model.encodings",
-    "transformer.language_modelling.cost", "transformer.text.tokenizer", *modules("values"),
+    "transformer",
+    "transformer.config",
+    "transformer.errors",
+    "transformer.model.encodings",
+    "transformer.language_modelling.cost",
+    "transformer.text.tokenizer",
+    *modules("values"),
     *(
         f"transformer.attribution.{name}"
         for name in ("agreement", "alti", "attribution", "deletion", "direct_logits", "norms", "rollout", "weights")
     ),
-    *modules("backpropagation", (
-        "__init__", "autograd", "norm_placement", "sentence", "stage", "stages", "sublayer_stages"
-    )),
+    *modules(
+        "backpropagation", ("__init__", "autograd", "norm_placement", "sentence", "stage", "stages", "sublayer_stages")
+    ),
     *(
         f"transformer.tasks.{name}"
         for name in ("archive", "arithmetic", "config", "events", "registry", "run", "scores", "sequences", "task")
@@ -130,8 +135,7 @@ def test_every_page_goes_through_the_router_first():
         if path.name == "__init__.py":
             continue
         statements = [
-            node for node in parsed(path).body
-            if not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call)
+            node for node in parsed(path).body if not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call)
         ]
         first = next(node for node in statements if isinstance(node, ast.Expr))
         assert ast.unparse(first) == "ensure_router()", path.name
@@ -140,7 +144,9 @@ def test_every_page_goes_through_the_router_first():
 def test_every_table_has_our_save_button():
     """Streamlit's own would save a user's text as formulas; `client.disableDataExport` removes it."""
     drawn = {
-        str(path.relative_to(ROOT)) for path in [*files("pages"), ROOT / "app.py"] for node in ast.walk(parsed(path))
+        str(path.relative_to(ROOT))
+        for path in [*files("pages"), ROOT / "app.py"]
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr in ("dataframe", "data_editor")
     }
     assert drawn == {"pages/ui/charts/tables.py"}
@@ -152,7 +158,9 @@ def test_one_function_writes_every_csv():
     """`csv_text` escapes a user's text, so that it is no formula; in the browser, `exports.js` does the same."""
     pages = [*files("pages"), ROOT / "app.py"]
     written = [
-        str(path.relative_to(ROOT)) for path in pages for node in ast.walk(parsed(path))
+        str(path.relative_to(ROOT))
+        for path in pages
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr in ("to_csv", "to_excel", "savetxt")
     ]
     assert written == ["pages/ui/charts/saving.py"]
@@ -195,9 +203,7 @@ def test_only_the_model_server_and_a_cluster_need_ray():
     """Checks the source; the test above checks loaded modules. One file configures Ray's start, before any other part
     of Ray.
     """
-    server, cluster = (
-        ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py")
-    )
+    server, cluster = (ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py"))
     assert "ray" in imported(cluster)
     of_ray = [name for name in imported(server) if "ray" in name]
     assert of_ray[0] == "transformer.serving.ray_cluster" and "ray.serve.config" in of_ray
@@ -289,7 +295,8 @@ def test_library_starts_nothing_of_the_user_interface():
     """It uses neither an import nor a name, as `runpy` and a subprocess would take it."""
     for path in files("transformer"):
         started = {
-            node.value.partition(".")[0] for node in ast.walk(parsed(path))
+            node.value.partition(".")[0]
+            for node in ast.walk(parsed(path))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         assert not {"streamlit", "plotly", "altair"} & started, path

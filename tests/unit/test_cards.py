@@ -13,7 +13,9 @@ from transformer.checkpoints.model_texts import read_card
 PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", "\\", "\n", "a"]), max_size=14)
 
 
-@pytest.mark.parametrize("card", ["!![](x)[alt](http://x/y.png)", "!<b>[alt](http://x/y.png)", "!<<b>b>[alt](http://x)"])
+@pytest.mark.parametrize(
+    "card", ["!![](x)[alt](http://x/y.png)", "!<b>[alt](http://x/y.png)", "!<<b>b>[alt](http://x)"]
+)
 def test_removing_an_image_never_assembles_another(card):
     assert "![" not in without_media(card)
     assert "![" not in without_media(without_media(card))

@@ -44,8 +44,24 @@ def test_heads_are_switched_off(model_folder, small_translator, tmp_path, run_ma
     """Heads count from 1 on the command line, from 0 in Python."""
     path = tmp_path / "off.npz"
     done = run_main(
-        main, "translate", "A dog.", "--target", "Ein Hund.", "--off", "cross.1.4", "--off", "encoder.2.1",
-        "--mode", "uniform", "--model", model_folder, "--device", "cpu", "--trace", path, "--json",
+        main,
+        "translate",
+        "A dog.",
+        "--target",
+        "Ein Hund.",
+        "--off",
+        "cross.1.4",
+        "--off",
+        "encoder.2.1",
+        "--mode",
+        "uniform",
+        "--model",
+        model_folder,
+        "--device",
+        "cpu",
+        "--trace",
+        path,
+        "--json",
     )
     changes = Interventions(gates={("cross", 0, 3): 0.0, ("encoder", 1, 0): 0.0}, mode="uniform")
     expected = small_translator.trace("A dog.", "Ein Hund.", interventions=changes)
@@ -77,8 +93,24 @@ def folder_with_means(model_folder, small_translator, tmp_path):
 
 def test_heads_are_resampled(folder_with_means, tmp_path, run_main):
     path, translator = tmp_path / "off.npz", Translator.load(folder_with_means, "cpu")
-    arguments = ("translate", "A dog.", "--off", "cross.1.4", "--off", "encoder.2.1", "--mode", "resample",
-                 "--draws", "5", "--seed", "3", "--model", folder_with_means, "--device", "cpu")
+    arguments = (
+        "translate",
+        "A dog.",
+        "--off",
+        "cross.1.4",
+        "--off",
+        "encoder.2.1",
+        "--mode",
+        "resample",
+        "--draws",
+        "5",
+        "--seed",
+        "3",
+        "--model",
+        folder_with_means,
+        "--device",
+        "cpu",
+    )
     done = run_main(main, *arguments, "--trace", path, "--json")
     off = Interventions({("cross", 0, 3): 0.0, ("encoder", 1, 0): 0.0}, "resample", seed=3)
     effect = effect_of(translator, "A dog.", off, draws=5)
@@ -99,12 +131,19 @@ def test_heads_are_resampled(folder_with_means, tmp_path, run_main):
     assert Trace.from_json(given.stdout).target_text == "Ein Hund."
 
 
-@pytest.mark.parametrize("arguments", [
-    ("--off", "cross.1.1", "--seed", "1"), ("--off", "cross.1.1", "--mode", "mean", "--draws", "8"),
-    ("--mode", "resample"), ("--off", "cross.1.1", "--mode", "resample", "--draws", "1"),
-    ("--off", "cross.1.1", "--mode", "resample", "--draws", "100000000"),
-    ("--off", "cross.1.1", "--mode", "resample", "--seed", "-1"), ("--off", "cross.9.1", "--mode", "resample"),
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--off", "cross.1.1", "--seed", "1"),
+        ("--off", "cross.1.1", "--mode", "mean", "--draws", "8"),
+        ("--mode", "resample"),
+        ("--off", "cross.1.1", "--mode", "resample", "--draws", "1"),
+        ("--off", "cross.1.1", "--mode", "resample", "--draws", "100000000"),
+        ("--off", "cross.1.1", "--mode", "resample", "--seed", "-1"),
+        ("--off", "cross.9.1", "--mode", "resample"),
+    ],
+    ids=" ".join,
+)
 def test_impossible_draw_is_reported_on_one_line(folder_with_means, run_main, arguments):
     done = run_main(main, "translate", "A dog.", "--model", folder_with_means, *arguments)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

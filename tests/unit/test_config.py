@@ -11,8 +11,14 @@ from transformer.config import CHOICES, TransformerConfig, decoder_only
 from transformer.model.transformer import build
 
 SMALL = {
-    "source_vocabulary": 11, "target_vocabulary": 11, "d_model": 8, "heads": 2, "encoder_layers": 2,
-    "decoder_layers": 1, "d_ff": 16, "max_positions": 12,
+    "source_vocabulary": 11,
+    "target_vocabulary": 11,
+    "d_model": 8,
+    "heads": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "d_ff": 16,
+    "max_positions": 12,
 }
 
 
@@ -74,13 +80,16 @@ def test_invalid_file_is_rejected(text, message):
         TransformerConfig.from_json(text)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"encoder_layers": 0}, "encoder_layers is 0, and source_vocabulary 11"),
-    ({"target_vocabulary": 0}, "decoder_layers is 1, and target_vocabulary 0"),
-    ({"encoder_layers": 0, "decoder_layers": 0}, "encoder_layers and decoder_layers are both 0"),
-    ({"decoder_layers": 0, "target_vocabulary": 0, "tied_embeddings": "target"}, "needs a decoder"),
-    ({"attention": "local"}, "attention='local' needs encoder_layers 0, not 2"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoder_layers": 0}, "encoder_layers is 0, and source_vocabulary 11"),
+        ({"target_vocabulary": 0}, "decoder_layers is 1, and target_vocabulary 0"),
+        ({"encoder_layers": 0, "decoder_layers": 0}, "encoder_layers and decoder_layers are both 0"),
+        ({"decoder_layers": 0, "target_vocabulary": 0, "tied_embeddings": "target"}, "needs a decoder"),
+        ({"attention": "local"}, "attention='local' needs encoder_layers 0, not 2"),
+    ],
+)
 def test_stack_has_its_own_fields(change, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**{**SMALL, **change})
@@ -101,9 +110,7 @@ def test_former_configuration_of_a_language_model_is_read(tied):
     assert TransformerConfig.from_json(today.to_json()) == today
 
 
-CHOICE_COMBINATIONS = [
-    dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())
-]
+CHOICE_COMBINATIONS = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
 
 
 @pytest.mark.parametrize("choice", CHOICE_COMBINATIONS, ids=lambda choice: "-".join(choice.values()))

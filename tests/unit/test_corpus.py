@@ -118,8 +118,20 @@ def test_process_without_a_model_reports_the_reason(model_folder, tmp_path, monk
 def test_processes_end_with_their_parent(model_folder, tmp_path, how):
     file = written(["I have a dream"] * 20_000, tmp_path)
     command = [
-        sys.executable, "-m", "transformer.analysis", "measure", "--processes", "2", "--model", model_folder,
-        "--device", "cpu", "--sentences", file, "--output", tmp_path / "heads.json",
+        sys.executable,
+        "-m",
+        "transformer.analysis",
+        "measure",
+        "--processes",
+        "2",
+        "--model",
+        model_folder,
+        "--device",
+        "cpu",
+        "--sentences",
+        file,
+        "--output",
+        tmp_path / "heads.json",
     ]
     started = psutil.Popen(command, cwd=APP)
     try:

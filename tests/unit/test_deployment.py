@@ -47,7 +47,8 @@ def test_nginx_lists_the_processes_of_the_cluster():
     count = next(each["spec"]["replicas"] for each in objects if each["kind"] == "StatefulSet")
     pods = {
         each["metadata"]["name"]: each["spec"]["selector"]["statefulset.kubernetes.io/pod-name"]
-        for each in objects if each["kind"] == "Service" and "app-" in str(each["spec"]["selector"])
+        for each in objects
+        if each["kind"] == "Service" and "app-" in str(each["spec"]["selector"])
     }
     assert pods == {name: f"app-{number}" for number, name in enumerate(replicas())}
     assert count == len(replicas())
@@ -74,7 +75,8 @@ def test_processes_accept_the_address_that_users_open():
 
 
 SAID = {
-    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
     "Content-Security-Policy": "frame-ancestors 'self'",
 }
 
@@ -168,5 +170,7 @@ def test_two_processes_behind_nginx_serve_and_replace_each_other():
     # pip may find torch anywhere here: the address in the Dockerfile is for machines that reach it.
     subprocess.run(
         [sys.executable, DEPLOY / "rehearse.py", "--build-arg", "TORCH_INDEX=https://pypi.org/simple"],
-        check=True, cwd=Path("/"), timeout=900,
+        check=True,
+        cwd=Path("/"),
+        timeout=900,
     )

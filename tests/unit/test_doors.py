@@ -56,10 +56,7 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, *command, f"--server.port={port}"], cwd=APP,
-        stdout=log, stderr=log,
-    )
+    process = subprocess.Popen([sys.executable, *command, f"--server.port={port}"], cwd=APP, stdout=log, stderr=log)
     try:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
@@ -76,10 +73,14 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
         process.wait(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="module", params=[
-    ("streamlit", "run", "app.py"),
-    pytest.param(("attention_atlas", "--processes=2"), marks=pytest.mark.thorough),
-], ids=["one process", "two processes"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        ("streamlit", "run", "app.py"),
+        pytest.param(("attention_atlas", "--processes=2"), marks=pytest.mark.thorough),
+    ],
+    ids=["one process", "two processes"],
+)
 def port(request):
     """The port of a server, started as the README says."""
     with serving("-m", *request.param) as port:
@@ -110,9 +111,11 @@ def test_only_names_of_this_machine_open_a_session(port):
         assert knock(port, name) in (400, 403), name
 
 
-@pytest.mark.parametrize("command", [
-    pytest.param(("streamlit", "run", "app.py"), marks=pytest.mark.thorough), ("attention_atlas",),
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(("streamlit", "run", "app.py"), marks=pytest.mark.thorough), ("attention_atlas",)],
+    ids=" ".join,
+)
 def test_no_other_machine_is_contacted_before_the_first_user(tmp_path, command):
     """Streamlit used to ask for its public address when another site's page tried to connect: four attempts, four
     requests.
@@ -135,16 +138,27 @@ def test_no_other_machine_can_connect(port):
             socket.create_connection((address, port), timeout=2).close()
 
 
-@pytest.mark.parametrize("path", [
-    "/app/static/examples.json", "/app/static/../app.py", "/static/../../../app.py", "/app.py",
-    "/.streamlit/config.toml", "/static/%2e%2e/%2e%2e/app.py", "/media/../app.py",
-    "/assets/models/en-de/config.json", "//etc/passwd", "/component/x/../../app.py",
-    "/_stcore/bidi-components/x/../../../../app.py", "/_stcore/agent/interact",
-])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/app/static/examples.json",
+        "/app/static/../app.py",
+        "/static/../../../app.py",
+        "/app.py",
+        "/.streamlit/config.toml",
+        "/static/%2e%2e/%2e%2e/app.py",
+        "/media/../app.py",
+        "/assets/models/en-de/config.json",
+        "//etc/passwd",
+        "/component/x/../../app.py",
+        "/_stcore/bidi-components/x/../../../../app.py",
+        "/_stcore/agent/interact",
+    ],
+)
 def test_no_file_of_the_project_is_served(port, path):
     """Other paths give Streamlit's page or an error, because the app's pages are drawn only through the session."""
     status, body = answer(port, "GET", path)
-    assert status in (400, 403, 404, 405) or b"<div id=\"root\">" in body, (status, body[:200])
+    assert status in (400, 403, 404, 405) or b'<div id="root">' in body, (status, body[:200])
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
 
 
@@ -181,11 +195,17 @@ def test_session_receives_only_the_answers_that_a_page_needs(tmp_path):
     notes = tmp_path / "notes"
     with serving("-c", WATCHED, str(notes), "streamlit", "run", "app.py") as port, stream(port) as line:
         for message in (
-            BackMsg(load_git_info=True), BackMsg(clear_cache=True), BackMsg(set_run_on_save=True),
-            BackMsg(file_urls_request=FileURLsRequest(file_names=["a", "b"])), BackMsg(),
-            operation("install", install_skills={}), operation("dismiss", dismiss_skills_nudge={}),
-            operation("rows", dataframe_chunk={}), operation("nothing"),
-            BackMsg(app_heartbeat=True), operation("file", deferred_file={}),
+            BackMsg(load_git_info=True),
+            BackMsg(clear_cache=True),
+            BackMsg(set_run_on_save=True),
+            BackMsg(file_urls_request=FileURLsRequest(file_names=["a", "b"])),
+            BackMsg(),
+            operation("install", install_skills={}),
+            operation("dismiss", dismiss_skills_nudge={}),
+            operation("rows", dataframe_chunk={}),
+            operation("nothing"),
+            BackMsg(app_heartbeat=True),
+            operation("file", deferred_file={}),
         ):
             line.send(message.SerializeToString())
         # Both are answered after all earlier requests.
@@ -220,7 +240,7 @@ def test_no_client_empties_the_shared_caches():
 def test_number_of_users_is_not_published(port):
     for path in ("/_stcore/metrics", "/_stcore/metrics?families=active_sessions"):
         status, body = answer(port, "GET", path)
-        assert status == 404 or b"<div id=\"root\">" in body, (status, body[:200])
+        assert status == 404 or b'<div id="root">' in body, (status, body[:200])
 
 
 def test_no_client_can_upload_a_file(port):
@@ -235,7 +255,12 @@ def test_no_client_can_upload_a_file(port):
         assert line.response is not None
         process = line.response.headers.get("Set-Cookie", "").partition(";")[0]
         status, said = answer(
-            port, "PUT", f"/_stcore/upload_file/{session}/some-file", form, X_Xsrftoken=token,
-            Content_Type="multipart/form-data; boundary=x", Cookie=f"_streamlit_xsrf={token}; {process}",
+            port,
+            "PUT",
+            f"/_stcore/upload_file/{session}/some-file",
+            form,
+            X_Xsrftoken=token,
+            Content_Type="multipart/form-data; boundary=x",
+            Cookie=f"_streamlit_xsrf={token}; {process}",
         )
     assert (status, said) == (413, b"File too large")

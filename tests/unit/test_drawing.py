@@ -73,18 +73,24 @@ def test_picture_has_the_weights_and_the_labels(tmp_path):
     assert texts[0] == "Cross attention, layer 1, head 2" and {"a", "<b>", "x", "y", "z"} <= set(texts)
 
 
-@pytest.mark.parametrize(("given", "says"), [
-    ({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour"),
-])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour")],
+)
 def test_missing_part_cannot_be_opened(given, says):
     with pytest.raises(AttentionError, match=says):
         Drawing(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), **given)
 
 
-@pytest.mark.parametrize(("given", "says"), [
-    ({"attention": causal()}, "0 tokens"), ({"encoder": causal(), "tokens": TOKENS}, "source_tokens"),
-    ({"tokens": TOKENS}, "eager"), ({"attention": causal(), "tokens": TOKENS, "save": "head.png"}, "head.png"),
-])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"attention": causal()}, "0 tokens"),
+        ({"encoder": causal(), "tokens": TOKENS}, "source_tokens"),
+        ({"tokens": TOKENS}, "eager"),
+        ({"attention": causal(), "tokens": TOKENS, "save": "head.png"}, "head.png"),
+    ],
+)
 def test_incomplete_call_says_what_to_give(given, says):
     with pytest.raises(AttentionError, match=says):
         attention_atlas.show(**given)
@@ -105,8 +111,9 @@ def tiny(name, config, **settings):
 
 def test_bertviz_calls_for_bert_work():
     """From head_view_bert.ipynb and model_view_bert.ipynb: two sentences, with the start of the second."""
-    model = tiny("BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4,
-                 intermediate_size=16)
+    model = tiny(
+        "BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=16
+    )
     tokens = ["[CLS]", "the", "cat", "sat", "[SEP]", "on", "it", "[SEP]"]
     attention = model(torch.arange(8)[None], output_attentions=True).attentions
     head = attention_atlas.head_view(attention, tokens, 5, html_action="return")
@@ -130,13 +137,25 @@ def test_bertviz_calls_for_gpt2_work():
 
 @pytest.mark.parametrize("call", ["head_view", "model_view"])
 def test_bertviz_calls_for_an_encoder_decoder_work(call):
-    model = tiny("BartModel", "BartConfig", d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-                 decoder_attention_heads=4, encoder_ffn_dim=16, decoder_ffn_dim=16)
+    model = tiny(
+        "BartModel",
+        "BartConfig",
+        d_model=16,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+    )
     outputs = model(torch.arange(5)[None], decoder_input_ids=torch.arange(4)[None], output_attentions=True)
     view = getattr(attention_atlas, call)(
-        encoder_attention=outputs.encoder_attentions, decoder_attention=outputs.decoder_attentions,
-        cross_attention=outputs.cross_attentions, encoder_tokens=["<s>", "She", "Ġsees", "Ġit", "</s>"],
-        decoder_tokens=["</s>", "<s>", "Sie", "Ġsieht"], html_action="return",
+        encoder_attention=outputs.encoder_attentions,
+        decoder_attention=outputs.decoder_attentions,
+        cross_attention=outputs.cross_attentions,
+        encoder_tokens=["<s>", "She", "Ġsees", "Ġit", "</s>"],
+        decoder_tokens=["</s>", "<s>", "Sie", "Ġsieht"],
+        html_action="return",
     )
     assert view.trace.kinds == ("encoder", "decoder", "cross")
 
@@ -166,7 +185,9 @@ def test_widget_has_a_picture_of_the_chosen_head():
 def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
     browser = Browser(
         Trace.from_attention(encoder=causal(3, 2), decoder=causal(1, 2), source_tokens=TOKENS, target_tokens=TOKENS),
-        kind="encoder", layer=2, head=1,
+        kind="encoder",
+        layer=2,
+        head=1,
     )
     browser.kind = "decoder"
     data, _ = browser._repr_mimebundle_()

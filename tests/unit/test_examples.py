@@ -26,14 +26,17 @@ def code_cells(notebook):
 
 # Each notebook with a widget prints this.
 PRINTED = {
-    "browser": "▁die looks at ▁milk with 0.70", "huggingface_decoder": "(3, 4, 7, 7)",
+    "browser": "▁die looks at ▁milk with 0.70",
+    "huggingface_decoder": "(3, 4, 7, 7)",
     "huggingface_encoder_decoder": "('encoder', 'decoder', 'cross') (3, 4, 6, ",
 }
 
 
-@pytest.mark.parametrize("notebook", [
-    path if path.stem == "browser" else pytest.param(path, marks=pytest.mark.thorough) for path in NOTEBOOKS
-], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "notebook",
+    [path if path.stem == "browser" else pytest.param(path, marks=pytest.mark.thorough) for path in NOTEBOOKS],
+    ids=lambda path: path.name,
+)
 def test_every_cell_runs(notebook, capsys, tmp_path, monkeypatch):
     """All cells run in one namespace, as in a kernel; a kernel adds only the display of a cell's last value."""
     monkeypatch.chdir(tmp_path)
@@ -68,9 +71,7 @@ def test_five_lines_reproduce_the_pages_export(shipped, capsys):
     exec(compile(repeat, "repeat", "exec"), names)
     scores = names["scores"]
     steps = [(row["change"], row["kl"]) for row in exported["numbers"]]
-    np.testing.assert_allclose(
-        np.transpose([scores.log_probs[0] - scores.baseline, scores.kl[0]]), steps, atol=1e-6
-    )
+    np.testing.assert_allclose(np.transpose([scores.log_probs[0] - scores.baseline, scores.kl[0]]), steps, atol=1e-6)
     assert capsys.readouterr().out
 
 

@@ -86,7 +86,10 @@ def test_attention_from_generate_steps_is_concatenated(cached, beams):
         return tuple(made)
 
     found = Trace.from_attention(
-        decoder=steps(DECODER, 0), cross=steps(CROSS, 4), source_tokens=SOURCE, target_tokens=[*TARGET, "<pad>"],
+        decoder=steps(DECODER, 0),
+        cross=steps(CROSS, 4),
+        source_tokens=SOURCE,
+        target_tokens=[*TARGET, "<pad>"],
         beam_indices=None if beams == 1 else torch.tensor([[*rows, -1]]),
     )
     np.testing.assert_array_equal(found.decoder, DECODER)
@@ -196,7 +199,11 @@ def test_offsets_add_what_a_spelling_lacks():
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]
     )
     assert [None if piece.span is None else text[slice(*piece.span)] for piece in pieces] == [
-        None, "Élè", "ve", "!", None
+        None,
+        "Élè",
+        "ve",
+        "!",
+        None,
     ]
     with pytest.raises(AttentionError, match="1 offsets"):
         pieces_of(["a", "b"], text="a b", offsets=[(0, 1)])

@@ -19,28 +19,60 @@ WORDS = ["The", "old", "man", "didn't", "sleep", "."]
 SYMBOLS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "deu_Latn", "<|notimestamps|>"]
 SIZE = 320
 SMALL = dict(
-    vocab_size=SIZE, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=24, pad_token_id=1,
-    bos_token_id=0, eos_token_id=2,
+    vocab_size=SIZE,
+    hidden_size=16,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    intermediate_size=24,
+    pad_token_id=1,
+    bos_token_id=0,
+    eos_token_id=2,
 )
 GROUPED = dict(SMALL, num_key_value_heads=2, head_dim=4)
 PAIR = dict(
-    vocab_size=SIZE, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-    decoder_attention_heads=4, encoder_ffn_dim=24, decoder_ffn_dim=24, pad_token_id=1, bos_token_id=0, eos_token_id=2,
-    decoder_start_token_id=2, forced_eos_token_id=None, max_position_embeddings=64,
+    vocab_size=SIZE,
+    d_model=16,
+    encoder_layers=2,
+    decoder_layers=2,
+    encoder_attention_heads=4,
+    decoder_attention_heads=4,
+    encoder_ffn_dim=24,
+    decoder_ffn_dim=24,
+    pad_token_id=1,
+    bos_token_id=0,
+    eos_token_id=2,
+    decoder_start_token_id=2,
+    forced_eos_token_id=None,
+    max_position_embeddings=64,
 )
 
 
 def tokenizer_of(spelling, before=(), after=("</s>",)):
     """Return a tokenizer trained on a few sentences; `before` and `after` are the symbols around a text."""
     model, split, decoder, trainer = {
-        "bytes": (models.BPE(), pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel(),
-                  trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), vocab_size=SIZE,
-                                      special_tokens=SYMBOLS, show_progress=False)),
-        "word pieces": (models.WordPiece(unk_token="<unk>"), pre_tokenizers.BertPreTokenizer(), decoders.WordPiece(),
-                        trainers.WordPieceTrainer(vocab_size=150, special_tokens=SYMBOLS, show_progress=False)),
-        "unigram": (models.Unigram(), pre_tokenizers.Metaspace(), decoders.Metaspace(),
-                    trainers.UnigramTrainer(vocab_size=150, special_tokens=SYMBOLS, unk_token="<unk>",
-                                            show_progress=False)),
+        "bytes": (
+            models.BPE(),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+            decoders.ByteLevel(),
+            trainers.BpeTrainer(
+                initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+                vocab_size=SIZE,
+                special_tokens=SYMBOLS,
+                show_progress=False,
+            ),
+        ),
+        "word pieces": (
+            models.WordPiece(unk_token="<unk>"),
+            pre_tokenizers.BertPreTokenizer(),
+            decoders.WordPiece(),
+            trainers.WordPieceTrainer(vocab_size=150, special_tokens=SYMBOLS, show_progress=False),
+        ),
+        "unigram": (
+            models.Unigram(),
+            pre_tokenizers.Metaspace(),
+            decoders.Metaspace(),
+            trainers.UnigramTrainer(vocab_size=150, special_tokens=SYMBOLS, unk_token="<unk>", show_progress=False),
+        ),
     }[spelling]
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer, tokenizer.decoder = split, decoder
@@ -52,8 +84,13 @@ def tokenizer_of(spelling, before=(), after=("</s>",)):
         single=around, special_tokens=[(each, SYMBOLS.index(each)) for each in (*before, *after)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>",
-        mask_token="<mask>", extra_special_tokens=["deu_Latn", "<|notimestamps|>"],
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+        extra_special_tokens=["deu_Latn", "<|notimestamps|>"],
     )
 
 
@@ -67,7 +104,9 @@ ONE_STACK = {
 }
 TWO_STACKS = {
     "T5": (
-        dict(SMALL, d_model=16, d_kv=4, num_layers=2, num_heads=4, d_ff=24, decoder_start_token_id=1), "unigram", [],
+        dict(SMALL, d_model=16, d_kv=4, num_layers=2, num_heads=4, d_ff=24, decoder_start_token_id=1),
+        "unigram",
+        [],
     ),
     "Bart": (PAIR, "bytes", ["<s>"]),
     "MBart": (PAIR, "unigram", ["deu_Latn"]),
@@ -133,9 +172,17 @@ class Processor:
 
 
 def test_whisper_has_seconds_as_columns():
-    config = transformers.WhisperConfig(**dict(PAIR, max_source_positions=50, max_target_positions=32, num_mel_bins=8,
-                                               decoder_start_token_id=0, suppress_tokens=None,
-                                               begin_suppress_tokens=None))
+    config = transformers.WhisperConfig(
+        **dict(
+            PAIR,
+            max_source_positions=50,
+            max_target_positions=32,
+            num_mel_bins=8,
+            decoder_start_token_id=0,
+            suppress_tokens=None,
+            begin_suppress_tokens=None,
+        )
+    )
     model = made("WhisperForConditionalGeneration", config).eval()
     extractor = transformers.WhisperFeatureExtractor(feature_size=8, chunk_length=1)
     sound = np.sin(np.arange(16_000) / 9).astype(np.float32)

@@ -82,15 +82,15 @@ def test_importing_the_library_is_cheap():
         _ = transformer.Nothing
 
 
-@pytest.mark.parametrize(("options", "extra"), [
-    ((), "app"), (("--lecture",), "app"), (("--processes", "2"), "app"), (("translate", "I dream."), "train"),
-], ids=str)
+@pytest.mark.parametrize(
+    ("options", "extra"),
+    [((), "app"), (("--lecture",), "app"), (("--processes", "2"), "app"), (("translate", "I dream."), "train")],
+    ids=str,
+)
 def test_missing_packages_are_one_line_that_says_what_to_do(tmp_path, options, extra):
     venv.create(tmp_path, symlinks=sys.platform != "win32")
     (python,) = tmp_path.glob("*/python" if sys.platform != "win32" else "*/python.exe")
-    done = subprocess.run(
-        [python, "-m", "attention_atlas", *options], cwd=APP, capture_output=True, text=True
-    )
+    done = subprocess.run([python, "-m", "attention_atlas", *options], cwd=APP, capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"error: {python} has no torch, ")
     assert ("streamlit" in done.stderr) == (extra == "app")
@@ -105,12 +105,15 @@ def test_check_covers_the_apps_requirements():
     assert {found[name][0].lower() for name in command_line.PACKAGES} == set(required) - others
 
 
-@pytest.mark.parametrize(("options", "line"), [
-    (("--lectre",), "--lectre; did you mean --lecture"),
-    (("--lectures=10.1.2.3",), "--lectures; did you mean --lecture"),
-    (("--server.port=8600", "-lecture"), "-lecture; did you mean --lecture"),
-    (("app", "--process", "2"), "--process; did you mean --processes"),
-])
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--lectre",), "--lectre; did you mean --lecture"),
+        (("--lectures=10.1.2.3",), "--lectures; did you mean --lecture"),
+        (("--server.port=8600", "-lecture"), "-lecture; did you mean --lecture"),
+        (("app", "--process", "2"), "--process; did you mean --processes"),
+    ],
+)
 def test_misspelt_own_option_is_reported(monkeypatch, options, line):
     """Streamlit would print its own usage, although the user did not call Streamlit."""
     with pytest.raises(SystemExit, match=rf"^error: there is no option {line}\?$"):

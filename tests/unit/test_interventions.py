@@ -45,15 +45,22 @@ CHANGES = {
     "uniform": Interventions(gates={HEADS[0]: 0.0, HEADS[1]: 0.25, HEADS[2]: 0.0}, mode="uniform"),
     "resample": Interventions(gates=dict.fromkeys(HEADS, 0.0), mode="resample", seed=3, draw=1),
     "half resampled": Interventions(gates=dict.fromkeys(HEADS, 0.5), mode="resample", seed=3),
-    "rows": Interventions(attention={
-        ("encoder", 1, 0, 2): {0: 1.0}, ("decoder", 0, 1, 3): {1: 0.5, 2: 0.25}, ("cross", 1, 2, 0): {3: 0.9},
-    }),
+    "rows": Interventions(
+        attention={
+            ("encoder", 1, 0, 2): {0: 1.0},
+            ("decoder", 0, 1, 3): {1: 0.5, 2: 0.25},
+            ("cross", 1, 2, 0): {3: 0.9},
+        }
+    ),
     "hidden": Interventions(hidden_source=[1, 2], hidden_target=[2]),
     # The page's kinds of edits: a word of two tokens in every head, an even share, and a word erased.
     "edits": Interventions(
         attention={
             (kind, layer, head, row): {0: 0.25, 1: 0.25} if row < 4 else dict.fromkeys(range(4), 0.25)
-            for kind in KINDS for layer in range(2) for head in range(3) for row in (2, 3, 4)
+            for kind in KINDS
+            for layer in range(2)
+            for head in range(3)
+            for row in (2, 3, 4)
         },
         hidden_source=[4],
     ),
@@ -96,39 +103,45 @@ def test_equal_changes_are_equal_values():
     assert Interventions(mode="resample", seed=5) == Interventions(mode="resample")
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in the mode zero give 0 to 2"),
-    ({"gates": {("cross", 0, 0): float("nan")}}, "is nan"),
-    ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "give 0 to 1"),
-    ({"gates": {("crosses", 0, 0): 0}}, "not .kind, layer, head"),
-    ({"gates": {("cross", 0): 0}}, "not .kind, layer, head"),
-    ({"gates": {("cross", -1, 0): 0}}, "not .kind, layer, head"),
-    ({"mode": "median"}, "no mode 'median': choose one of zero, mean, uniform, resample"),
-    ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: give integers"),
-    ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: give integers"),
-    ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: give integers"),
-    ({"attention": {("cross", 0, 0, 1): {0: 0.7, 1: 0.6}}}, r"Row 2 of cross\.1\.1: the shares add up to 1\.3"),
-    ({"attention": {("cross", 0, 0, 1): {0: -0.1}}}, "from 0 to 1"),
-    ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "count from 0"),
-    ({"attention": {("decoder", 0, 0, 1): {2: 0.1}}}, "column 3 is masked"),
-    ({"attention": {("encoder", 0, 0, 1): {2: 0.1}}, "hidden_source": [2]}, "column 3 is masked"),
-    ({"hidden_source": [-1]}, "is negative"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in the mode zero give 0 to 2"),
+        ({"gates": {("cross", 0, 0): float("nan")}}, "is nan"),
+        ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "give 0 to 1"),
+        ({"gates": {("crosses", 0, 0): 0}}, "not .kind, layer, head"),
+        ({"gates": {("cross", 0): 0}}, "not .kind, layer, head"),
+        ({"gates": {("cross", -1, 0): 0}}, "not .kind, layer, head"),
+        ({"mode": "median"}, "no mode 'median': choose one of zero, mean, uniform, resample"),
+        ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: give integers"),
+        ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: give integers"),
+        ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: give integers"),
+        ({"attention": {("cross", 0, 0, 1): {0: 0.7, 1: 0.6}}}, r"Row 2 of cross\.1\.1: the shares add up to 1\.3"),
+        ({"attention": {("cross", 0, 0, 1): {0: -0.1}}}, "from 0 to 1"),
+        ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "count from 0"),
+        ({"attention": {("decoder", 0, 0, 1): {2: 0.1}}}, "column 3 is masked"),
+        ({"attention": {("encoder", 0, 0, 1): {2: 0.1}}, "hidden_source": [2]}, "column 3 is masked"),
+        ({"hidden_source": [-1]}, "is negative"),
+    ],
+)
 def test_contradictory_intervention_is_reported(changes, message):
     with pytest.raises(InterventionError, match=message):
         Interventions(**changes)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"gates": {("encoder", 2, 0): 0}}, r"no head encoder\.3\.1: encoder attention has 2 layers of 4 heads"),
-    ({"gates": {("cross", 0, 4): 0}}, r"no head cross\.1\.5"),
-    ({"hidden_source": [99]}, "no source token 100"),
-    ({"attention": {("cross", 0, 0, 0): {99: 0.5}}}, "no source token 100"),
-    ({"attention": {("encoder", 0, 0, 99): {0: 0.5}}}, "no source token 100"),
-    ({"attention": {("decoder", 0, 0, 0): {0: 0.5}}}, "add up to 0.5.*no other cell"),
-    ({"gates": {("cross", 0, 0): 0}, "mode": "mean"}, "python -m transformer.analysis means"),
-    ({"gates": {("cross", 0, 0): 0}, "mode": "resample"}, "python -m transformer.analysis means"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gates": {("encoder", 2, 0): 0}}, r"no head encoder\.3\.1: encoder attention has 2 layers of 4 heads"),
+        ({"gates": {("cross", 0, 4): 0}}, r"no head cross\.1\.5"),
+        ({"hidden_source": [99]}, "no source token 100"),
+        ({"attention": {("cross", 0, 0, 0): {99: 0.5}}}, "no source token 100"),
+        ({"attention": {("encoder", 0, 0, 99): {0: 0.5}}}, "no source token 100"),
+        ({"attention": {("decoder", 0, 0, 0): {0: 0.5}}}, "add up to 0.5.*no other cell"),
+        ({"gates": {("cross", 0, 0): 0}, "mode": "mean"}, "python -m transformer.analysis means"),
+        ({"gates": {("cross", 0, 0): 0}, "mode": "resample"}, "python -m transformer.analysis means"),
+    ],
+)
 def test_intervention_outside_the_model_or_the_sentence_is_reported(small_translator, changes, message):
     with pytest.raises(InterventionError, match=message):
         small_translator.trace(TEXT, interventions=Interventions(**changes))
@@ -176,10 +189,16 @@ def test_fused_and_explicit_paths_agree(translator, name):
 
 
 # Every change in one way of decoding and one change in all; pytest -m thorough covers every pair.
-@pytest.mark.parametrize(("method", "name"), [
-    (method, name) if method == "greedy" or name == "edits"
-    else pytest.param(method, name, marks=pytest.mark.thorough) for method in METHODS for name in CHANGES
-])
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        (method, name)
+        if method == "greedy" or name == "edits"
+        else pytest.param(method, name, marks=pytest.mark.thorough)
+        for method in METHODS
+        for name in CHANGES
+    ],
+)
 def test_interventions_apply_to_every_decoding_method(translator, name, method):
     traced = translator.trace_decoding(TEXT, DecodingSettings(method), interventions=CHANGES[name])
     assert traced.trace.interventions == CHANGES[name]
@@ -266,9 +285,7 @@ def test_uniform_row_looks_evenly_at_visible_tokens(translator):
     np.testing.assert_allclose(trace.encoder[0, 1], 1 / len(trace.source_pieces), atol=1e-6)
     plain = translator.trace(TEXT, TARGET)
     even = plain.decoder_mask / plain.decoder_mask.sum(axis=1, keepdims=True)
-    alone = translator.trace(
-        TEXT, TARGET, interventions=Interventions(gates={("decoder", 1, 2): 0.25}, mode="uniform")
-    )
+    alone = translator.trace(TEXT, TARGET, interventions=Interventions(gates={("decoder", 1, 2): 0.25}, mode="uniform"))
     np.testing.assert_allclose(alone.decoder[1, 2], 0.25 * plain.decoder[1, 2] + 0.75 * even, atol=1e-6)
 
 
@@ -400,7 +417,8 @@ def test_resampled_head_has_the_outputs_of_the_other_sentence(translator):
     np.testing.assert_array_equal(found.decoder, same_stream.decoder)
     np.testing.assert_allclose(
         found.detail("decoder", "outputs")[1, 2],
-        gate * plain + (1 - gate) * other[places["decoder"][: len(plain)]], atol=1e-6,
+        gate * plain + (1 - gate) * other[places["decoder"][: len(plain)]],
+        atol=1e-6,
     )
     assert found.equals(translator.trace(TEXT, TARGET, details=True, interventions=changed)), "a seed repeats"
 

@@ -20,10 +20,15 @@ def test_only_this_machine_reaches_the_app_by_default():
     assert hall.open_to_hall(options) == (options, None) and hall.open_to_hall([]) == ([], None)
 
 
-@pytest.mark.parametrize(("options", "port"), [
-    (["--lecture", "10.1.2.3"], 8501), (["--lecture=10.1.2.3"], 8501),
-    (["--lecture", "10.1.2.3", "--server.port", "8600"], 8600), (["--server.port=8600", "--lecture=10.1.2.3"], 8600),
-])
+@pytest.mark.parametrize(
+    ("options", "port"),
+    [
+        (["--lecture", "10.1.2.3"], 8501),
+        (["--lecture=10.1.2.3"], 8501),
+        (["--lecture", "10.1.2.3", "--server.port", "8600"], 8600),
+        (["--server.port=8600", "--lecture=10.1.2.3"], 8600),
+    ],
+)
 def test_lecture_is_open_and_prints_its_address(options, port, capsys):
     found, address = hall.open_to_hall([*options, "--theme.base=dark"])
     assert "--server.address=0.0.0.0" in found and f"--server.port={port}" in found and "--theme.base=dark" in found
@@ -39,10 +44,24 @@ def test_lecture_is_open_and_prints_its_address(options, port, capsys):
     assert sum(character in "█▀▄" for character in printed) > 200, "and a code to scan"
 
 
-@pytest.mark.parametrize("address", [
-    "http://10.1.2.3", "10.1.2.3:8501", "8501", "999.1.1.1", "10.1.2", "fd00::2", "[fd00::2]", "a hall", "hall/",
-    "-hall", "school..example", "m" * 64, "atlas-.example",
-])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://10.1.2.3",
+        "10.1.2.3:8501",
+        "8501",
+        "999.1.1.1",
+        "10.1.2",
+        "fd00::2",
+        "[fd00::2]",
+        "a hall",
+        "hall/",
+        "-hall",
+        "school..example",
+        "m" * 64,
+        "atlas-.example",
+    ],
+)
 def test_invalid_address_is_rejected(address):
     with pytest.raises(SystemExit, match="without http:// and without a port"):
         hall.open_to_hall([f"--lecture={address}"])

@@ -26,7 +26,8 @@ def sentences(tmp_path):
 def in_languages(translator, source, target):
     model = untrained(translator)
     return Translator(
-        Checkpoint(model._model, model.tokenizer, Languages(language(source), language(target))), device="cpu",
+        Checkpoint(model._model, model.tokenizer, Languages(language(source), language(target))),
+        device="cpu",
         version=target,
     )
 

@@ -44,10 +44,21 @@ def test_spans_locate_the_origin_of_each_character():
     assert origins == ["o\u0308", ",", " ", "ﬁ", "ﬁ", "…", "…", "…", " ", "x"]
 
 
-@pytest.mark.parametrize("typed", [
-    "가ㄺ", "가ﾡ", "ᄀㅏ", "か\uff9e", "e\u00ad\u0301", "e\x01\u0301", "\u1deb\u00ad\u17d2", "\ufe70\uff9f",
-    "ᄀ\u200bﾡ",
-], ids=ascii)
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "가ㄺ",
+        "가ﾡ",
+        "ᄀㅏ",
+        "か\uff9e",
+        "e\u00ad\u0301",
+        "e\x01\u0301",
+        "\u1deb\u00ad\u17d2",
+        "\ufe70\uff9f",
+        "ᄀ\u200bﾡ",
+    ],
+    ids=ascii,
+)
 def test_normalised_text_normalises_to_itself(typed):
     """The text that tokens spell is therefore cut into the same tokens again."""
     assert normalise(normalise(typed)) == normalise(typed)

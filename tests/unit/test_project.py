@@ -35,10 +35,7 @@ def test_installation_has_the_licence_of_everything_in_it():
         assert licence in project["license"].split(" AND ") and spelled in others, licence
 
 
-REQUIREMENTS = (
-    "requirements.txt", "requirements-serve.txt", "tests/requirements.txt",
-    "benchmarks/requirements.txt",
-)
+REQUIREMENTS = ("requirements.txt", "requirements-serve.txt", "tests/requirements.txt", "benchmarks/requirements.txt")
 # The first version without the vulnerabilities known in November 2026, and the name of the last of these.
 SAFE = {
     "pillow": ("13", "CVE-2026-59200 and four more in 12.2; packagers name more in 12.3"),

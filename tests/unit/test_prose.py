@@ -22,10 +22,21 @@ HASH = "#"
 LONGEST = 25
 # Words with a meaning that only this project gave them, and the usual word.
 WORDS = {
-    r"(?<!lecture )halls?": "lecture mode, or lecture hall", r"mend(s|ed|ing)?": "fix", r"rubbish": "invalid",
-    r"told(?! apart| from)": "reported", r"visitors?": "user", r"strangers?": "user", r"whoever": "user",
-    r"somebody": "user", r"hostile": "untrusted", r"besides": "also", r"thereby": "so", r"e\.g\.": "for example",
-    r"i\.e\.": "that is", r"(?<!-)pieces?(?! of bread)": "token", r"likeli(er|est)": "more or most likely",
+    r"(?<!lecture )halls?": "lecture mode, or lecture hall",
+    r"mend(s|ed|ing)?": "fix",
+    r"rubbish": "invalid",
+    r"told(?! apart| from)": "reported",
+    r"visitors?": "user",
+    r"strangers?": "user",
+    r"whoever": "user",
+    r"somebody": "user",
+    r"hostile": "untrusted",
+    r"besides": "also",
+    r"thereby": "so",
+    r"e\.g\.": "for example",
+    r"i\.e\.": "that is",
+    r"(?<!-)pieces?(?! of bread)": "token",
+    r"likeli(er|est)": "more or most likely",
 }
 PRIVATE = re.compile("|".join(rf"\b(?P<w{at}>{word})(?!\w)" for at, word in enumerate(WORDS)), re.IGNORECASE)
 USUAL = {f"w{at}": usual for at, usual in enumerate(WORDS.values())}
@@ -98,9 +109,16 @@ def faults_of_strings(source: str) -> Iterator[str]:
     """Findings in the strings of a module, except docstrings."""
     tree = ast.parse(source)
     inside = {
-        id(part) for node in ast.walk(tree) for part in (
-            [node.value] if isinstance(node, ast.Expr) else node.values if isinstance(node, ast.JoinedStr) else
-            [node.format_spec] if isinstance(node, ast.FormattedValue) else ()
+        id(part)
+        for node in ast.walk(tree)
+        for part in (
+            [node.value]
+            if isinstance(node, ast.Expr)
+            else node.values
+            if isinstance(node, ast.JoinedStr)
+            else [node.format_spec]
+            if isinstance(node, ast.FormattedValue)
+            else ()
         )
     }
     for node in ast.walk(tree):
@@ -160,7 +178,8 @@ def findings() -> list[str]:
     folders = ("transformer", "attention_atlas", "pages", "tests", "benchmarks", "deploy", "docs", "assets")
     paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
     return [
-        f"{path.relative_to(ROOT)}: {fault}" for path in sorted(paths)
+        f"{path.relative_to(ROOT)}: {fault}"
+        for path in sorted(paths)
         if path.suffix in READERS and not {"vendor", "node_modules", "fonts"} & set(path.parts)
         for fault in READERS[path.suffix](path.read_text(encoding="utf-8"))
     ] + [
@@ -176,45 +195,62 @@ def test_the_prose_has_no_findings():
     assert not (found := findings()), "\n".join(found)
 
 
-@pytest.mark.parametrize(("read", "planted", "count"), [
-    (faults_of_python, '"""What saves the figures of a page, once a page."""', 1),
-    (faults_of_python, '"""Ray, closed to whoever does not have its token."""', 1),
-    (faults_of_python, f"{HASH} Which would else ask for a Ray.\n{HASH} Who asks is told nothing.\npass", 2),
-    (faults_of_python, "def test_rubbish_from_the_browser_is_as_at_first():\n    pass", 1),
-    (faults_of_python, "def test_what_is_no_request_is_refused():\n    pass", 1),
-    (faults_of_python, f'def f():\n    """Returns {"one and " * 13} more."""', 1),
-    (faults_of_python, f"x = 1  {HASH} Of a few tens of steps.", 1),
-    (faults_of_javascript, "let a = 1; // Of a few tens of steps.", 1),
-    (faults_of_javascript, "/**\n * Whoever asks.\n * @param {number} by\n */", 2),
-    (faults_of_document, "# What is closed\n\nA stranger's model card.", 2),
-    (faults_of_strings, "st.caption(f'{count} pieces are read, and each visitor sees them.')", 2),
-    (faults_of_strings, "raise ValueError('Who asks for a run that has failed is told nothing.')", 2),
-    (faults_of_script_strings, 'const note = `${count} pieces of the text are read.`;', 1),
-    (faults_of_texts, f'[[steps]]\nlook_for = "It is {"one and " * 13} more."', 1),
-])
+@pytest.mark.parametrize(
+    ("read", "planted", "count"),
+    [
+        (faults_of_python, '"""What saves the figures of a page, once a page."""', 1),
+        (faults_of_python, '"""Ray, closed to whoever does not have its token."""', 1),
+        (faults_of_python, f"{HASH} Which would else ask for a Ray.\n{HASH} Who asks is told nothing.\npass", 2),
+        (faults_of_python, "def test_rubbish_from_the_browser_is_as_at_first():\n    pass", 1),
+        (faults_of_python, "def test_what_is_no_request_is_refused():\n    pass", 1),
+        (faults_of_python, f'def f():\n    """Returns {"one and " * 13} more."""', 1),
+        (faults_of_python, f"x = 1  {HASH} Of a few tens of steps.", 1),
+        (faults_of_javascript, "let a = 1; // Of a few tens of steps.", 1),
+        (faults_of_javascript, "/**\n * Whoever asks.\n * @param {number} by\n */", 2),
+        (faults_of_document, "# What is closed\n\nA stranger's model card.", 2),
+        (faults_of_strings, "st.caption(f'{count} pieces are read, and each visitor sees them.')", 2),
+        (faults_of_strings, "raise ValueError('Who asks for a run that has failed is told nothing.')", 2),
+        (faults_of_script_strings, "const note = `${count} pieces of the text are read.`;", 1),
+        (faults_of_texts, f'[[steps]]\nlook_for = "It is {"one and " * 13} more."', 1),
+    ],
+)
 def test_private_english_is_found(read, planted, count):
     assert len(list(read(planted))) == count
 
 
-@pytest.mark.parametrize(("read", "plain"), [
-    (faults_of_python, '"""FIFO lock that batches waiting requests of the same kind."""'),
-    (faults_of_python, "x = 1  # noqa: E501 of rubbish\ny = 'hostile'"),
-    (faults_of_python, "def test_invalid_browser_state_falls_back_to_defaults():\n    pass"),
-    (faults_of_javascript, 'const address = "http://whoever";'),
-    (faults_of_strings, "table = {'pieces': 1}\nst.write('What comes later is hidden from the {size} that looks.')"),
-    (faults_of_script_strings, "element('p', { class: 'piece' }); // Words of a comment: whoever"),
-    (faults_of_document, "# A lecture hall\n\n```\nwhoever\n```\n`visitor.py` runs in a lecture hall."),
-])
+@pytest.mark.parametrize(
+    ("read", "plain"),
+    [
+        (faults_of_python, '"""FIFO lock that batches waiting requests of the same kind."""'),
+        (faults_of_python, "x = 1  # noqa: E501 of rubbish\ny = 'hostile'"),
+        (faults_of_python, "def test_invalid_browser_state_falls_back_to_defaults():\n    pass"),
+        (faults_of_javascript, 'const address = "http://whoever";'),
+        (
+            faults_of_strings,
+            "table = {'pieces': 1}\nst.write('What comes later is hidden from the {size} that looks.')",
+        ),
+        (faults_of_script_strings, "element('p', { class: 'piece' }); // Words of a comment: whoever"),
+        (faults_of_document, "# A lecture hall\n\n```\nwhoever\n```\n`visitor.py` runs in a lecture hall."),
+    ],
+)
 def test_plain_english_passes(read, plain):
     assert not list(read(plain))
 
 
-@pytest.mark.parametrize(("message", "count"), [
-    ("Fix the width of a column\n\nIt was two pixels short.", 0), ("Serving: size the thread pool", 0),
-    ("Process every row", 0), ("Merge branch 'main' into a branch that has a name of more than seventy-two letters", 0),
-    ("Who asks after a run has failed is not told its error", 1), ("Fixes a column.", 2), (f"Fix {'x' * 69}", 1),
-    ("Fix a column\nwithout an empty line", 1), ("", 2),
-])
+@pytest.mark.parametrize(
+    ("message", "count"),
+    [
+        ("Fix the width of a column\n\nIt was two pixels short.", 0),
+        ("Serving: size the thread pool", 0),
+        ("Process every row", 0),
+        ("Merge branch 'main' into a branch that has a name of more than seventy-two letters", 0),
+        ("Who asks after a run has failed is not told its error", 1),
+        ("Fixes a column.", 2),
+        (f"Fix {'x' * 69}", 1),
+        ("Fix a column\nwithout an empty line", 1),
+        ("", 2),
+    ],
+)
 def test_commit_message_is_checked(message, count):
     faults_of_message = runpy.run_path(str(ROOT / ".ci" / "commit_message.py"))["faults"]
     assert len(faults_of_message(message)) == count

@@ -24,35 +24,85 @@ def files(tmp_path, model_folder, tokenizer):
     (tmp_path / "given" / "tokenizer.model").write_bytes(tokenizer.serialized)
     return {
         "prepare": (
-            training, "prepare", "--run", tmp_path / "run", "--data", tmp_path / "pairs.tsv", "--validation",
-            tmp_path / "dev.tsv", "--from", tmp_path / "given",
+            training,
+            "prepare",
+            "--run",
+            tmp_path / "run",
+            "--data",
+            tmp_path / "pairs.tsv",
+            "--validation",
+            tmp_path / "dev.tsv",
+            "--from",
+            tmp_path / "given",
         ),
         "average": (training, "average", "--models", model_folder, model_folder, "--output", tmp_path / "mean"),
         "synthesise": (
-            training, "synthesise", "--model", model_folder, "--data", tmp_path / "pairs.tsv", "--output",
-            tmp_path / "made.gz", "--device", "cpu",
+            training,
+            "synthesise",
+            "--model",
+            model_folder,
+            "--data",
+            tmp_path / "pairs.tsv",
+            "--output",
+            tmp_path / "made.gz",
+            "--device",
+            "cpu",
         ),
         "tasks": (
-            tasks, "train", "copy", "--steps", 2, "--d-model", 8, "--items", 4, "--snapshots", 1, "--output",
+            tasks,
+            "train",
+            "copy",
+            "--steps",
+            2,
+            "--d-model",
+            8,
+            "--items",
+            4,
+            "--snapshots",
+            1,
+            "--output",
             tmp_path / "copy.npz",
         ),
         "measure": (
-            analysis, "measure", "--model", model_folder, "--sentences", tmp_path / "dev.tsv", "--output",
-            tmp_path / "heads.json", "--device", "cpu",
+            analysis,
+            "measure",
+            "--model",
+            model_folder,
+            "--sentences",
+            tmp_path / "dev.tsv",
+            "--output",
+            tmp_path / "heads.json",
+            "--device",
+            "cpu",
         ),
         "gallery": (
-            analysis, "gallery", "--model", model_folder, "--sentences", tmp_path / "dev.tsv", "--output",
-            tmp_path / "gallery.json", "--device", "cpu",
+            analysis,
+            "gallery",
+            "--model",
+            model_folder,
+            "--sentences",
+            tmp_path / "dev.tsv",
+            "--output",
+            tmp_path / "gallery.json",
+            "--device",
+            "cpu",
         ),
         "translate": (atlas, "translate", "A dog.", "--model", model_folder, "--trace", tmp_path / "dog.npz"),
     }
 
 
-@pytest.mark.parametrize(("name", "room", "file"), [
-    ("prepare", 10, "run/tokenizer.model"), ("average", 50_000, "mean/model.safetensors"),
-    ("synthesise", 10, "made.gz"), ("tasks", 1000, "copy.npz"), ("measure", 10, "heads.json.partial"),
-    ("gallery", 10, "gallery.json"), ("translate", 10, "dog.npz"),
-])
+@pytest.mark.parametrize(
+    ("name", "room", "file"),
+    [
+        ("prepare", 10, "run/tokenizer.model"),
+        ("average", 50_000, "mean/model.safetensors"),
+        ("synthesise", 10, "made.gz"),
+        ("tasks", 1000, "copy.npz"),
+        ("measure", 10, "heads.json.partial"),
+        ("gallery", 10, "gallery.json"),
+        ("translate", 10, "dog.npz"),
+    ],
+)
 def test_full_disk_is_reported_with_the_file(files, tmp_path, run_main, name, room, file, caplog):
     caplog.set_level(logging.CRITICAL)
     main, *arguments = files[name]
@@ -94,17 +144,28 @@ def no_files(tmp_path):
     """Return paths that cannot be output files, and the message for each."""
     (tmp_path / "file").touch()
     return {
-        tmp_path: "is a folder: name a file", ".": "is a folder: name a file", "": "is a folder: name a file",
-        "/": "is a folder: name a file", tmp_path / ("a" * 300): "name too long",
-        tmp_path / "none" / "a.npz": "there is no folder", tmp_path / "file" / "a.npz": "there is no folder",
+        tmp_path: "is a folder: name a file",
+        ".": "is a folder: name a file",
+        "": "is a folder: name a file",
+        "/": "is a folder: name a file",
+        tmp_path / ("a" * 300): "name too long",
+        tmp_path / "none" / "a.npz": "there is no folder",
+        tmp_path / "file" / "a.npz": "there is no folder",
     }
 
 
-@pytest.mark.parametrize("command", [
-    (training, "synthesise", "--model", "none", "--data", "none"), (training, "compare-attention", "--run", "none"),
-    (analysis, "measure", "--model", "none"), (language_model, "heads", "--model", "none"),
-    (tasks, "train", "copy", "--steps", 1_000_000), (atlas, "translate", "A dog.", "--model", "none"),
-], ids=lambda command: command[1])
+@pytest.mark.parametrize(
+    "command",
+    [
+        (training, "synthesise", "--model", "none", "--data", "none"),
+        (training, "compare-attention", "--run", "none"),
+        (analysis, "measure", "--model", "none"),
+        (language_model, "heads", "--model", "none"),
+        (tasks, "train", "copy", "--steps", 1_000_000),
+        (atlas, "translate", "A dog.", "--model", "none"),
+    ],
+    ids=lambda command: command[1],
+)
 def test_unwritable_output_is_reported_before_anything_is_read_or_computed(command, no_files, run_main):
     main, *arguments = command
     for output, said in no_files.items():
@@ -116,7 +177,8 @@ def test_unwritable_output_is_reported_before_anything_is_read_or_computed(comma
 def test_folder_with_an_impossible_name_is_reported_on_one_line(tmp_path, model_folder, run_main):
     output = tmp_path / ("a" * 300)
     for main, *arguments in (
-        (training, "average", "--models", model_folder, model_folder), (atlas, "import", model_folder),
+        (training, "average", "--models", model_folder, model_folder),
+        (atlas, "import", model_folder),
         (atlas, "export", "--format", "huggingface", "--model", model_folder),
     ):
         done = run_main(main, *arguments, "--output", output)

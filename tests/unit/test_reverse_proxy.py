@@ -27,7 +27,9 @@ def test_forwarded_request_has_these_headers():
     read = read_request(
         b"GET /?text=a HTTP/1.1\r\nHost: 10.1.2.3:8501\r\nConnection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n"
         b"Origin: http://10.1.2.3:8501\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: https\r\n"
-        b"cookie: a=1;attention_atlas_8501=12; b=2\r\n\r\n", COOKIE, "10.9.9.9",
+        b"cookie: a=1;attention_atlas_8501=12; b=2\r\n\r\n",
+        COOKIE,
+        "10.9.9.9",
     )
     assert read.head == (
         b"GET /?text=a HTTP/1.1\r\nHost: 10.1.2.3:8501\r\nOrigin: http://10.1.2.3:8501\r\n"
@@ -46,28 +48,50 @@ def test_local_proxy_is_trusted_and_a_websocket_is_forwarded():
     assert read.backend is None and read.websocket
 
 
-@pytest.mark.parametrize(("target", "served"), [
-    (b"/static/a.js", True), (b"/atlas/static/a.js", True), (b"/static/", False), (b"/static/a.js?x", False),
-    (b"/media/a.js", False), (b"/static/" * 200_000 + b"?", False),
-], ids=range(6))
+@pytest.mark.parametrize(
+    ("target", "served"),
+    [
+        (b"/static/a.js", True),
+        (b"/atlas/static/a.js", True),
+        (b"/static/", False),
+        (b"/static/a.js?x", False),
+        (b"/media/a.js", False),
+        (b"/static/" * 200_000 + b"?", False),
+    ],
+    ids=range(6),
+)
 def test_path_of_a_streamlit_file_is_recognised(target, served):
     found = read_request(b"GET " + target + b" HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n", COOKIE, "::1").file
     assert found == (target if served else None)
 
 
-@pytest.mark.parametrize("cookie", [
-    b"other=attention_atlas_8501=1", b"attention_atlas_85011=1", b"xattention_atlas_8501=1", b"attention_atlas_8501=-1",
-    b"attention_atlas_8501=1x", b"attention_atlas_8501=", b"attention_atlas_8501=99999999999",
-])
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        b"other=attention_atlas_8501=1",
+        b"attention_atlas_85011=1",
+        b"xattention_atlas_8501=1",
+        b"attention_atlas_8501=-1",
+        b"attention_atlas_8501=1x",
+        b"attention_atlas_8501=",
+        b"attention_atlas_8501=99999999999",
+    ],
+)
 def test_cookie_that_names_no_process_is_ignored(cookie):
     assert read_request(b"GET / HTTP/1.1\r\nCookie: " + cookie + b"\r\n\r\n", COOKIE, "::1").backend is None
 
 
-@pytest.mark.parametrize(("method", "fields"), [
-    (b"GET", b"Upgrade: websocket\r\n"), (b"GET", b"Connection: keep-alive\r\nUpgrade: websocket\r\n"),
-    (b"GET", b"Connection: Upgrade\r\n"), (b"GET", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"),
-    (b"POST", b"Connection: Upgrade\r\nUpgrade: websocket\r\n"),
-], ids=repr)
+@pytest.mark.parametrize(
+    ("method", "fields"),
+    [
+        (b"GET", b"Upgrade: websocket\r\n"),
+        (b"GET", b"Connection: keep-alive\r\nUpgrade: websocket\r\n"),
+        (b"GET", b"Connection: Upgrade\r\n"),
+        (b"GET", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"),
+        (b"POST", b"Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+    ],
+    ids=repr,
+)
 def test_request_that_opens_no_websocket_is_a_single_request(method, fields):
     read = read_request(method + b" / HTTP/1.1\r\n" + fields + b"\r\n", COOKIE, "10.9.9.9")
     assert read.head == method + b" / HTTP/1.1\r\nConnection: close\r\nX-Forwarded-For: 10.9.9.9\r\n\r\n"
@@ -204,9 +228,12 @@ def test_permanent_file_is_compressed_once_and_unchanged():
                 assert b"immutable" in head and b"ETag" not in head and b"Set-Cookie" not in head
             assert asked == 1
             for path, more in (
-                ("/static/a.js", ""), ("/static/a.js", "Accept-Encoding: gzip\r\nRange: bytes=0-9\r\n"),
-                ("/static/a.js?x", "Accept-Encoding: gzip\r\n"), ("/static/font", "Accept-Encoding: gzip\r\n"),
-                ("/static/packed", "Accept-Encoding: gzip\r\n"), ("/media/a.js", "Accept-Encoding: gzip\r\n"),
+                ("/static/a.js", ""),
+                ("/static/a.js", "Accept-Encoding: gzip\r\nRange: bytes=0-9\r\n"),
+                ("/static/a.js?x", "Accept-Encoding: gzip\r\n"),
+                ("/static/font", "Accept-Encoding: gzip\r\n"),
+                ("/static/packed", "Accept-Encoding: gzip\r\n"),
+                ("/media/a.js", "Accept-Encoding: gzip\r\n"),
                 ("/static/a.js", "Accept-Encoding: gzip\r\nIf-None-Match: x\r\n"),
                 ("/static/a.js", "Accept-Encoding: gzip\r\nIf-Modified-Since: Sat, 21 Nov 2026 08:00:00 GMT\r\n"),
             ):
@@ -380,10 +407,14 @@ def test_websocket_is_forwarded_unchanged_and_counts_as_a_page():
             port = await stack.enter_async_context(proxy(backends))
             origin = f"http://127.0.0.1:{port}"
             for number in range(4):
-                line = await stack.enter_async_context(connect(
-                    f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=[Subprotocol("streamlit")],
-                    origin=Origin(origin), additional_headers={"Cookie": f"_streamlit_xsrf={number}"},
-                ))
+                line = await stack.enter_async_context(
+                    connect(
+                        f"ws://127.0.0.1:{port}/_stcore/stream",
+                        subprotocols=[Subprotocol("streamlit")],
+                        origin=Origin(origin),
+                        additional_headers={"Cookie": f"_streamlit_xsrf={number}"},
+                    )
+                )
                 assert line.subprotocol == "streamlit" and line.response is not None
                 assert line.response.headers["Set-Cookie"].startswith("attention_atlas_8501=")
                 heard = [await line.recv() for _ in range(3)]

@@ -37,7 +37,12 @@ def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[s
         return {"type": "http.request", "body": b"", "more_body": False}
 
     scope = {
-        "type": "http", "method": method, "path": under + path, "root_path": "", "headers": [], "query_string": b"",
+        "type": "http",
+        "method": method,
+        "path": under + path,
+        "root_path": "",
+        "headers": [],
+        "query_string": b"",
     }
     asyncio.run(Starlette(routes=[app])(scope, receive, send) if under else app(scope, receive, send))
     head = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

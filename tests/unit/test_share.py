@@ -6,7 +6,8 @@ from tests.share import SECONDS, concerned, seconds, share
 
 LONG = {
     f"tests/browser/test_{name}.py::test_{number}": 5.0
-    for name in ("decoding", "lessons", "gallery") for number in range(70)
+    for name in ("decoding", "lessons", "gallery")
+    for number in range(70)
 }
 
 

@@ -19,10 +19,13 @@ TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").
 
 
 # The test below asks for all of them at once.
-@pytest.mark.parametrize("english", [
-    english if number % 10 == 0 else pytest.param(english, marks=pytest.mark.thorough)
-    for number, english in enumerate(TRANSLATIONS)
-])
+@pytest.mark.parametrize(
+    "english",
+    [
+        english if number % 10 == 0 else pytest.param(english, marks=pytest.mark.thorough)
+        for number, english in enumerate(TRANSLATIONS)
+    ],
+)
 def test_model_writes_the_translations_on_its_card(shipped, english):
     assert shipped.trace(english).target_text == TRANSLATIONS[english]
 

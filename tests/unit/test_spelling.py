@@ -15,12 +15,39 @@ from transformer.text.pair_tokenizer import PairTokenizer
 from transformer.text.spelling import WHOLE, Spelling
 
 BYTES = Spelling({byte: bytes([byte]) for byte in range(0x80, 0x100)})
-CHARACTERS = list(map(chr, [
-    *range(0x80, 0x800), 0x800, 0xFFF, 0x1000, 0xD7FF, 0xE000, *range(0xFF00, 0xFFFD), 0x10000, 0x1F44B, 0xFFFFF,
-    0x100000, 0x10FFFF,
-]))
-BROKEN = [b"\x80", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80", b"\xf4\x90\x80\x80",
-          b"\xf5\x80\x80\x80", b"\xff", b"\xc3\xc3", "\ufffd".encode(), "\uffff".encode()]
+CHARACTERS = list(
+    map(
+        chr,
+        [
+            *range(0x80, 0x800),
+            0x800,
+            0xFFF,
+            0x1000,
+            0xD7FF,
+            0xE000,
+            *range(0xFF00, 0xFFFD),
+            0x10000,
+            0x1F44B,
+            0xFFFFF,
+            0x100000,
+            0x10FFFF,
+        ],
+    )
+)
+BROKEN = [
+    b"\x80",
+    b"\xc0\x80",
+    b"\xc1\xbf",
+    b"\xe0\x80\x80",
+    b"\xed\xa0\x80",
+    b"\xf0\x80\x80\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xf5\x80\x80\x80",
+    b"\xff",
+    b"\xc3\xc3",
+    "\ufffd".encode(),
+    "\uffff".encode(),
+]
 
 
 def possible(spelt):
@@ -46,19 +73,23 @@ def byte_level():
     """A vocabulary like GPT-2's, with tokens that end within a character, or begin within one."""
     merged = ["Ġð", "ŁĺĬ", "ĺĬ", "ŁĻĤð", "Ã¼", "¼Ã"]
     pieces = [*SPELLING.values(), *merged, END_OF_TEXT]
-    return ByteTokenizer({
-        "vocab.json": json.dumps({piece: number for number, piece in enumerate(pieces)}).encode(), "merges.txt": b"",
-    })
+    return ByteTokenizer(
+        {"vocab.json": json.dumps({piece: number for number, piece in enumerate(pieces)}).encode(), "merges.txt": b""}
+    )
 
 
 def pair(tokenizer):
     """A Marian vocabulary with the tokens of one of ours."""
     ids = {piece: number for number, piece in enumerate(tokenizer.texts)}
     symbols = Affixes(pad=0, unknown=1, start=0, end=3).to_json()
-    return PairTokenizer({
-        "source.spm": tokenizer.serialized, "target.spm": tokenizer.serialized, "symbols.json": symbols,
-        "vocab.json": json.dumps(ids, ensure_ascii=False).encode(),
-    })
+    return PairTokenizer(
+        {
+            "source.spm": tokenizer.serialized,
+            "target.spm": tokenizer.serialized,
+            "symbols.json": symbols,
+            "vocab.json": json.dumps(ids, ensure_ascii=False).encode(),
+        }
+    )
 
 
 @pytest.fixture(params=["ours", "pair", "byte level"])
@@ -79,10 +110,7 @@ def drawn(vocabulary, constraints, limits, draw):
             pieces = applied.spell_(scores, step).argmax(-1).tolist()
         for row, piece in zip(rows, pieces, strict=True):
             written[row].append(piece)
-        live = [
-            at for at, row in enumerate(rows)
-            if len(written[row]) < limits[row] and pieces[at] != symbols.end
-        ]
+        live = [at for at, row in enumerate(rows) if len(written[row]) < limits[row] and pieces[at] != symbols.end]
         if not live:
             return written
         applied.follow(live, [pieces[at] for at in live])

@@ -19,7 +19,10 @@ from transformer.files.terminal import STOPPED, at_terminal
 
 def start(*arguments, encoding="utf-8", **more):
     return subprocess.Popen(
-        [sys.executable, "-m", *map(str, arguments)], stderr=subprocess.PIPE, encoding=encoding, **more,
+        [sys.executable, "-m", *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        encoding=encoding,
+        **more,
         # A shell's background processes ignore Ctrl-C, and so would the commands of tests that run there.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
@@ -46,14 +49,21 @@ def test_ctrl_c_works_where_the_terminal_lacks_a_letter(monkeypatch, capsys):
     assert written.buffer.getvalue() == b"\\u65e5\n"
 
 
-@pytest.mark.parametrize("arguments", [
-    ("transformer.training", "overlap", "--data", "none", "--held-out"),
-    *(pytest.param(arguments, marks=pytest.mark.thorough) for arguments in (
-        ("attention_atlas", "importance", "--output", "heads.json", "--sentences"),
-        ("transformer.analysis", "gallery", "--output", "heads.json", "--sentences"),
-        ("transformer.language_modelling", "continue", "--file"),
-    )),
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("transformer.training", "overlap", "--data", "none", "--held-out"),
+        *(
+            pytest.param(arguments, marks=pytest.mark.thorough)
+            for arguments in (
+                ("attention_atlas", "importance", "--output", "heads.json", "--sentences"),
+                ("transformer.analysis", "gallery", "--output", "heads.json", "--sentences"),
+                ("transformer.language_modelling", "continue", "--file"),
+            )
+        ),
+    ],
+    ids=" ".join,
+)
 def test_ctrl_c_is_reported_on_one_line(tmp_path, arguments):
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -70,7 +80,14 @@ def test_ctrl_c_is_one_line_while_several_processes_load(tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("A dog.\n", encoding="utf-8")
     process = start(
-        "attention_atlas", "measure", "--processes", "2", "--sentences", sentences, "--output", output,
+        "attention_atlas",
+        "measure",
+        "--processes",
+        "2",
+        "--sentences",
+        sentences,
+        "--output",
+        output,
         start_new_session=True,
     )
     app = psutil.Process(process.pid)
@@ -86,9 +103,7 @@ def test_ctrl_c_is_one_line_while_several_processes_load(tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("arguments", [
-    ("attention_atlas", "lessons", "claims"), ("transformer", "info"),
-], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("attention_atlas", "lessons", "claims"), ("transformer", "info")], ids=" ".join)
 def test_closed_reader_causes_no_message(model_folder, arguments):
     reads, writes = os.pipe()
     os.close(reads)
@@ -99,12 +114,20 @@ def test_closed_reader_causes_no_message(model_folder, arguments):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("encoding", "shown"), [
-    ("ascii", r"Ein H\xfcnd \u65e5\u672c."), ("cp1252", r"Ein Hünd \u65e5\u672c."),
-])
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("ascii", r"Ein H\xfcnd \u65e5\u672c."), ("cp1252", r"Ein Hünd \u65e5\u672c.")]
+)
 def test_letter_that_the_terminal_lacks_is_replaced(model_folder, encoding, shown):
     process = start(
-        "attention_atlas", "translate", "A dog.", "--target", "Ein Hünd 日本.", "--model", model_folder,
-        stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": encoding}, encoding=encoding,
+        "attention_atlas",
+        "translate",
+        "A dog.",
+        "--target",
+        "Ein Hünd 日本.",
+        "--model",
+        model_folder,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        encoding=encoding,
     )
     assert process.communicate() == (f"{shown}\n", "") and process.returncode == 0

@@ -31,8 +31,12 @@ def test_trace_survives_json(trace):
 
 def test_files_state_what_the_run_left_out(small_translator, tmp_path):
     interventions = Interventions(
-        gates={("cross", 0, 1): 0.5}, mode="uniform", attention={("encoder", 1, 2, 0): {2: 0.25}}, hidden_source=[1],
-        hidden_target=[0], positions=False,
+        gates={("cross", 0, 1): 0.5},
+        mode="uniform",
+        attention={("encoder", 1, 2, 0): {2: 0.25}},
+        hidden_source=[1],
+        hidden_target=[0],
+        positions=False,
     )
     trace = small_translator.trace("The dog.", interventions=interventions)
     trace.to_npz(tmp_path / "trace.npz")

@@ -30,9 +30,9 @@ def test_greedy_decoding_equals_the_trace(small_translator):
     np.testing.assert_array_equal(traced.ranks, 1)
 
 
-@pytest.mark.parametrize("method", [
-    method if method == "greedy" else pytest.param(method, marks=pytest.mark.thorough) for method in METHODS
-])
+@pytest.mark.parametrize(
+    "method", [method if method == "greedy" else pytest.param(method, marks=pytest.mark.thorough) for method in METHODS]
+)
 def test_prefix_of_its_own_translation_changes_nothing(shipped, method):
     settings = DecodingSettings(method, temperature=1.2, seed=3)
     free = shipped.trace_decoding(TEXT, settings)
@@ -48,7 +48,7 @@ def test_prefix_is_used_and_suppressed_tokens_are_not(shipped, method):
     assert list(ids(traced)[: len(prefix)]) == prefix and traced.translation.text.startswith("Ein Hund")
     suppressed = ids(traced)[len(prefix)]
     other = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=prefix, suppressed=frozenset({suppressed}))
-    assert suppressed not in ids(other)[len(prefix):]
+    assert suppressed not in ids(other)[len(prefix) :]
     rows = np.arange(len(prefix))
     probs = np.exp(traced.trace.log_probs[rows])
     assert (traced.ranks[rows] > 1).any() and (probs < 1).all(), "the prefix has the model's own probability"

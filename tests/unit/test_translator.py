@@ -122,7 +122,8 @@ def test_cached_steps_equal_the_rows_of_the_trace(small_translator):
 def test_details_agree_with_the_weights(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     assert set(trace.details) == {f"{kind}_{name}" for kind in KINDS for name in DETAILS} | {
-        "encoder_residual", "decoder_residual"
+        "encoder_residual",
+        "decoder_residual",
     }
     for kind in KINDS:
         d = {name: trace.details[f"{kind}_{name}"] for name in DETAILS}
@@ -157,7 +158,8 @@ def test_details_that_were_not_requested_are_an_error(small_translator):
 @pytest.mark.parametrize(
     "interventions",
     [
-        Interventions(decoder_mask=False), Interventions(positions=False),
+        Interventions(decoder_mask=False),
+        Interventions(positions=False),
         Interventions(decoder_mask=False, positions=False),
     ],
 )
@@ -256,9 +258,26 @@ def test_length_limit_is_reported(small_translator):
 
 @pytest.mark.parametrize(
     "text",
-    ["x", "🙂", "👩‍👩‍👧", "שלום", "日本語", "e\u0301\u0323", "?!.,", "<b>x</b>", '"><script>', "&amp;",
-     "a\x00b", "</s>", "▁", r"$\frac{a}{b}$",
-     "**bold** [x](y)", "https://example.org/?a=b", "a\tb\nc", "a " * 50],
+    [
+        "x",
+        "🙂",
+        "👩‍👩‍👧",
+        "שלום",
+        "日本語",
+        "e\u0301\u0323",
+        "?!.,",
+        "<b>x</b>",
+        '"><script>',
+        "&amp;",
+        "a\x00b",
+        "</s>",
+        "▁",
+        r"$\frac{a}{b}$",
+        "**bold** [x](y)",
+        "https://example.org/?a=b",
+        "a\tb\nc",
+        "a " * 50,
+    ],
 )
 def test_untrusted_text_is_read(small_translator, text):
     trace = small_translator.trace(text)

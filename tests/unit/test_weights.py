@@ -50,7 +50,8 @@ def test_projections_equal_those_of_the_heads(shaped_translator, kind):
     heads = torch.randn(3, 5, 8)
     np.testing.assert_allclose(
         np.einsum("hnk,hkd->nd", heads.numpy(), found.output) + found.output_bias,
-        attention.out_projection(heads.transpose(0, 1).flatten(1)).numpy(), atol=1e-5,
+        attention.out_projection(heads.transpose(0, 1).flatten(1)).numpy(),
+        atol=1e-5,
     )
 
 

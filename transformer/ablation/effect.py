@@ -100,8 +100,13 @@ class EffectRun(Run[Effect]):
 
 
 def effect_of(
-    translator: Translator, text: str, interventions: Interventions, target: ReadTarget = None, *,
-    details: bool = False, draws: int = DEFAULT_DRAWS,
+    translator: Translator,
+    text: str,
+    interventions: Interventions,
+    target: ReadTarget = None,
+    *,
+    details: bool = False,
+    draws: int = DEFAULT_DRAWS,
 ) -> Effect:
     """Run a sentence with and without interventions.
 
@@ -142,7 +147,8 @@ def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]
     source, means = _ids(before.source_pieces), translator.means
     return tuple(
         translator.tokenizer.decode(drawn(means.pairs, source, run.seed, run.draw)[0][0])
-        for run in runs if means and run.mode == "resample" and any(run.head_gates())
+        for run in runs
+        if means and run.mode == "resample" and any(run.head_gates())
     )
 
 

@@ -74,7 +74,12 @@ class ImportanceRun(Run[MeasuredImportance]):
 
 
 def head_importance(
-    translator: Translator, text: str, target: ReadTarget = None, *, mode: Mode = "zero", seed: int = 0,
+    translator: Translator,
+    text: str,
+    target: ReadTarget = None,
+    *,
+    mode: Mode = "zero",
+    seed: int = 0,
     draws: int = DEFAULT_DRAWS,
 ) -> MeasuredImportance:
     """Switch every head off by itself, all in batches, and take the gradient.
@@ -97,8 +102,10 @@ def head_importance(
     changes: dict[Kind, np.ndarray] = {kind: np.stack([each[kind] for each in drawn]) for kind in KINDS}
     gradients = translator.gate_gradients(text, target)
     return MeasuredImportance(
-        mode, {kind: changes[kind].mean(axis=0) for kind in KINDS},
-        {kind: -gradient.astype(np.float64) for kind, gradient in gradients.items()}, float(scores.baseline.sum()),
+        mode,
+        {kind: changes[kind].mean(axis=0) for kind in KINDS},
+        {kind: -gradient.astype(np.float64) for kind, gradient in gradients.items()},
+        float(scores.baseline.sum()),
         changes,
     )
 

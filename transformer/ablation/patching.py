@@ -56,9 +56,7 @@ class Question:
     @property
     def runs(self) -> tuple[TraceRun, TraceRun]:
         """The run of each sentence, as trained."""
-        return (
-            TraceRun(self.text, self.target, details=True), TraceRun(self.other, self.target, details=True)
-        )
+        return (TraceRun(self.text, self.target, details=True), TraceRun(self.other, self.target, details=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +197,11 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     cells = np.empty((len(layers), len(columns)), dtype=object)
     for layer, column in product(layers, columns):
         cells[layer, column] = (
-            dict(patch_everywhere(site, layer, column, partner)) if has_heads(site)
-            else {(site, layer, 0, column): partner[column]} if column in partner else {}
+            dict(patch_everywhere(site, layer, column, partner))
+            if has_heads(site)
+            else {(site, layer, 0, column): partner[column]}
+            if column in partner
+            else {}
         )
     return cells
 

@@ -53,7 +53,7 @@ def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
 
 
 def removal_curve(
-    translator: Translator, text: str, target: ReadTarget, order: Sequence[Head], *, mode: Mode = "zero", seed: int = 0,
+    translator: Translator, text: str, target: ReadTarget, order: Sequence[Head], *, mode: Mode = "zero", seed: int = 0
 ) -> RemovalCurve:
     """Remove one head after the other, and score the same translation each time, all in batches.
 

@@ -81,9 +81,7 @@ def telling_heads(translator: Translator, text: str) -> TellingHeads:
     """
     own = [piece.id for piece in translator.translate(text).pieces]
     gradients = translator.gate_gradients(text, own)
-    places: list[Head] = [
-        (kind, layer, head) for kind in KINDS for layer, head in np.ndindex(gradients[kind].shape)
-    ]
+    places: list[Head] = [(kind, layer, head) for kind in KINDS for layer, head in np.ndindex(gradients[kind].shape)]
     needed = np.concatenate([gradients[kind].ravel() for kind in KINDS])
     ranked = [places[number] for number in np.argsort(-needed, kind="stable")]
     tried = [(head,) for head in ranked[:ALONE]] + [tuple(ranked[:count]) for count in TOGETHER if count < len(ranked)]

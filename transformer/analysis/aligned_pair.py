@@ -76,9 +76,7 @@ def _units(pieces: Sequence[Piece], text: str, unit: Unit, begin: int = 0) -> li
         ends = [word.end() for word in words]
         # A lone space mark belongs to the word after it.
         owners = [(bisect_right(ends, start), at) for at, (start, _) in spoken]
-        return [
-            (word[0], tuple(at for owner, at in owners if owner == number)) for number, word in enumerate(words)
-        ]
+        return [(word[0], tuple(at for owner, at in owners if owner == number)) for number, word in enumerate(words)]
     at_place = dict(spoken)
     groups = [group for group in groups_of(pieces, text, words=True) if at_place.keys() >= set(group)]
     return [

@@ -62,9 +62,7 @@ class Frame:
     head: int = -1
 
 
-def sentence_film(
-    trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int
-) -> tuple[Frame, ...]:
+def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int) -> tuple[Frame, ...]:
     """The film of a source word: from the word to its translation, which the decoder reads in its next step.
 
     The followed word of the translation has the most cross-attention with the source word. Cross-attention shows the
@@ -114,16 +112,25 @@ def sentence_film(
     return (
         Frame("words", word, (Line("tokens", "words", np.array([len(group) for group in source.rows])),)),
         Frame("tokens", row, (Line("ids", "source", text.pieces),)),
-        Frame("vector", row, tuple(
-            Line(name, "dimensions", array[row], token=row) for name, array in vectors.items() if array is not None
-        )),
+        Frame(
+            "vector",
+            row,
+            tuple(
+                Line(name, "dimensions", array[row], token=row) for name, array in vectors.items() if array is not None
+            ),
+        ),
         frame(
-            "scores", "encoder", Line("query", "dimensions", queries[row], token=row),
-            Line("key", "dimensions", keys[strongest[0]], token=strongest[0]), Line("scores", "source", scores[row]),
+            "scores",
+            "encoder",
+            Line("query", "dimensions", queries[row], token=row),
+            Line("key", "dimensions", keys[strongest[0]], token=strongest[0]),
+            Line("scores", "source", scores[row]),
         ),
         frame("weights", "encoder", attention),
         frame(
-            "values", "encoder", *(Line("value", "dimensions", values[at], token=at) for at in strongest),
+            "values",
+            "encoder",
+            *(Line("value", "dimensions", values[at], token=at) for at in strongest),
             Line("output", "dimensions", outputs[row], token=row),
         ),
         Frame("layers", row, (Line("similarity", "layers", similarity),)),

@@ -83,7 +83,8 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
     else:
         mask = merge_mask(trace.mask(kind), rows, remaining)
         rows = tuple(
-            group for group, sees in zip(rows, mask.sum(axis=1), strict=True)
+            group
+            for group, sees in zip(rows, mask.sum(axis=1), strict=True)
             if sees and (kind == "cross" or not row_pieces[group[0]].special)
         )
         columns = remaining

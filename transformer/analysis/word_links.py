@@ -125,9 +125,7 @@ def across(trace: Trace) -> tuple[list[int], list[int]]:
     weights = merge_words(trace.cross.mean(axis=(0, 1)), target.rows, source.columns)
     both = np.outer(target.spoken, source.spoken)
     weights = np.where(both, weights, -1.0)
-    of_source, of_target = (
-        np.where(both.any(axis=axis), weights.argmax(axis=axis), -1).tolist() for axis in (0, 1)
-    )
+    of_source, of_target = (np.where(both.any(axis=axis), weights.argmax(axis=axis), -1).tolist() for axis in (0, 1))
     return of_source, of_target
 
 
@@ -154,10 +152,17 @@ def _links(
     links = []
     for row, column in zip(*np.nonzero(counts & (best.max(axis=0) > 0)), strict=True):
         layer, head = divmod(int(which[row, column]), heads)
-        links.append(WordLink(
-            kind, int(row), seen[column], layer, head, float(weights[layer, head, row, column]),
-            float(beyond[layer, head, row, column]),
-        ))
+        links.append(
+            WordLink(
+                kind,
+                int(row),
+                seen[column],
+                layer,
+                head,
+                float(weights[layer, head, row, column]),
+                float(beyond[layer, head, row, column]),
+            )
+        )
     return links
 
 
@@ -192,6 +197,9 @@ def _spelled(pieces: Sequence[Piece], text: str) -> tuple[Group, ...]:
 
 def _words(pieces: Sequence[Piece], text: str, rows: tuple[Group, ...], columns: tuple[Group, ...]) -> Words:
     return Words(
-        text, tuple(tuple(pieces[at] for at in group) for group in rows), rows, columns,
+        text,
+        tuple(tuple(pieces[at] for at in group) for group in rows),
+        rows,
+        columns,
         tuple(has_word(group, pieces, text) for group in rows),
     )

@@ -8,9 +8,7 @@ from transformer.analysis.words import word_groups
 from transformer.values.pieces import Piece
 
 
-def matched_positions(
-    first: tuple[Piece, ...], second: tuple[Piece, ...], texts: tuple[str, str]
-) -> dict[int, int]:
+def matched_positions(first: tuple[Piece, ...], second: tuple[Piece, ...], texts: tuple[str, str]) -> dict[int, int]:
     """Positions of the first sentence that have a partner, and the position of the partner in the second.
 
     Equal words are partners. Where the sentences differ, words are partners in their order if both have equally many

@@ -147,8 +147,7 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
 
 
 def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Whether any token of one word may look at any token of another; bool [words of the rows, words of the columns].
-    """
+    """Whether any token of a word may look at any token of another; bool [words of the rows, words of the columns]."""
     return _membership(rows, mask.shape[0]) @ mask @ _membership(columns, mask.shape[1]).T > 0
 
 

@@ -55,36 +55,67 @@ class MethodEntry:
 # Every method, in the order of the page. `attribute` finds the function of this name in the module of this name.
 METHODS: Mapping[Method, MethodEntry] = {
     "weights": MethodEntry(
-        "Attention weights", "How much attention each word gets, averaged over all layers and heads.",
-        "share of attention", "separately",
+        "Attention weights",
+        "How much attention each word gets, averaged over all layers and heads.",
+        "share of attention",
+        "separately",
     ),
     "norms": MethodEntry(
-        "Vector norms", "The same, but each weight is multiplied by the length of the vector it brings in "
-        "(Kobayashi et al. 2020, 2021).", "share of vector lengths", "separately",
+        "Vector norms",
+        "The same, but each weight is multiplied by the length of the vector it brings in "
+        "(Kobayashi et al. 2020, 2021).",
+        "share of vector lengths",
+        "separately",
     ),
     "rollout": MethodEntry(
-        "Rollout", "The weights are multiplied through all layers. Half of each layer counts as the residual "
-        "connection (Abnar and Zuidema 2020; for an encoder-decoder as in Ferrando et al. 2022).", "share", "together",
+        "Rollout",
+        "The weights are multiplied through all layers. Half of each layer counts as the residual "
+        "connection (Abnar and Zuidema 2020; for an encoder-decoder as in Ferrando et al. 2022).",
+        "share",
+        "together",
     ),
     "alti": MethodEntry(
-        "ALTI+", "How close each vector comes to the sum that it is part of, again multiplied through all layers "
-        "(Ferrando et al. 2022).", "share", "together",
+        "ALTI+",
+        "How close each vector comes to the sum that it is part of, again multiplied through all layers "
+        "(Ferrando et al. 2022).",
+        "share",
+        "together",
     ),
     "frozen_gradient": MethodEntry(
-        "Frozen gradient", "Splits the logit exactly into one term for each word. Attention weights, scales of the "
+        "Frozen gradient",
+        "Splits the logit exactly into one term for each word. Attention weights, scales of the "
         "layer norms and activations stay as they are (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
-        "logit", "together", signed=True, contrastive=True, as_trained=True,
+        "logit",
+        "together",
+        signed=True,
+        contrastive=True,
+        as_trained=True,
         baseline="none: the terms and the biases are all there is",
     ),
     "integrated_gradients": MethodEntry(
-        "Integrated gradients", "The embeddings grow from 0 to what they are, and each word is credited with its share "
-        "of the growth in log-probability (Sundararajan et al. 2017).", "nats", "together", signed=True,
-        contrastive=True, as_trained=True, slow=True, baseline="embeddings of 0, positions kept",
+        "Integrated gradients",
+        "The embeddings grow from 0 to what they are, and each word is credited with its share "
+        "of the growth in log-probability (Sundararajan et al. 2017).",
+        "nats",
+        "together",
+        signed=True,
+        contrastive=True,
+        as_trained=True,
+        slow=True,
+        baseline="embeddings of 0, positions kept",
     ),
     "erasure": MethodEntry(
-        "Erasure", "Measured: by how much the log-probability falls when the word is hidden from all others in every "
-        "layer (Li et al. 2016).", "nats", "no", signed=True, contrastive=True, measured=True, as_trained=True,
-        slow=True, baseline="the sentence with nothing hidden",
+        "Erasure",
+        "Measured: by how much the log-probability falls when the word is hidden from all others in every "
+        "layer (Li et al. 2016).",
+        "nats",
+        "no",
+        signed=True,
+        contrastive=True,
+        measured=True,
+        as_trained=True,
+        slow=True,
+        baseline="the sentence with nothing hidden",
     ),
 }
 

@@ -24,8 +24,15 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 ComponentKind = Literal[
-    "token embedding", "position", "self-attention head", "self-attention bias", "cross-attention head",
-    "cross-attention bias", "feed-forward", "norm bias", "output bias",
+    "token embedding",
+    "position",
+    "self-attention head",
+    "self-attention bias",
+    "cross-attention head",
+    "cross-attention bias",
+    "feed-forward",
+    "norm bias",
+    "output bias",
 ]
 ATTENTION: dict[Kind, tuple[ComponentKind, ComponentKind]] = {
     "decoder": ("self-attention head", "self-attention bias"),
@@ -93,9 +100,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
                 direction, offset = direction - matrix[other], offset - float(offsets[other])
             scores[row] += (*(read[:, position] @ direction), biases[position] @ direction, offset)
             logits[row] += final[position] @ direction + offset
-    return DirectLogits(
-        tuple(targets), (*components, Component("norm bias"), Component("output bias")), scores, logits
-    )
+    return DirectLogits(tuple(targets), (*components, Component("norm bias"), Component("output bias")), scores, logits)
 
 
 def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:

@@ -30,7 +30,10 @@ class Frozen(TorchFunctionMode):
         self.bias = bias
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Handle every call of a torch function."""
@@ -38,7 +41,9 @@ class Frozen(TorchFunctionMode):
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)
         taken = {
-            "linear": self.linear, "layer_norm": self.layer_norm, "softmax": self.softmax,
+            "linear": self.linear,
+            "layer_norm": self.layer_norm,
+            "softmax": self.softmax,
             "scaled_dot_product_attention": self.attention,
         }
         return taken.get(name, func)(*args, **kwargs)
@@ -47,9 +52,7 @@ class Frozen(TorchFunctionMode):
         y = F.linear(x, weight)
         return y if bias is None else y + self.bias * bias
 
-    def layer_norm(
-        self, x: Tensor, normalized_shape: list[int], weight: Tensor, bias: Tensor, eps: float
-    ) -> Tensor:
+    def layer_norm(self, x: Tensor, normalized_shape: list[int], weight: Tensor, bias: Tensor, eps: float) -> Tensor:
         centred = x - x.mean(dim=-1, keepdim=True)
         scale = (centred.square().mean(dim=-1, keepdim=True) + eps).rsqrt()
         return centred * scale.detach() * weight + self.bias * bias
@@ -57,9 +60,7 @@ class Frozen(TorchFunctionMode):
     def softmax(self, scores: Tensor, dim: int) -> Tensor:
         return scores.softmax(dim).detach()
 
-    def attention(
-        self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, dropout_p: float
-    ) -> Tensor:
+    def attention(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, dropout_p: float) -> Tensor:
         return scaled_dot_product_attention(query.detach(), key.detach(), value, allowed).output
 
     def activation(self, y: Tensor, x: Tensor) -> Tensor:

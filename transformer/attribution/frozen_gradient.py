@@ -67,8 +67,7 @@ def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple
         gradients = torch.autograd.grad(logits.sum(), leaves, materialize_grads=True)
     # Summed on the CPU: not every device has float64.
     terms = [
-        (leaf * gradient).detach().cpu().double().sum(dim=-1)
-        for leaf, gradient in zip(leaves, gradients, strict=True)
+        (leaf * gradient).detach().cpu().double().sum(dim=-1) for leaf, gradient in zip(leaves, gradients, strict=True)
     ]
     terms[1] = over_all_read(terms[1], trace)
     source_terms, prefix_terms, *remainders = (term.numpy() for term in terms)

@@ -163,8 +163,7 @@ def pruned(graph: AttributionGraph, most: int = MOST_NODES) -> PrunedGraph:
 def _backward(
     run: FrozenRun, directions: np.ndarray
 ) -> tuple[dict[Place | Stack, np.ndarray], dict[Place, np.ndarray]]:
-    """The gradients of what each sub-layer writes and of each embedding, [T, D], and of what each head reads [R, T, D].
-    """
+    """The gradients of what each sub-layer writes and of each embedding, [T, D], and of what heads read [R, T, D]."""
     at: dict[Stack, np.ndarray] = {stack: np.zeros_like(last) for stack, last in run.last.items()}
     at["decoder"] = run.output["decoder"].adjoint(directions)
     gradients: dict[Place | Stack, np.ndarray] = {}

@@ -38,9 +38,7 @@ def norm_shares(transformed: Transformed) -> np.ndarray:
 
 def _mean_shares(trace: Trace, weights: Weights, kind: Kind) -> np.ndarray:
     layers = range(len(trace.attention(kind)))
-    return np.mean(
-        [_normalised(contributions(trace, weights, kind, layer).layer_norms()) for layer in layers], axis=0
-    )
+    return np.mean([_normalised(contributions(trace, weights, kind, layer).layer_norms()) for layer in layers], axis=0)
 
 
 def _normalised(lengths: np.ndarray) -> np.ndarray:

@@ -43,7 +43,12 @@ def read_for(targets: Sequence[Target]) -> int:
 
 
 def objective(
-    model: Transformer, hidden: Tensor, trace: Trace, targets: Sequence[Target], *, log_probs: bool,
+    model: Transformer,
+    hidden: Tensor,
+    trace: Trace,
+    targets: Sequence[Target],
+    *,
+    log_probs: bool,
     bias: Tensor | None = None,
 ) -> Tensor:
     """The logit or log-probability of each row's target: sums over the target's positions, [B].

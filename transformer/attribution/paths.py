@@ -54,7 +54,8 @@ def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
                 continue
             read = streams[place.reads if place else "decoder"]
             writers = [
-                number for number, (at, head) in enumerate(read.names)
+                number
+                for number, (at, head) in enumerate(read.names)
                 if at == sender.place and (at is None or head == (sender.head or 0))
             ]
             wrote = read.writers[writers, sender.position].sum(axis=0)

@@ -58,8 +58,9 @@ class ScorePairs:
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
     """The pairs of one cell of an attention map; layer, head and positions count from 0."""
-    place = Place("encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else
-                  "self_attention")
+    place = Place(
+        "encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else "self_attention"
+    )
     streams, frozen = run.streams_before(place), run.at(place)
     projections = run.weights.attention(kind, layer)
     looking = _parts(streams[place.stack], frozen.looks, query) @ projections.query[head]

@@ -29,8 +29,7 @@ def gelu_derivative(x: np.ndarray) -> np.ndarray:
 
 
 def gelu_tanh_derivative(x: np.ndarray) -> np.ndarray:
-    """`(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2`, from `x (1 + tanh u) / 2`, `u = sqrt(2 / pi) (x + 0.044715 x^3)`.
-    """
+    """`(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2`, of `x (1 + tanh u) / 2`, `u = sqrt(2 / pi) (x + 0.044715 x^3)`."""
     scale = math.sqrt(2 / math.pi)
     tanh = np.tanh(scale * (x + 0.044715 * x**3))
     return (1 + tanh) / 2 + x * (1 - tanh**2) * scale * (1 + 3 * 0.044715 * x**2) / 2
@@ -43,7 +42,9 @@ def silu_derivative(x: np.ndarray) -> np.ndarray:
 
 
 DERIVATIVES: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
-    "relu": relu_derivative, "gelu": gelu_derivative, "gelu_tanh": gelu_tanh_derivative,
+    "relu": relu_derivative,
+    "gelu": gelu_derivative,
+    "gelu_tanh": gelu_tanh_derivative,
     "silu": silu_derivative,
 }
 

@@ -42,7 +42,11 @@ class AttentionGradients(NamedTuple):
 
 
 def scaled_dot_product_attention(
-    query: np.ndarray, key: np.ndarray, value: np.ndarray, allowed: np.ndarray | None, notes: Notes,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    allowed: np.ndarray | None,
+    notes: Notes,
     biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
     """O = A V, A = softmax(s), s = Q K^T / sqrt(K) (section 3.2.1, equation 1), plus biases where there are any.
@@ -63,9 +67,7 @@ def scaled_dot_product_attention(
     return weights @ value, AttentionSaved(query, key, value, weights)
 
 
-def scaled_dot_product_attention_backward(
-    grad: np.ndarray, saved: AttentionSaved, notes: Notes
-) -> AttentionGradients:
+def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSaved, notes: Notes) -> AttentionGradients:
     """dV = A^T dO, dA = dO V^T, ds = softmax_backward(dA, A), dQ = ds K / sqrt(K), dK = ds^T Q / sqrt(K).
 
     There are two matrix products, each with the two gradients of a product, and a softmax between them (Dao et al.
@@ -104,8 +106,13 @@ class MultiHeadGradients(NamedTuple):
 
 
 def multi_head_attention(
-    x: np.ndarray, memory: np.ndarray, parameters: Mapping[str, np.ndarray], heads: int,
-    allowed: np.ndarray | None, notes: Notes, relative: RelativePositions = NO_POSITIONS,
+    x: np.ndarray,
+    memory: np.ndarray,
+    parameters: Mapping[str, np.ndarray],
+    heads: int,
+    allowed: np.ndarray | None,
+    notes: Notes,
+    relative: RelativePositions = NO_POSITIONS,
 ) -> tuple[np.ndarray, MultiHeadSaved]:
     """[O_1; ...; O_H] W_O^T + b_O, with O_h the attention of a head (section 3.2.2).
 
@@ -132,7 +139,10 @@ def multi_head_attention(
     outputs, attention_saved = scaled_dot_product_attention(
         notes.note("queries", turn(split_heads(query, heads), angles)),
         notes.note("keys", turn(split_heads(key, heads), angles)),
-        notes.note("values", split_heads(value, heads)), allowed, notes, relative.biases,
+        notes.note("values", split_heads(value, heads)),
+        allowed,
+        notes,
+        relative.biases,
     )
     joined = notes.note("joined", join_heads(notes.note("outputs", outputs)))
     y, output_saved = linear(joined, parameters["out_projection.weight"], parameters["out_projection.bias"])

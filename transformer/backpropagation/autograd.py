@@ -47,7 +47,9 @@ def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, ba
         logits = model.generator(hidden)
         counted = torch.from_numpy(batch.counted)
         loss = F.cross_entropy(
-            logits[counted], torch.from_numpy(batch.labels)[counted], label_smoothing=batch.label_smoothing,
+            logits[counted],
+            torch.from_numpy(batch.labels)[counted],
+            label_smoothing=batch.label_smoothing,
             reduction="sum",
         )
         points = {"memory": memory, "hidden": hidden, "logits": logits, **_points(seen, record, config)}
@@ -57,7 +59,8 @@ def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, ba
         )
     arrays = [each.numpy() for each in found]
     return AutogradResult(
-        loss.item(), dict(zip(points, arrays[: len(points)], strict=True)),
+        loss.item(),
+        dict(zip(points, arrays[: len(points)], strict=True)),
         dict(zip(leaves, arrays[len(points) :], strict=True)),
     )
 

@@ -42,9 +42,7 @@ def feed_forward(
     """
     expanded, expand_saved = linear(x, parameters["expand.weight"], parameters["expand.bias"])
     hidden, derivative = activation(notes.note("expanded", expanded), name)
-    y, contract_saved = linear(
-        notes.note("hidden", hidden), parameters["contract.weight"], parameters["contract.bias"]
-    )
+    y, contract_saved = linear(notes.note("hidden", hidden), parameters["contract.weight"], parameters["contract.bias"])
     return y, FeedForwardSaved(expand_saved, derivative, contract_saved)
 
 
@@ -58,7 +56,12 @@ def feed_forward_backward(grad: np.ndarray, saved: FeedForwardSaved, notes: Note
     contract = linear_backward(grad, saved.contract)
     d_expanded = activation_backward(notes.note("hidden", contract.x), saved.derivative)
     expand = linear_backward(notes.note("expanded", d_expanded), saved.expand)
-    return FeedForwardGradients(expand.x, {
-        "expand.weight": expand.weight, "expand.bias": expand.bias,
-        "contract.weight": contract.weight, "contract.bias": contract.bias,
-    })
+    return FeedForwardGradients(
+        expand.x,
+        {
+            "expand.weight": expand.weight,
+            "expand.bias": expand.bias,
+            "contract.weight": contract.weight,
+            "contract.bias": contract.bias,
+        },
+    )

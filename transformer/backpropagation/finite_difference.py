@@ -14,8 +14,13 @@ STEP = 1e-5
 
 
 def finite_difference(
-    parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch, name: str, at: tuple[int, ...],
-    shape: tuple[int, ...], step: float = STEP,
+    parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig,
+    batch: Batch,
+    name: str,
+    at: tuple[int, ...],
+    shape: tuple[int, ...],
+    step: float = STEP,
 ) -> float:
     """(L(x + h) - L(x - h)) / 2h for one number x (central difference; Press et al. 2007, "Numerical Recipes", 5.7).
 

@@ -62,7 +62,9 @@ def parameters_of(weights: Weights) -> dict[str, np.ndarray]:
 
 
 def loss(
-    parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch,
+    parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig,
+    batch: Batch,
     nudges: Mapping[str, np.ndarray] | None = None,
 ) -> float:
     """The loss alone, in nats.

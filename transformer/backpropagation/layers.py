@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer.backpropagation.attention import (
-    MultiHeadSaved,
-    multi_head_attention,
-    multi_head_attention_backward,
-)
+from transformer.backpropagation.attention import MultiHeadSaved, multi_head_attention, multi_head_attention_backward
 from transformer.backpropagation.feed_forward import FeedForwardSaved, feed_forward, feed_forward_backward
 from transformer.backpropagation.layer_norm import LayerNormSaved
 from transformer.backpropagation.notes import Notes, prefix, select
@@ -59,7 +55,10 @@ class CrossGradients(NamedTuple):
 
 
 def encoder_layer(
-    x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig, allowed: np.ndarray | None,
+    x: np.ndarray,
+    parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig,
+    allowed: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, EncoderLayerSaved]:
     """Self-attention, then the feed-forward network; [B, S, D] to [B, S, D].
@@ -81,8 +80,13 @@ def encoder_layer_backward(grad: np.ndarray, saved: EncoderLayerSaved, notes: No
 
 
 def decoder_layer(
-    x: np.ndarray, memory: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig,
-    allowed: np.ndarray | None, source_allowed: np.ndarray | None, notes: Notes,
+    x: np.ndarray,
+    memory: np.ndarray,
+    parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig,
+    allowed: np.ndarray | None,
+    source_allowed: np.ndarray | None,
+    notes: Notes,
 ) -> tuple[np.ndarray, DecoderLayerSaved]:
     """Masked self-attention, cross-attention to the encoder's output, feed-forward network; [B, T, D] to [B, T, D].
 
@@ -103,14 +107,17 @@ def decoder_layer_backward(grad: np.ndarray, saved: DecoderLayerSaved, notes: No
     network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     cross = attention_sublayer_backward("cross_attention", network.x, saved.cross_attention, notes)
     attention = attention_sublayer_backward("self_attention", cross.x, saved.self_attention, notes)
-    return CrossGradients(
-        attention.x, cross.memory, {**attention.parameters, **cross.parameters, **network.parameters}
-    )
+    return CrossGradients(attention.x, cross.memory, {**attention.parameters, **cross.parameters, **network.parameters})
 
 
 def attention_sublayer(
-    part: str, x: np.ndarray, memory: np.ndarray | None, parameters: Mapping[str, np.ndarray],
-    config: TransformerConfig, allowed: np.ndarray | None, notes: Notes,
+    part: str,
+    x: np.ndarray,
+    memory: np.ndarray | None,
+    parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig,
+    allowed: np.ndarray | None,
+    notes: Notes,
 ) -> tuple[np.ndarray, AttentionSubLayerSaved]:
     """Attention within its residual connection, [B, T, D] to [B, T, D].
 
@@ -138,10 +145,11 @@ def attention_sublayer_backward(
     # In self-attention queries, keys and values come from the same vectors.
     through = attention.x + attention.memory if part == "self_attention" else attention.x
     seen = read_backward(through, saved.read, notes)
-    return CrossGradients(written.x + seen.x, attention.memory, {
-        **prefix(part, attention.parameters),
-        **prefix(f"{part}_residual", {**written.parameters, **seen.parameters}),
-    })
+    return CrossGradients(
+        written.x + seen.x,
+        attention.memory,
+        {**prefix(part, attention.parameters), **prefix(f"{part}_residual", {**written.parameters, **seen.parameters})},
+    )
 
 
 def feed_forward_sublayer(
@@ -155,15 +163,16 @@ def feed_forward_sublayer(
     return after, FeedForwardSubLayerSaved(read_saved, network_saved, write_saved)
 
 
-def feed_forward_sublayer_backward(
-    grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes
-) -> LayerGradients:
+def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
     """The gradient of x is again the sum over two paths: past the network, and through it."""
     notes = notes.of("feed_forward")
     written = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(written.y, saved.network, notes)
     seen = read_backward(network.x, saved.read, notes)
-    return LayerGradients(written.x + seen.x, {
-        **prefix("feed_forward", network.parameters),
-        **prefix("feed_forward_residual", {**written.parameters, **seen.parameters}),
-    })
+    return LayerGradients(
+        written.x + seen.x,
+        {
+            **prefix("feed_forward", network.parameters),
+            **prefix("feed_forward_residual", {**written.parameters, **seen.parameters}),
+        },
+    )

@@ -42,14 +42,17 @@ def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConf
     for stack, side, depth in zip(
         STACKS, ("source", "target"), (config.encoder_layers, config.decoder_layers), strict=True
     ):
-        names = [f"{side}.input", *(
-            f"{stack}_layers.{layer}.{part}.after" for layer in range(depth) for part in PARTS[stack]
-        )]
+        names = [
+            f"{side}.input",
+            *(f"{stack}_layers.{layer}.{part}.after" for layer in range(depth) for part in PARTS[stack]),
+        ]
         stream[stack] = np.array([np.linalg.norm(found.gradients[name], axis=-1).mean() for name in names])
-        network[stack] = np.array([
-            np.linalg.norm(found.parameters[f"{stack}_layers.{layer}.feed_forward.contract.weight"])
-            for layer in range(depth)
-        ])
+        network[stack] = np.array(
+            [
+                np.linalg.norm(found.parameters[f"{stack}_layers.{layer}.feed_forward.contract.weight"])
+                for layer in range(depth)
+            ]
+        )
     return GradientSizes(found.loss, stream, network)
 
 

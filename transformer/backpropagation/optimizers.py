@@ -45,8 +45,13 @@ class Moments:
 
 
 def adam(
-    parameters: Arrays, gradients: Arrays, moments: Moments, *, learning_rate: float,
-    betas: tuple[float, float] = (0.9, 0.98), epsilon: float = 1e-9,
+    parameters: Arrays,
+    gradients: Arrays,
+    moments: Moments,
+    *,
+    learning_rate: float,
+    betas: tuple[float, float] = (0.9, 0.98),
+    epsilon: float = 1e-9,
 ) -> tuple[dict[str, np.ndarray], Moments]:
     """p = p - lr m / (sqrt(s) + epsilon), with m and s the means of g and g² (Kingma and Ba 2015, algorithm 1).
 

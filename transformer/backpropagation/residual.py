@@ -56,9 +56,7 @@ def write(
     """The stream [B, T, D] after f wrote y: x + y in pre-norm, norm(x + y) in post-norm."""
     after, saved = x + notes.note("written", y), None
     if norm == "post":
-        after, saved = layer_norm(
-            notes.note("summed", after), parameters["norm.weight"], parameters["norm.bias"]
-        )
+        after, saved = layer_norm(notes.note("summed", after), parameters["norm.weight"], parameters["norm.bias"])
     return notes.note("after", after), saved
 
 

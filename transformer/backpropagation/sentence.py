@@ -96,23 +96,30 @@ def sentence_gradients(
         return {name: each[list(rows[name])] if name in rows else each for name, each in kept.items()}
 
     return SentenceGradients(
-        config=config, batch=batch, loss=found.loss, layers=(encoder_layer, decoder_layer), rows=rows,
-        generator=weights.arrays["generator.weight"], values=stored({**parameters, **found.values}),
-        gradients=stored(ours), reference=stored(theirs),
+        config=config,
+        batch=batch,
+        loss=found.loss,
+        layers=(encoder_layer, decoder_layer),
+        rows=rows,
+        generator=weights.arrays["generator.weight"],
+        values=stored({**parameters, **found.values}),
+        gradients=stored(ours),
+        reference=stored(theirs),
         sent_back=_sent_back(parameters, found.gradients, config),
         sizes={name: float(np.linalg.norm(each)) for name, each in found.parameters.items()},
-        compared=sum(each.size for each in ours.values()), apart=apart,
+        compared=sum(each.size for each in ours.values()),
+        apart=apart,
     )
 
 
-def _rows(
-    parameters: Mapping[str, np.ndarray], batch: Batch, config: TransformerConfig
-) -> dict[str, tuple[int, ...]]:
+def _rows(parameters: Mapping[str, np.ndarray], batch: Batch, config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """The ids of the batch for each parameter that has a row per token: the ids of the side, or sides, that use it."""
     source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
     shared = source | target if config.tied_embeddings == "all" else source
     ids = {
-        "source_embedding.weight": shared, "target_embedding.weight": target, "generator.weight": target,
+        "source_embedding.weight": shared,
+        "target_embedding.weight": target,
+        "generator.weight": target,
         "generator.bias": target,
     }
     return {name: tuple(sorted(map(int, each))) for name, each in ids.items() if name in parameters}
@@ -132,7 +139,10 @@ def _sent_back(
     for number in range(config.decoder_layers):
         name = f"decoder_layers.{number}.cross_attention"
         _, key, value = np.split(parameters[f"{name}.in_projection.weight"], 3)
-        sent.append(sum(
-            (join_heads(gradients[f"{name}.{each}"]) @ weight)[0] for each, weight in (("keys", key), ("values", value))
-        ))
+        sent.append(
+            sum(
+                (join_heads(gradients[f"{name}.{each}"]) @ weight)[0]
+                for each, weight in (("keys", key), ("values", value))
+            )
+        )
     return np.array(sent)

@@ -81,8 +81,17 @@ class Maker:
         return "x̂" if self.found.config.norm == "pre" else "x"
 
     def point(
-        self, key: str, stack: Stack, layer: int | None, title: str, formula: str, letters: str, name: str, view: View,
-        terms_of: Formula | None, masked: np.ndarray | None = None,
+        self,
+        key: str,
+        stack: Stack,
+        layer: int | None,
+        title: str,
+        formula: str,
+        letters: str,
+        name: str,
+        view: View,
+        terms_of: Formula | None,
+        masked: np.ndarray | None = None,
     ) -> GradientStage:
         """A stage of an intermediate result.
 
@@ -96,7 +105,15 @@ class Maker:
         return self._stage(key, stack, layer, title, formula, letters, name, view, terms_of, masked=masked)
 
     def parameter(
-        self, key: str, stack: Stack, layer: int | None, title: str, formula: str, letters: str, name: str, view: View,
+        self,
+        key: str,
+        stack: Stack,
+        layer: int | None,
+        title: str,
+        formula: str,
+        letters: str,
+        name: str,
+        view: View,
         terms_of: Formula,
     ) -> GradientStage:
         """A stage of a parameter; otherwise as `point`."""
@@ -108,22 +125,40 @@ class Maker:
         """A stage of a parameter with a row for each token of the vocabulary; `found` has some of these rows."""
         found, pieces = self.found, self.found.rows[name]
 
-        vocabulary = (
-            found.config.source_vocabulary if name.startswith("source") else found.config.target_vocabulary
-        )
+        vocabulary = found.config.source_vocabulary if name.startswith("source") else found.config.target_vocabulary
 
         def place(row: int, column: int) -> tuple[int, ...]:
             return (pieces[row], column)[: found.values[name].ndim]
 
         return GradientStage(
-            key, stack, None, title, formula, letters, found.gradients[name].reshape(len(pieces), -1),
-            found.values[name].reshape(len(pieces), -1), found.reference[name].reshape(len(pieces), -1), terms_of,
-            Point(name, (vocabulary, *found.values[name].shape[1:]), place), learned=True, pieces=pieces,
+            key,
+            stack,
+            None,
+            title,
+            formula,
+            letters,
+            found.gradients[name].reshape(len(pieces), -1),
+            found.values[name].reshape(len(pieces), -1),
+            found.reference[name].reshape(len(pieces), -1),
+            terms_of,
+            Point(name, (vocabulary, *found.values[name].shape[1:]), place),
+            learned=True,
+            pieces=pieces,
         )
 
     def _stage(
-        self, key: str, stack: Stack, layer: int | None, title: str, formula: str, letters: str, name: str, view: View,
-        terms_of: Formula | None, *, masked: np.ndarray | None = None,
+        self,
+        key: str,
+        stack: Stack,
+        layer: int | None,
+        title: str,
+        formula: str,
+        letters: str,
+        name: str,
+        view: View,
+        terms_of: Formula | None,
+        *,
+        masked: np.ndarray | None = None,
     ) -> GradientStage:
         found = self.found
         shape, gradient = found.values[name].shape, view(found.gradients[name])
@@ -135,7 +170,17 @@ class Maker:
 
         batched = letters.startswith("B")
         return GradientStage(
-            key, stack, layer, title, formula, letters, gradient[None] if batched else gradient,
-            view(found.values[name]), view(found.reference[name]), terms_of, Point(name, shape, place),
-            learned=not batched, masked=masked,
+            key,
+            stack,
+            layer,
+            title,
+            formula,
+            letters,
+            gradient[None] if batched else gradient,
+            view(found.values[name]),
+            view(found.reference[name]),
+            terms_of,
+            Point(name, shape, place),
+            learned=not batched,
+            masked=masked,
         )

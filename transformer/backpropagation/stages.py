@@ -41,24 +41,48 @@ def _generator(maker: Maker) -> Iterator[GradientStage]:
     counted = batch.counted[0, :, None]
     d_logits, hidden = found.gradients["logits"][0], found.values["hidden"][0]
     yield maker.point(
-        "generator.logits", "decoder", None, "logits", r"dz = p - y", "B, T, V", "logits", lambda a: a[0],
+        "generator.logits",
+        "decoder",
+        None,
+        "logits",
+        r"dz = p - y",
+        "B, T, V",
+        "logits",
+        lambda a: a[0],
         Sum({"p": saved.probabilities[0] * counted, "− y": -saved.targets[0] * counted}),
     )
     if found.config.output_bias:
         pieces = list(found.rows["generator.bias"])
         yield maker.table(
-            "generator.bias", "decoder", "bias of the generator", r"db = \sum_t dz_t", "N, 1", "generator.bias",
+            "generator.bias",
+            "decoder",
+            "bias of the generator",
+            r"db = \sum_t dz_t",
+            "N, 1",
+            "generator.bias",
             Product(("dz", d_logits[:, pieces].T), ("1", np.ones((len(hidden), 1))), "T"),
         )
     if found.config.tied_embeddings == "none":
         pieces = list(found.rows["generator.weight"])
         yield maker.table(
-            "generator.weight", "decoder", "weights of the generator", r"dW = dz^\top y", "N, D",
-            "generator.weight", Product(("dz", d_logits[:, pieces].T), ("y", hidden), "T"),
+            "generator.weight",
+            "decoder",
+            "weights of the generator",
+            r"dW = dz^\top y",
+            "N, D",
+            "generator.weight",
+            Product(("dz", d_logits[:, pieces].T), ("y", hidden), "T"),
         )
     yield maker.point(
-        "generator.hidden", "decoder", None, "decoder output", r"dy = dz\, W", "B, T, D", "hidden",
-        lambda a: a[0], Product(("dz", d_logits), ("W", found.generator), "V"),
+        "generator.hidden",
+        "decoder",
+        None,
+        "decoder output",
+        r"dy = dz\, W",
+        "B, T, D",
+        "hidden",
+        lambda a: a[0],
+        Product(("dz", d_logits), ("W", found.generator), "V"),
     )
 
 
@@ -71,8 +95,15 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
     rows, side = rows_of(stack), SIDES[stack]
     if stack == "encoder":
         yield maker.point(
-            "encoder.memory", stack, None, "encoder output", r"dm = \sum_\ell \left(dK_\ell W^K_\ell{}^\top + "
-            r"dV_\ell W^V_\ell{}^\top\right)", f"B, {rows}, D", "memory", lambda a: a[0],
+            "encoder.memory",
+            stack,
+            None,
+            "encoder output",
+            r"dm = \sum_\ell \left(dK_\ell W^K_\ell{}^\top + "
+            r"dV_\ell W^V_\ell{}^\top\right)",
+            f"B, {rows}, D",
+            "memory",
+            lambda a: a[0],
             Sum({f"decoder layer {number + 1}": each for number, each in enumerate(found.sent_back)}),
         )
     last = f"{stack}_layers.{depth - 1}.feed_forward.after"
@@ -80,42 +111,83 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
         d_output = found.gradients["memory" if stack == "encoder" else "hidden"][0]
         yield from norm_parameters(maker, f"{stack}.output", stack, None, f"{stack}_norm", last, d_output)
         yield maker.point(
-            f"{stack}.output.norm", stack, None, "stream after the last layer", rf"dx = {NORM}", f"B, {rows}, D", last,
-            lambda a: a[0], Sum(norm_terms(maker, f"{stack}_norm", last, d_output)),
+            f"{stack}.output.norm",
+            stack,
+            None,
+            "stream after the last layer",
+            rf"dx = {NORM}",
+            f"B, {rows}, D",
+            last,
+            lambda a: a[0],
+            Sum(norm_terms(maker, f"{stack}_norm", last, d_output)),
         )
     after = f"{stack}_layers.{layer}.feed_forward.after"
     if after != last:
         yield maker.point(
-            f"{stack}.layer.after", stack, layer, f"stream after layer {layer + 1}",
-            rf"dx = \text{{what layer {layer + 2} sends back}}", f"B, {rows}, D", after, lambda a: a[0], None,
+            f"{stack}.layer.after",
+            stack,
+            layer,
+            f"stream after layer {layer + 1}",
+            rf"dx = \text{{what layer {layer + 2} sends back}}",
+            f"B, {rows}, D",
+            after,
+            lambda a: a[0],
+            None,
         )
     for part in reversed(PARTS[stack]):
         yield from sublayer(maker, stack, layer, part)
     if layer:
         yield maker.point(
-            f"{stack}.input", stack, None, "embeddings and positions",
-            r"dx = \text{what layer 1 sends back}", f"B, {rows}, D", f"{side}.input", lambda a: a[0], None,
+            f"{stack}.input",
+            stack,
+            None,
+            "embeddings and positions",
+            r"dx = \text{what layer 1 sends back}",
+            f"B, {rows}, D",
+            f"{side}.input",
+            lambda a: a[0],
+            None,
         )
     if config.embedding_norm:
         read = found.gradients[f"{side}.input"][0]
         yield from norm_parameters(maker, f"{stack}.input", stack, None, f"{side}_norm", f"{side}.summed", read)
         yield maker.point(
-            f"{stack}.summed", stack, None, "embeddings and positions, not normalised", rf"dx = {NORM}",
-            f"B, {rows}, D", f"{side}.summed", lambda a: a[0],
+            f"{stack}.summed",
+            stack,
+            None,
+            "embeddings and positions, not normalised",
+            rf"dx = {NORM}",
+            f"B, {rows}, D",
+            f"{side}.summed",
+            lambda a: a[0],
             Sum(norm_terms(maker, f"{side}_norm", f"{side}.summed", read)),
         )
     d_input = found.gradients[f"{side}.summed"][0]
     if config.position_limit is not None:
         length = len(d_input)
         yield maker.parameter(
-            f"{stack}.positions", stack, None, "learned positions", r"dP_n = dx_n", f"{rows}, D",
-            f"{side}_positions.table", lambda a: a[:length], Sum({"dx": d_input}),
+            f"{stack}.positions",
+            stack,
+            None,
+            "learned positions",
+            r"dP_n = dx_n",
+            f"{rows}, D",
+            f"{side}_positions.table",
+            lambda a: a[:length],
+            Sum({"dx": d_input}),
         )
     if config.scale_embedding:
         root = np.full_like(d_input, math.sqrt(config.d_model))
         yield maker.point(
-            f"{stack}.tokens", stack, None, "token embedding", r"dE_{w_n} = \sqrt{D}\, dx_n", f"B, {rows}, D",
-            f"{side}.tokens", lambda a: a[0], Pointwise({"dx": d_input, "√D": root}),
+            f"{stack}.tokens",
+            stack,
+            None,
+            "token embedding",
+            r"dE_{w_n} = \sqrt{D}\, dx_n",
+            f"B, {rows}, D",
+            f"{side}.tokens",
+            lambda a: a[0],
+            Pointwise({"dx": d_input, "√D": root}),
         )
     yield from _embedding_table(maker, stack)
 
@@ -136,6 +208,11 @@ def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
     if "generator.weight" in uses:
         parts[GENERATOR] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
     yield maker.table(
-        f"{stack}.table", stack, "embedding table", r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}"
-        + (r" + dz_v^\top y" if GENERATOR in parts else ""), "N, D", name, Sum(parts),
+        f"{stack}.table",
+        stack,
+        "embedding table",
+        r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}" + (r" + dz_v^\top y" if GENERATOR in parts else ""),
+        "N, D",
+        name,
+        Sum(parts),
     )

@@ -47,8 +47,15 @@ def sublayer(maker: Maker, stack: Stack, layer: int, part: Part) -> Iterator[Gra
         d_after, summed = d_sum, f"{name}.summed"
         yield from norm_parameters(maker, key, stack, layer, norm, summed, d_after)
         yield maker.point(
-            f"{key}.summed", stack, layer, "sum before the norm", rf"d(x + f) = {NORM}", f"B, {rows}, D", summed,
-            lambda a: a[0], Sum(norm_terms(maker, norm, summed, d_after)),
+            f"{key}.summed",
+            stack,
+            layer,
+            "sum before the norm",
+            rf"d(x + f) = {NORM}",
+            f"B, {rows}, D",
+            summed,
+            lambda a: a[0],
+            Sum(norm_terms(maker, norm, summed, d_after)),
         )
         d_sum = found.gradients[summed][0]
     if part == "feed_forward":
@@ -62,7 +69,14 @@ def sublayer(maker: Maker, stack: Stack, layer: int, part: Part) -> Iterator[Gra
     else:
         formula, through = r"dx = d(x + f) + df", {THROUGH: found.gradients[before][0] - d_sum}
     yield maker.point(
-        f"{key}.residual", stack, layer, "residual connection", formula, f"B, {rows}, D", before, lambda a: a[0],
+        f"{key}.residual",
+        stack,
+        layer,
+        "residual connection",
+        formula,
+        f"B, {rows}, D",
+        before,
+        lambda a: a[0],
         Sum({PAST: d_sum, **through}),
     )
 
@@ -80,12 +94,26 @@ def norm_parameters(
     """
     rows, n = rows_of(stack), _normed(maker, norm, before).normalised
     yield maker.parameter(
-        f"{key}.gain", stack, layer, "gain of the layer norm", r"d\gamma = \sum_n dy_n \odot n_n", "1, D",
-        f"{norm}.weight", lambda a: a[None], ColumnSum({"dy": dy, "n": n}, rows),
+        f"{key}.gain",
+        stack,
+        layer,
+        "gain of the layer norm",
+        r"d\gamma = \sum_n dy_n \odot n_n",
+        "1, D",
+        f"{norm}.weight",
+        lambda a: a[None],
+        ColumnSum({"dy": dy, "n": n}, rows),
     )
     yield maker.parameter(
-        f"{key}.shift", stack, layer, "bias of the layer norm", r"d\beta = \sum_n dy_n", "1, D", f"{norm}.bias",
-        lambda a: a[None], ColumnSum({"dy": dy}, rows),
+        f"{key}.shift",
+        stack,
+        layer,
+        "bias of the layer norm",
+        r"d\beta = \sum_n dy_n",
+        "1, D",
+        f"{norm}.bias",
+        lambda a: a[None],
+        ColumnSum({"dy": dy}, rows),
     )
 
 
@@ -113,34 +141,81 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
     read = _read_by(maker, stack, layer, "feed_forward")
     d_hidden, d_expanded = (found.gradients[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
     yield maker.parameter(
-        f"{key}.contract", stack, layer, "second weights of the network", r"dW_2 = h^\top dy", "F, D",
-        f"{name}.contract.weight", lambda a: a.T, Product(("h", hidden.T), ("dy", dy), rows),
+        f"{key}.contract",
+        stack,
+        layer,
+        "second weights of the network",
+        r"dW_2 = h^\top dy",
+        "F, D",
+        f"{name}.contract.weight",
+        lambda a: a.T,
+        Product(("h", hidden.T), ("dy", dy), rows),
     )
     yield maker.parameter(
-        f"{key}.contract_bias", stack, layer, "second bias of the network", r"db_2 = \sum_n dy_n", "1, D",
-        f"{name}.contract.bias", lambda a: a[None], ColumnSum({"dy": dy}, rows),
+        f"{key}.contract_bias",
+        stack,
+        layer,
+        "second bias of the network",
+        r"db_2 = \sum_n dy_n",
+        "1, D",
+        f"{name}.contract.bias",
+        lambda a: a[None],
+        ColumnSum({"dy": dy}, rows),
     )
     yield maker.point(
-        f"{key}.hidden", stack, layer, "hidden layer", r"dh = dy\, W_2^\top", f"B, {rows}, F", f"{name}.hidden",
-        lambda a: a[0], Product(("dy", dy), ("W₂", found.values[f"{name}.contract.weight"]), "D"),
+        f"{key}.hidden",
+        stack,
+        layer,
+        "hidden layer",
+        r"dh = dy\, W_2^\top",
+        f"B, {rows}, F",
+        f"{name}.hidden",
+        lambda a: a[0],
+        Product(("dy", dy), ("W₂", found.values[f"{name}.contract.weight"]), "D"),
     )
     yield maker.point(
-        f"{key}.expanded", stack, layer, "hidden layer before the activation", r"du = dh \odot f'(u)",
-        f"B, {rows}, F", f"{name}.expanded", lambda a: a[0],
+        f"{key}.expanded",
+        stack,
+        layer,
+        "hidden layer before the activation",
+        r"du = dh \odot f'(u)",
+        f"B, {rows}, F",
+        f"{name}.expanded",
+        lambda a: a[0],
         Pointwise({"dh": d_hidden, "f′(u)": DERIVATIVES[found.config.activation](expanded)}),
     )
     yield maker.parameter(
-        f"{key}.expand", stack, layer, "first weights of the network", rf"dW_1 = {maker.seen}^\top du", "D, F",
-        f"{name}.expand.weight", lambda a: a.T, Product((maker.seen_name, read.T), ("du", d_expanded), rows),
+        f"{key}.expand",
+        stack,
+        layer,
+        "first weights of the network",
+        rf"dW_1 = {maker.seen}^\top du",
+        "D, F",
+        f"{name}.expand.weight",
+        lambda a: a.T,
+        Product((maker.seen_name, read.T), ("du", d_expanded), rows),
     )
     yield maker.parameter(
-        f"{key}.expand_bias", stack, layer, "first bias of the network", r"db_1 = \sum_n du_n", "1, F",
-        f"{name}.expand.bias", lambda a: a[None], ColumnSum({"du": d_expanded}, rows),
+        f"{key}.expand_bias",
+        stack,
+        layer,
+        "first bias of the network",
+        r"db_1 = \sum_n du_n",
+        "1, F",
+        f"{name}.expand.bias",
+        lambda a: a[None],
+        ColumnSum({"du": d_expanded}, rows),
     )
     if found.config.norm == "pre":
         yield maker.point(
-            f"{key}.read", stack, layer, "what the network reads", r"d\hat{x} = du\, W_1^\top", f"B, {rows}, D",
-            f"{name}.read", lambda a: a[0],
+            f"{key}.read",
+            stack,
+            layer,
+            "what the network reads",
+            r"d\hat{x} = du\, W_1^\top",
+            f"B, {rows}, D",
+            f"{name}.read",
+            lambda a: a[0],
             Product(("du", d_expanded), ("W₁", found.values[f"{name}.expand.weight"]), "F"),
         )
 
@@ -172,49 +247,86 @@ def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarra
         )
 
     yield maker.parameter(
-        f"{key}.output", stack, layer, "output projection", r"dW^O = [O_1; \dots; O_H]^\top dy", "D, D",
-        f"{name}.out_projection.weight", lambda a: a.T,
+        f"{key}.output",
+        stack,
+        layer,
+        "output projection",
+        r"dW^O = [O_1; \dots; O_H]^\top dy",
+        "D, D",
+        f"{name}.out_projection.weight",
+        lambda a: a.T,
         Product(("O", found.values[f"{name}.joined"][0].T), ("dy", dy), rows),
     )
     yield maker.parameter(
-        f"{key}.output_bias", stack, layer, "bias of the output projection", r"db^O = \sum_n dy_n", "1, D",
-        f"{name}.out_projection.bias", lambda a: a[None], ColumnSum({"dy": dy}, rows),
+        f"{key}.output_bias",
+        stack,
+        layer,
+        "bias of the output projection",
+        r"db^O = \sum_n dy_n",
+        "1, D",
+        f"{name}.out_projection.bias",
+        lambda a: a[None],
+        ColumnSum({"dy": dy}, rows),
     )
     yield maker.point(
-        f"{key}.joined", stack, layer, "all heads joined", r"d[O_1; \dots; O_H] = dy\, W^{O\top}",
-        f"B, {rows}, D", f"{name}.joined", lambda a: a[0], Product(("dy", dy), ("W^O", output), "D"),
+        f"{key}.joined",
+        stack,
+        layer,
+        "all heads joined",
+        r"d[O_1; \dots; O_H] = dy\, W^{O\top}",
+        f"B, {rows}, D",
+        f"{name}.joined",
+        lambda a: a[0],
+        Product(("dy", dy), ("W^O", output), "D"),
     )
     yield point(
-        "outputs", "output of the head", r"dO_h = dy\, W^{O\top}_h", f"B, {rows}, K",
+        "outputs",
+        "output of the head",
+        r"dO_h = dy\, W^{O\top}_h",
+        f"B, {rows}, K",
         Product(("dy", dy), ("W^O", output[:, one]), "D"),
     )
     yield point(
-        "values", "values of the head", r"dV_h = A_h^\top dO_h", f"B, {columns}, K",
+        "values",
+        "values of the head",
+        r"dV_h = A_h^\top dO_h",
+        f"B, {columns}, K",
         Product(("A", values["weights"].T), ("dO", grads["outputs"]), rows),
     )
     yield point(
-        "weights", "attention weights", r"dA_h = dO_h V_h^\top", f"B, {rows}, {columns}",
+        "weights",
+        "attention weights",
+        r"dA_h = dO_h V_h^\top",
+        f"B, {rows}, {columns}",
         Product(("dO", grads["outputs"]), ("V", values["values"].T), "K"),
     )
     weighted = values["weights"] * grads["weights"]
     yield point(
-        "scores", "scaled scores", r"dS_h = A_h \odot \left(dA_h - \mathrm{rowsum}(A_h \odot dA_h)\right)",
+        "scores",
+        "scaled scores",
+        r"dS_h = A_h \odot \left(dA_h - \mathrm{rowsum}(A_h \odot dA_h)\right)",
         f"B, {rows}, {columns}",
         Sum({"A ⊙ dA": weighted, "− A × rowsum": -values["weights"] * weighted.sum(axis=-1, keepdims=True)}),
         masked=~np.tri(len(dy), dtype=bool) if columns == "T" else None,
     )
     yield point(
-        "queries", "queries of the head", r"dQ_h = \frac{dS_h K_h}{\sqrt{K}}", f"B, {rows}, K",
+        "queries",
+        "queries of the head",
+        r"dQ_h = \frac{dS_h K_h}{\sqrt{K}}",
+        f"B, {rows}, K",
         Product(("dS", grads["scores"]), ("K", values["keys"]), columns, 1 / root),
     )
     yield point(
-        "keys", "keys of the head", r"dK_h = \frac{dS_h^\top Q_h}{\sqrt{K}}", f"B, {columns}, K",
+        "keys",
+        "keys of the head",
+        r"dK_h = \frac{dS_h^\top Q_h}{\sqrt{K}}",
+        f"B, {columns}, K",
         Product(("dS", grads["scores"].T), ("Q", values["queries"]), rows, 1 / root),
     )
     angles = relative_positions(config, len(dy)).angles if part == "self_attention" else None
-    for number, (what, letter, by, over) in enumerate((
-        ("queries", "Q", read, rows), ("keys", "K", seen, columns), ("values", "V", seen, columns)
-    )):
+    for number, (what, letter, by, over) in enumerate(
+        (("queries", "Q", read, rows), ("keys", "K", seen, columns), ("values", "V", seen, columns))
+    ):
         back, d_one = "", grads[what]
         if angles is not None and letter != "V":
             back, d_one = r"R_p^\top\, ", turn(d_one, -angles)
@@ -222,14 +334,26 @@ def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarra
         symbol = "m" if part == "cross_attention" and letter != "Q" else maker.seen
         spoken = "m" if symbol == "m" else maker.seen_name
         yield maker.parameter(
-            f"{key}.{what}_weight", stack, layer, f"weights of the {what}",
-            rf"dW^{letter}_h = {symbol}^\top {back}d{letter}_h", "D, K", f"{name}.in_projection.weight",
-            lambda a, place=place: a[place].T, Product((spoken, by.T), (f"d{letter}", d_one), over),
+            f"{key}.{what}_weight",
+            stack,
+            layer,
+            f"weights of the {what}",
+            rf"dW^{letter}_h = {symbol}^\top {back}d{letter}_h",
+            "D, K",
+            f"{name}.in_projection.weight",
+            lambda a, place=place: a[place].T,
+            Product((spoken, by.T), (f"d{letter}", d_one), over),
         )
         yield maker.parameter(
-            f"{key}.{what}_bias", stack, layer, f"bias of the {what}",
-            rf"db^{letter}_h = \sum_n {back}d{letter}_{{h,n}}", "1, K", f"{name}.in_projection.bias",
-            lambda a, place=place: a[None, place], ColumnSum({f"d{letter}": d_one}, over),
+            f"{key}.{what}_bias",
+            stack,
+            layer,
+            f"bias of the {what}",
+            rf"db^{letter}_h = \sum_n {back}d{letter}_{{h,n}}",
+            "1, K",
+            f"{name}.in_projection.bias",
+            lambda a, place=place: a[None, place],
+            ColumnSum({f"d{letter}": d_one}, over),
         )
     if config.norm == "pre":
         yield _read_by_heads(maker, stack, layer, part)
@@ -253,6 +377,13 @@ def _read_by_heads(maker: Maker, stack: Stack, layer: int, part: Part) -> Gradie
         # The keys and values of cross-attention read the encoder's output.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
     return maker.point(
-        f"{stack}.{part}.read", stack, layer, "what all heads read", formula, f"B, {rows}, D", f"{name}.read",
-        lambda a: a[0], Sum(parts),
+        f"{stack}.{part}.read",
+        stack,
+        layer,
+        "what all heads read",
+        formula,
+        f"B, {rows}, D",
+        f"{name}.read",
+        lambda a: a[0],
+        Sum(parts),
     )

@@ -26,9 +26,7 @@ from transformer.model.encodings import added_positions
 TIED: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
-    "all": {
-        "generator.weight": "source_embedding.weight", "target_embedding.weight": "source_embedding.weight",
-    },
+    "all": {"generator.weight": "source_embedding.weight", "target_embedding.weight": "source_embedding.weight"},
 }
 
 
@@ -45,8 +43,12 @@ class TransformerSaved(NamedTuple):
 
 
 def transformer(
-    parameters: Mapping[str, np.ndarray], config: TransformerConfig, source: np.ndarray, target: np.ndarray,
-    source_mask: np.ndarray | None, notes: Notes,
+    parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig,
+    source: np.ndarray,
+    target: np.ndarray,
+    source_mask: np.ndarray | None,
+    notes: Notes,
 ) -> tuple[np.ndarray, TransformerSaved]:
     """Logits [B, T, V] of the token after each target token; there is no dropout.
 
@@ -64,8 +66,11 @@ def transformer(
 
     # 1. encoder
     x, source_saved = embedding(
-        source, parameters["source_embedding.weight"],
-        added_positions(config, parameters, "source", source.shape[1]), config, notes.of("source"),
+        source,
+        parameters["source_embedding.weight"],
+        added_positions(config, parameters, "source", source.shape[1]),
+        config,
+        notes.of("source"),
     )
     x, source_norm = _normalised("source", x, parameters, there=config.embedding_norm)
     x = notes.of("source").note("input", x)
@@ -79,8 +84,11 @@ def transformer(
 
     # 2. decoder
     x, target_saved = embedding(
-        target, parameters["target_embedding.weight"],
-        added_positions(config, parameters, "target", target.shape[1]), config, notes.of("target"),
+        target,
+        parameters["target_embedding.weight"],
+        added_positions(config, parameters, "target", target.shape[1]),
+        config,
+        notes.of("target"),
     )
     x, target_norm = _normalised("target", x, parameters, there=config.embedding_norm)
     x = notes.of("target").note("input", x)
@@ -96,8 +104,15 @@ def transformer(
         notes.note("hidden", hidden), parameters["generator.weight"], parameters.get("generator.bias")
     )
     return notes.note("logits", logits), TransformerSaved(
-        source_saved, source_norm, tuple(encoder_saved), encoder_norm, target_saved, target_norm, tuple(decoder_saved),
-        decoder_norm, generator_saved,
+        source_saved,
+        source_norm,
+        tuple(encoder_saved),
+        encoder_norm,
+        target_saved,
+        target_norm,
+        tuple(decoder_saved),
+        decoder_norm,
+        generator_saved,
     )
 
 
@@ -166,8 +181,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 def _normalised(
     name: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], *, there: bool
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """x [B, N, D] after the norm `name`, if the model has it: after its embeddings, or at the end of a pre-norm stack.
-    """
+    """x [B, N, D] after the norm `name`, if the model has it: after embeddings, or at the end of a pre-norm stack."""
     if not there:
         return x, None
     return layer_norm(x, parameters[f"{name}_norm.weight"], parameters[f"{name}_norm.bias"])

@@ -166,8 +166,12 @@ def weights_of(model: Transformer, device: str) -> Weights:
 def _read_gpt2(folder: Path) -> LanguageModel:
     model, tokenizer, weights = read_gpt2(Folder(folder))
     return Checkpoint(
-        model, tokenizer, card=read_card(folder), curve=read_curve(folder),
-        version=folder_version(folder, tokenizer, weights), folder=folder,
+        model,
+        tokenizer,
+        card=read_card(folder),
+        curve=read_curve(folder),
+        version=folder_version(folder, tokenizer, weights),
+        folder=folder,
     )
 
 
@@ -186,8 +190,13 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
         model = Transformer(config, tokenizer.symbols)
     fill(model, weights, folder)
     return Checkpoint(
-        model, tokenizer, languages, card=read_card(folder), curve=read_curve(folder),
-        version=folder_version(folder, tokenizer, (WEIGHTS,)), folder=folder,
+        model,
+        tokenizer,
+        languages,
+        card=read_card(folder),
+        curve=read_curve(folder),
+        version=folder_version(folder, tokenizer, (WEIGHTS,)),
+        folder=folder,
     )
 
 

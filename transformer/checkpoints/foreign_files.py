@@ -24,7 +24,11 @@ SHARD = {
     PICKLE_INDEX: re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin"),
 }
 LARGEST = {
-    ".json": 64 * MEGABYTE, ".spm": 16 * MEGABYTE, ".model": 16 * MEGABYTE, ".txt": 16 * MEGABYTE, ".md": MEGABYTE
+    ".json": 64 * MEGABYTE,
+    ".spm": 16 * MEGABYTE,
+    ".model": 16 * MEGABYTE,
+    ".txt": 16 * MEGABYTE,
+    ".md": MEGABYTE,
 }
 LARGEST_WEIGHTS = 4096 * MEGABYTE
 DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
@@ -132,9 +136,7 @@ class Folder:
         try:
             return read_tensors(path)[0]
         except (OSError, ValueError) as error:
-            raise CheckpointError(
-                f"The file {self.path / name} cannot be used, {error}: fetch it again."
-            ) from error
+            raise CheckpointError(f"The file {self.path / name} cannot be used, {error}: fetch it again.") from error
 
     def _pickle(self, name: str) -> dict[str, Tensor]:
         path = self._checked(name, LARGEST_WEIGHTS)

@@ -11,8 +11,13 @@ from transformer.config import Activation
 
 # Hugging Face's names of the supported activations, and ours.
 ACTIVATIONS: dict[str, Activation] = {
-    "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "gelu": "gelu", "relu": "relu",
-    "silu": "silu", "swish": "silu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
 }
 CONFIG, GENERATION = "config.json", "generation_config.json"
 

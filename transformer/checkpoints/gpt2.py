@@ -28,7 +28,12 @@ from transformer.text.pair_tokenizer import IDS
 
 # Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
 LARGEST = {
-    "n_embd": 8192, "n_layer": 96, "n_head": 256, "n_inner": 65_536, "n_positions": 65_536, "vocab_size": 1_000_000
+    "n_embd": 8192,
+    "n_layer": 96,
+    "n_head": 256,
+    "n_inner": 65_536,
+    "n_positions": 65_536,
+    "vocab_size": 1_000_000,
 }
 # Defaults for sizes that a folder does not state.
 SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
@@ -42,8 +47,10 @@ EMBEDDED = "target_embedding.weight"
 # Our names and theirs within a layer.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
-    "self_attention.in_projection": "attn.c_attn", "self_attention.out_projection": "attn.c_proj",
-    "feed_forward.expand": "mlp.c_fc", "feed_forward.contract": "mlp.c_proj",
+    "self_attention.in_projection": "attn.c_attn",
+    "self_attention.out_projection": "attn.c_proj",
+    "feed_forward.expand": "mlp.c_fc",
+    "feed_forward.contract": "mlp.c_proj",
 }
 
 
@@ -136,7 +143,10 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
             raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, but only {value!r} is supported")
     sizes = {name: whole({**SIZES, **settings}, name, LARGEST) for name in SIZES}
     return decoder_only(
-        vocabulary=sizes["vocab_size"], d_model=sizes["n_embd"], heads=sizes["n_head"], layers=sizes["n_layer"],
+        vocabulary=sizes["vocab_size"],
+        d_model=sizes["n_embd"],
+        heads=sizes["n_head"],
+        layers=sizes["n_layer"],
         max_positions=sizes["n_positions"],
         d_ff=4 * sizes["n_embd"] if settings.get("n_inner") is None else whole(settings, "n_inner", LARGEST),
         dropout=settings.get("resid_pdrop", 0.1),

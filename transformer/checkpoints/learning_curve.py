@@ -12,7 +12,14 @@ from pathlib import Path
 from transformer.files.replacing import replaced, writing
 
 FIELDS: tuple[str, ...] = (
-    "step", "epoch", "seconds", "training_loss", "validation_loss", "validation_chrf", "gradient_norm", "learning_rate",
+    "step",
+    "epoch",
+    "seconds",
+    "training_loss",
+    "validation_loss",
+    "validation_chrf",
+    "gradient_norm",
+    "learning_rate",
     "pieces_per_second",
 )
 # Columns that only some rows have.

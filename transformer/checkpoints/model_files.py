@@ -24,7 +24,9 @@ WEIGHTS = "model.safetensors"
 FLOATING = frozenset({"F16", "BF16", "F32"})
 # Former names of the parts of a language model, from when it was a separate class.
 FORMER_PARTS = {
-    "embedding": "target_embedding", "positions": "target_positions", "layers": "decoder_layers",
+    "embedding": "target_embedding",
+    "positions": "target_positions",
+    "layers": "decoder_layers",
     "norm": "decoder_norm",
 }
 
@@ -191,7 +193,10 @@ def copy_weights(weights: Mapping[str, Tensor], model: nn.Module) -> None:
 
 
 def _check_shapes(
-    expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]], folder: Path, *,
+    expected: Mapping[str, tuple[int, ...]],
+    found: Mapping[str, tuple[int, ...]],
+    folder: Path,
+    *,
     complete: bool = False,
 ) -> None:
     """Reject weights of other shapes than the configuration's.

@@ -24,17 +24,23 @@ COLUMNS = ("line", "source index", "target index", "source", "target", "weight")
 
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=prog, description="Align the words of sentence pairs by the heads of cross-attention that align best. One "
+        prog=prog,
+        description="Align the words of sentence pairs by the heads of cross-attention that align best. One "
         "source word is written for each target word.",
     )
     parser.add_argument("pairs", type=Path, help="file: source, tab, target (.gz or not); with --own, the source alone")
     parser.add_argument(
-        "--format", choices=FORMATS, default="pharaoh", help="pharaoh: 0-0 1-2, one line per pair; tsv: one line per "
+        "--format",
+        choices=FORMATS,
+        default="pharaoh",
+        help="pharaoh: 0-0 1-2, one line per pair; tsv: one line per "
         "link; dictionary: source and target word with their number of links (%(default)s)",
     )
     parser.add_argument("--own", action="store_true", help="let the model write its own translations and align these")
     parser.add_argument(
-        "--unit", choices=UNITS, help="what to align; spaces: words between white space, as in pharaoh files, where it "
+        "--unit",
+        choices=UNITS,
+        help="what to align; spaces: words between white space, as in pharaoh files, where it "
         "is the default; words: without their punctuation; tokens: of the model",
     )
     parser.add_argument("--gold", type=Path, metavar="FILE", help="print the AER against these links, as 0-0 1?2")
@@ -96,7 +102,9 @@ def write_dictionary(pairs: Iterable[AlignedPair | None]) -> None:
 
 
 FORMATS: dict[str, Callable[[Iterable[AlignedPair | None]], None]] = {
-    "pharaoh": write_pharaoh, "tsv": write_tsv, "dictionary": write_dictionary,
+    "pharaoh": write_pharaoh,
+    "tsv": write_tsv,
+    "dictionary": write_dictionary,
 }
 
 

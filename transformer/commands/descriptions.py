@@ -34,28 +34,34 @@ def describe_heads(statistics: Statistics) -> str:
 
 def describe_gallery(found: Gallery, languages: Languages) -> str:
     """Every exhibit in a line."""
-    return "\n".join([
-        f"{found.sentences} sentences",
-        *(
-            f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
-            f"{each.share:.0%} (all heads: {each.everyone:.0%}; explained by a general rule: {each.explained:.0%}; "
-            f"{each.rows} rows of {each.sentences} sentences){'' if each.does_it else ': not found'}"
-            for each in found.exhibits
-        ),
-    ])
+    return "\n".join(
+        [
+            f"{found.sentences} sentences",
+            *(
+                f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
+                f"{each.share:.0%} (all heads: {each.everyone:.0%}; explained by a general rule: {each.explained:.0%}; "
+                f"{each.rows} rows of {each.sentences} sentences){'' if each.does_it else ': not found'}"
+                for each in found.exhibits
+            ),
+        ]
+    )
 
 
 def describe_importance(statistics: ImportanceStatistics) -> str:
     """The five heads without which translations are least likely."""
     changes = [
-        (float(change), f"{kind} layer {layer} head {head}") for kind, estimate in statistics.measured.items()
-        for layer, heads in enumerate(estimate.mean, start=1) for head, change in enumerate(heads, start=1)
+        (float(change), f"{kind} layer {layer} head {head}")
+        for kind, estimate in statistics.measured.items()
+        for layer, heads in enumerate(estimate.mean, start=1)
+        for head, change in enumerate(heads, start=1)
     ]
-    return "\n".join([
-        f"{statistics.sentences} sentences, mode {statistics.mode}",
-        *(f"{name}: {change:+.3f} nats per sentence" for change, name in sorted(changes)[:5]),
-        f"rank correlation with the gradient: {_interval(statistics.agreement)}",
-    ])
+    return "\n".join(
+        [
+            f"{statistics.sentences} sentences, mode {statistics.mode}",
+            *(f"{name}: {change:+.3f} nats per sentence" for change, name in sorted(changes)[:5]),
+            f"rank correlation with the gradient: {_interval(statistics.agreement)}",
+        ]
+    )
 
 
 def describe_matches(found: HeadMatches) -> str:
@@ -65,7 +71,8 @@ def describe_matches(found: HeadMatches) -> str:
         lines += [
             f"{kind}: {name} {_interval(estimate)}"
             for name, estimate in (
-                ("similarity of matched heads", each.mean), ("shuffled within layers", each.mean_shuffled),
+                ("similarity of matched heads", each.mean),
+                ("shuffled within layers", each.mean_shuffled),
                 ("with random weights", each.mean_random),
             )
         ]
@@ -81,21 +88,27 @@ def describe_matches(found: HeadMatches) -> str:
 def describe_agreement(statistics: AgreementStatistics) -> str:
     """Kendall's tau of every method with erasure."""
     tau, measured = statistics.tau, statistics.methods.index("erasure")
-    return "\n".join([
-        f"{statistics.sentences} sentences, {statistics.words:.1f} words ranked in each; Kendall's tau with erasure:",
-        *(
-            f"{method}: {tau.mean[row, measured]:.3f} ({tau.low[row, measured]:.3f} to {tau.high[row, measured]:.3f})"
-            for row, method in enumerate(statistics.methods) if row != measured
-        ),
-    ])
+    return "\n".join(
+        [
+            f"{statistics.sentences} sentences, {statistics.words:.1f} words each. Kendall's tau with erasure:",
+            *(
+                f"{method}: {tau.mean[row, measured]:.3f} "
+                f"({tau.low[row, measured]:.3f} to {tau.high[row, measured]:.3f})"
+                for row, method in enumerate(statistics.methods)
+                if row != measured
+            ),
+        ]
+    )
 
 
 def describe_paths(statistics: PathStatistics) -> str:
     """The predicted effects of cutting paths, against the measured ones."""
-    return "\n".join([
-        f"{statistics.sentences} sentences, {statistics.paths:.0f} paths in each; predicted against measured effect:",
-        *(f"{name}: {_interval(getattr(statistics, name))}" for name in ("difference", "logit", "sign")),
-    ])
+    return "\n".join(
+        [
+            f"{statistics.sentences} sentences, {statistics.paths:.0f} paths each; predicted against measured effect:",
+            *(f"{name}: {_interval(getattr(statistics, name))}" for name in ("difference", "logit", "sign")),
+        ]
+    )
 
 
 def _interval(estimate: Estimate) -> str:

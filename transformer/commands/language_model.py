@@ -36,8 +36,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("beginnings", nargs="*", metavar="TEXT", help="start of a text; may be empty")
     command.add_argument("--file", type=Path, metavar="FILE", help="a file with one start of a text per line instead")
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
-    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size "
-        "(%(default)s)")
+    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (%(default)s)")
     for name, kind, what in (
         ("temperature", float, "below 1 sharpens, above 1 flattens"),
         ("top-k", int, "keep only this many of the most likely tokens; 0 for all"),
@@ -46,19 +45,27 @@ def parser(prog: str) -> argparse.ArgumentParser:
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
         command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what} (%(default)s)")
-    command.add_argument("--limit", type=int, default=40, metavar="N", help="maximum number of tokens to write "
-        "(%(default)s)")
+    command.add_argument(
+        "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to write (%(default)s)"
+    )
 
     command = commands.add_parser("score", help="the probability of texts, token by token")
     command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
 
     command = commands.add_parser("evaluate", help="perplexity and bits per byte on held-out texts")
     command.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not); only the sources "
-        "are read"
+        "--data",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="files: source, tab, target (.gz or not); only the sources are read",
     )
     command.add_argument(
-        "--baseline", type=Path, nargs="+", default=[], metavar="FILE",
+        "--baseline",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
         help="such files. Counts of their single tokens and pairs predict the same texts, for comparison; the texts to "
         "predict are left out",
     )
@@ -67,8 +74,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores as JSON")
 
     for command in commands.choices.values():
-        command.add_argument("--model", type=Path, default=LANGUAGE_MODEL, help="model folder (default: the built-in "
-            "one)")
+        command.add_argument(
+            "--model", type=Path, default=LANGUAGE_MODEL, help="model folder (default: the built-in one)"
+        )
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 
@@ -82,8 +90,12 @@ def write_on(loaded: LanguageModel, options: argparse.Namespace) -> None:
     if not 0 <= options.seed <= MOST:
         raise ValueError(f"--seed must be at least 0 and at most {MOST:,}, not {options.seed:,}")
     settings = DecodingSettings(
-        method=options.method, beam_size=options.beam, temperature=options.temperature, top_k=options.top_k,
-        top_p=options.top_p, seed=options.seed,
+        method=options.method,
+        beam_size=options.beam,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        seed=options.seed,
     )
     for beginning in beginnings or [""]:
         found = continue_text(loaded.model, loaded.tokenizer, beginning, settings, limit=options.limit)
@@ -93,8 +105,10 @@ def write_on(loaded: LanguageModel, options: argparse.Namespace) -> None:
 def score(loaded: LanguageModel, texts: Sequence[str]) -> None:
     for text in texts:
         found = score_text(loaded.model, loaded.tokenizer, text)
-        print(f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per token, "
-              f"{found.bits_per_byte:.3f} bits per byte")
+        print(
+            f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per token, "
+            f"{found.bits_per_byte:.3f} bits per byte"
+        )
         for piece, log_prob in zip(found.pieces, found.log_probs, strict=True):
             print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(piece, found.text)))}")
 
@@ -118,10 +132,14 @@ def name_heads(loaded: LanguageModel, output: Path | None) -> None:
         each = getattr(scores, kind)
         best_first = sorted(((float(score), index) for index, score in enumerate(each.flat)), reverse=True)
         places = [(*divmod(index, each.shape[1]), score) for score, index in best_first]
-        print(f"{name}: " + ", ".join(
-            f"layer {layer + 1} head {head + 1} {score:.2f}{'' if score > THRESHOLD else ' (too little for the name)'}"
-            for layer, head, score in places[:SHOWN]
-        ))
+        print(
+            f"{name}: "
+            + ", ".join(
+                f"layer {layer + 1} head {head + 1} {score:.2f}"
+                f"{'' if score > THRESHOLD else ' (too little for the name)'}"
+                for layer, head, score in places[:SHOWN]
+            )
+        )
         found[kind] = {
             "named": [[layer + 1, head + 1, round(score, 4)] for layer, head, score in places if score > THRESHOLD],
             "scores": each.round(4).tolist(),

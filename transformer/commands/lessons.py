@@ -31,8 +31,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
 def list_claims() -> None:
     for name, claim in sorted(CLAIMS.items()):
         parameters = [one if one in claim.required else f"{one} (optional)" for one in claim.parameters]
-        print(f"{name}\n  {claim.says}\n  parameters: {', '.join(parameters) or 'none'}\n"
-              f"  values: {', '.join(claim.values)}")
+        print(
+            f"{name}\n  {claim.says}\n  parameters: {', '.join(parameters) or 'none'}\n"
+            f"  values: {', '.join(claim.values)}"
+        )
 
 
 def check(options: argparse.Namespace) -> None:

@@ -54,14 +54,20 @@ def parser(prog: str) -> argparse.ArgumentParser:
     means = commands.add_parser("means", help=f"write every head's mean output into the model folder, as {FILE}")
     where = measure.add_mutually_exclusive_group()
     where.add_argument(
-        "--processes", type=int, default=1, metavar="N",
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
         help="number of processes, each with its own model (%(default)s)",
     )
     where.add_argument("--cluster", metavar="ADDRESS", help='measure on a Ray cluster; "auto": that of this machine')
     importance = commands.add_parser("importance", help="switch every head off by itself")
     importance.add_argument("--mode", choices=MODES, default="zero", help="what a head that is off does (%(default)s)")
     importance.add_argument(
-        "--draws", type=int, default=DEFAULT_DRAWS, metavar="N",
+        "--draws",
+        type=int,
+        default=DEFAULT_DRAWS,
+        metavar="N",
         help="other sentences that a head's output is taken from in the mode resample (%(default)s)",
     )
     importance.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (%(default)s)")
@@ -70,17 +76,22 @@ def parser(prog: str) -> argparse.ArgumentParser:
     removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="what `importance` wrote")
     removal.add_argument("--pairs", type=int, default=500, metavar="N", help="take the first N (%(default)s)")
     removal.add_argument("--every", type=int, default=8, metavar="N", help="heads between two scores (%(default)s)")
-    agreement = commands.add_parser("agreement", help="compare the rankings of the attribution methods for a "
-        "translated word")
+    agreement = commands.add_parser(
+        "agreement", help="compare the rankings of the attribution methods for a translated word"
+    )
     paths = commands.add_parser("paths", help="compare what a graph predicts with what cutting its paths does")
     for command in (measure, match, gallery, means, importance, agreement, paths):
         command.add_argument(
-            "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text, one sentence per line "
-            "(%(default)s)"
+            "--sentences",
+            type=Path,
+            default=SENTENCES,
+            metavar="FILE",
+            help="text, one sentence per line (%(default)s)",
         )
     for command in (measure, match, gallery, importance, removal, agreement, paths):
-        command.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the results to "
-            "this file")
+        command.add_argument(
+            "--output", type=Path, required=True, metavar="FILE.json", help="write the results to this file"
+        )
     for command in (measure, match, gallery, means, importance, removal, agreement, paths):
         command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
@@ -144,7 +155,11 @@ def measure(options: argparse.Namespace) -> None:
     clock = Clock(options.sentences, options.processes)
     with resumable(state, PART):
         found = measure_corpus(
-            translator, options.sentences, state, processes=options.processes, cluster=options.cluster,
+            translator,
+            options.sentences,
+            state,
+            processes=options.processes,
+            cluster=options.cluster,
             report=clock.report,
         )
     if found.skipped:
@@ -256,8 +271,14 @@ def removal(options: argparse.Namespace) -> None:
 
 
 COMMANDS = {
-    "measure": measure, "match": match, "gallery": gallery, "means": means, "importance": importance,
-    "removal": removal, "agreement": agreement, "paths": paths,
+    "measure": measure,
+    "match": match,
+    "gallery": gallery,
+    "means": means,
+    "importance": importance,
+    "removal": removal,
+    "agreement": agreement,
+    "paths": paths,
 }
 
 

@@ -21,14 +21,18 @@ MOST_REPLICAS = 1_000
 
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=prog, description="Serve the model to apps on this machine and on others, by Ray Serve.",
+        prog=prog,
+        description="Serve the model to apps on this machine and on others, by Ray Serve.",
         epilog=f"An app uses it if the environment variable {SERVER} has its address. On a cluster, set RAY_ADDRESS.",
     )
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
     parser.add_argument(
-        "--most", type=int, default=0, metavar="N", help="largest number of copies while many requests wait (default: "
-        "--replicas)"
+        "--most",
+        type=int,
+        default=0,
+        metavar="N",
+        help="largest number of copies while many requests wait (default: --replicas)",
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all (%(default)s)")
     parser.add_argument("--port", type=int, default=8600, help="(%(default)s)")
@@ -61,7 +65,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         sys.exit(f"error: {MISSING} ({error})")
     try:
         start(
-            Scale(model=str(options.model.resolve()), replicas=options.replicas, most=options.most), options.host,
+            Scale(model=str(options.model.resolve()), replicas=options.replicas, most=options.most),
+            options.host,
             options.port,
         )
         print(f"The model's server listens at http://{place}; press Ctrl-C to stop it.", flush=True)

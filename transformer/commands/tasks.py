@@ -30,8 +30,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     train.add_argument("task", metavar="TASK", help=", ".join(TASKS))
     train.add_argument("--output", type=Path, metavar="FILE", help="where to write the run, *.npz")
     train.add_argument("--models", type=int, metavar="N", help="snapshots whose weights are saved (default: all)")
-    train.add_argument("--watch", metavar="ITEM", help="the item whose attention is saved (default: a long held-out "
-        "one)")
+    train.add_argument(
+        "--watch", metavar="ITEM", help="the item whose attention is saved (default: a long held-out one)"
+    )
     train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(%(default)s)")
     train.add_argument(
         "--positions", choices=CHOICES["positions"], default="sinusoidal", help="positional encoding (%(default)s)"
@@ -39,7 +40,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     for field in fields(TaskConfig):
         if field.metadata:
             train.add_argument(
-                f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
+                f"--{field.name.replace('_', '-')}",
+                type=type(field.default),
+                default=field.default,
                 help=f"{field.metadata['help']} (%(default)s)",
             )
     show = commands.add_parser("show", help="describe a recorded run")
@@ -71,15 +74,20 @@ def learn(config: TaskConfig, watch: str | None) -> TaskRun:
     while not trainer.finished:
         trainer.advance(steps=-(-config.steps // LINES))
         last = trainer.snapshots[-1]
-        print(f"step {trainer.step:,} of {config.steps:,}, {trainer.seconds:.1f} s: loss {trainer.losses[-1]:.4f}, "
-              f"held out {last.held_out_loss:.4f}, exact match {last.exact_match:.1%} (step {last.step:,})", flush=True)
+        print(
+            f"step {trainer.step:,} of {config.steps:,}, {trainer.seconds:.1f} s: loss {trainer.losses[-1]:.4f}, "
+            f"held out {last.held_out_loss:.4f}, exact match {last.exact_match:.1%} (step {last.step:,})",
+            flush=True,
+        )
     return trainer.run()
 
 
 def report(run: TaskRun) -> None:
     task, last = task_named(run.config.task), run.snapshots[-1]
-    print(f"{task.title}: {run.step:,} steps in {run.seconds:.1f} s, "
-          f"{last.exact_match:.1%} of {task.held_out:,} held-out items are right")
+    print(
+        f"{task.title}: {run.step:,} steps in {run.seconds:.1f} s, "
+        f"{last.exact_match:.1%} of {task.held_out:,} held-out items are right"
+    )
     print(*(event.text for event in events(run)), sep="\n")
 
 

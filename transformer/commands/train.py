@@ -34,12 +34,17 @@ def parser(prog: str) -> argparse.ArgumentParser:
     _add_data(command)
     command.add_argument("--vocabulary", type=int, default=24_000, help="tokens of the joint vocabulary (%(default)s)")
     command.add_argument(
-        "--sampled", type=int, default=0, metavar="N",
+        "--sampled",
+        type=int,
+        default=0,
+        metavar="N",
         help="repeat every pair N more times, split into tokens at random (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
     command.add_argument(
-        "--reversed", dest="turned", action="store_true",
+        "--reversed",
+        dest="turned",
+        action="store_true",
         help="for the other direction: the second side of every pair is its source",
     )
 
@@ -49,15 +54,24 @@ def parser(prog: str) -> argparse.ArgumentParser:
     _add_data(command)
     command.add_argument("--vocabulary", type=int, default=8_000, help="tokens of the vocabulary (%(default)s)")
     command.add_argument(
-        "--context", type=int, default=128, metavar="N",
+        "--context",
+        type=int,
+        default=128,
+        metavar="N",
         help="tokens that the model reads at once: as many whole texts as fit (%(default)s)",
     )
     command.add_argument(
-        "--repeated", type=float, default=0.2, metavar="P",
+        "--repeated",
+        type=float,
+        default=0.2,
+        metavar="P",
         help="probability that a text of a context is repeated in it, after each text (%(default)s)",
     )
     command.add_argument(
-        "--patterns", type=float, default=0.2, metavar="P",
+        "--patterns",
+        type=float,
+        default=0.2,
+        metavar="P",
         help="share of additional contexts in which random tokens repeat (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
@@ -66,12 +80,17 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--run", type=Path, required=True, help="folder that `prepare` or its sibling made")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: CUDA if available, else the CPU")
     command.add_argument(
-        "--from", dest="start", type=Path, metavar="MODEL",
+        "--from",
+        dest="start",
+        type=Path,
+        metavar="MODEL",
         help="start with the weights of this model folder; they are transferred if its vocabulary differs",
     )
     for field in fields(TrainConfig):
         command.add_argument(
-            f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
+            f"--{field.name.replace('_', '-')}",
+            type=type(field.default),
+            default=field.default,
             choices=field.metadata.get("choices"),
             help=field.metadata["help"] + (" (%(default)s)" if field.default != "" else ""),
         )
@@ -89,7 +108,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser("average", help="average the weights of several models")
     command.add_argument(
-        "--models", type=Path, nargs="+", required=True, metavar="DIR",
+        "--models",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="DIR",
         help="folders of translation models, each trained from the one before",
     )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
@@ -116,7 +139,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command = commands.add_parser("samples", help="translate chosen sentences, as a model card lists them")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument(
-        "--sentences", type=Path, required=True, metavar="FILE",
+        "--sentences",
+        type=Path,
+        required=True,
+        metavar="FILE",
         help="one sentence per line; after a tab, text that its translation must contain",
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
@@ -138,7 +164,11 @@ def _add_data(command: argparse.ArgumentParser) -> None:
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
     command.add_argument("--validation", type=Path, required=True, help="file of pairs on which the loss is watched")
     command.add_argument(
-        "--held-out", type=Path, nargs="+", default=[], metavar="FILE",
+        "--held-out",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
         help="such files, whose sentences are left out of the training data, as those of --validation are",
     )
 

@@ -34,11 +34,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
     translate.add_argument("--language", metavar="CODE", help="what to write, if the model writes several: fra")
     translate.add_argument("--target", help="read this translation instead of the model's own")
     translate.add_argument(
-        "--off", action="append", default=[], metavar="KIND.LAYER.HEAD",
+        "--off",
+        action="append",
+        default=[],
+        metavar="KIND.LAYER.HEAD",
         help="switch a head off, counted from 1, as in cross.1.8; repeat it for more heads",
     )
     translate.add_argument(
-        "--mode", choices=MODES, default="zero",
+        "--mode",
+        choices=MODES,
+        default="zero",
         help="what replaces the output of a head that is off: zeros, its mean, uniform attention, or its output for "
         "another sentence (%(default)s)",
     )
@@ -47,23 +52,30 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     translate.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
     translate.add_argument(
-        "--patch", action="append", default=[], metavar="SITE.LAYER.HEAD~POSITION",
+        "--patch",
+        action="append",
+        default=[],
+        metavar="SITE.LAYER.HEAD~POSITION",
         help="take the value of this place from another sentence's run; repeat it for more places; counted from 1, as "
         "in cross.outputs.4.8~10 or encoder.residual.3~7",
     )
     translate.add_argument("--other", metavar="TEXT", help="the other sentence; it reads the same translation")
     translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights to this file")
-    translate.add_argument("--details", action="store_true", help="also save scores, queries, keys, values and more in "
-        "the trace")
+    translate.add_argument(
+        "--details", action="store_true", help="also save scores, queries, keys, values and more in the trace"
+    )
     translate.add_argument("--json", action="store_true", help="print the whole trace as one JSON object")
     info = commands.add_parser("info", help="print the architecture and its parameters")
     importing = commands.add_parser("import", help="convert a Hugging Face translation model to a model folder")
-    importing.add_argument("source", metavar="FOLDER-OR-NAME", help="name such as Helsinki-NLP/opus-mt-en-fr, or a "
-        "folder")
+    importing.add_argument(
+        "source", metavar="FOLDER-OR-NAME", help="name such as Helsinki-NLP/opus-mt-en-fr, or a folder"
+    )
     for side, text in (("source", "reads"), ("target", "writes")):
         importing.add_argument(
-            f"--{side}", dest=f"{side}_language", metavar="CODE", help=f"the language that the model {text}, such as "
-            "en, if the folder does not state it"
+            f"--{side}",
+            dest=f"{side}_language",
+            metavar="CODE",
+            help=f"the language that the model {text}, such as en, if the folder does not state it",
         )
     importing.add_argument("--revision", help="branch, tag or commit on the Hub (default: the newest)")
     importing.add_argument(
@@ -140,15 +152,16 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     draws = DEFAULT_DRAWS if options.draws is None else options.draws
     if not options.off or draws < 2:
         raise InterventionError("--mode resample needs a head to replace, with --off, and at least 2 draws.")
-    effect = effect_of(
-        translator, text, interventions, options.target, details=options.details, draws=draws
-    )
+    effect = effect_of(translator, text, interventions, options.target, details=options.details, draws=draws)
     trace = effect.free if options.target is None else effect.after
     change = over_draws(effect.scores.change)
     if options.json:
         drawn = {
-            "seed": interventions.seed, "draws": draws, "reference": translator.means and translator.means.sentences,
-            "translations": effect.translations, "unchanged": effect.unchanged,
+            "seed": interventions.seed,
+            "draws": draws,
+            "reference": translator.means and translator.means.sentences,
+            "translations": effect.translations,
+            "unchanged": effect.unchanged,
             "changes": effect.scores.change.tolist(),
             **{name: float(value) for name, value in vars(change).items()},
         }
@@ -168,10 +181,17 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer") -> None:
     options = parser(prog).parse_args(arguments)
     if options.command == "import":
-        print(import_model(
-            options.source, options.output, revision=options.revision, allow_pickle=options.allow_pickle_weights,
-            tie=options.tie, languages=(options.source_language, options.target_language), say=print,
-        ))
+        print(
+            import_model(
+                options.source,
+                options.output,
+                revision=options.revision,
+                allow_pickle=options.allow_pickle_weights,
+                tie=options.tie,
+                languages=(options.source_language, options.target_language),
+                say=print,
+            )
+        )
         return
     if options.command == "export":
         export_huggingface(options.model, options.output)

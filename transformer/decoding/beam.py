@@ -89,9 +89,7 @@ def beam_search(
     symbols = model.symbols
     sentences = cache.sentences
     generation = model.config.generation
-    applied = constraints.applied(
-        model.generator.out_features, [limit] * sentences, symbols, cache.device, generation
-    )
+    applied = constraints.applied(model.generator.out_features, [limit] * sentences, symbols, cache.device, generation)
     ending_rule = _OwnEnd(sentences, beam_size, limit, length_penalty)
     if generation is not None:
         ending_rule = _GenerateEnd(sentences, beam_size, limit, length_penalty, generation.early_stopping)

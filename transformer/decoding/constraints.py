@@ -54,7 +54,11 @@ class Constraints:
             raise ValueError("every token of the vocabulary is suppressed: leave at least one to take")
 
     def applied(
-        self, vocabulary: int, limits: Sequence[int], symbols: Symbols = OWN, device: torch.device | None = None,
+        self,
+        vocabulary: int,
+        limits: Sequence[int],
+        symbols: Symbols = OWN,
+        device: torch.device | None = None,
         generation: Generation | None = None,
     ) -> AppliedConstraints:
         """The constraints at the beginning of a search.
@@ -79,8 +83,13 @@ class AppliedConstraints:
     """
 
     def __init__(
-        self, constraints: Constraints, vocabulary: int, limits: Sequence[int], symbols: Symbols,
-        device: torch.device | None, generation: Generation | None,
+        self,
+        constraints: Constraints,
+        vocabulary: int,
+        limits: Sequence[int],
+        symbols: Symbols,
+        device: torch.device | None,
+        generation: Generation | None,
     ) -> None:
         self.rules = GenerationRules(generation, symbols, len(limits), len(constraints.prefix)) if generation else None
         self._prefix, self._spelling, self._device = constraints.prefix, constraints.spelling, device
@@ -117,8 +126,10 @@ class AppliedConstraints:
 
         If not, `spell_` does not change the rank of any of them in the logits.
         """
-        return bool(self._spelling) and step >= len(self._prefix) and (
-            self._begun or not self._spelling.parts.isdisjoint(pieces)
+        return (
+            bool(self._spelling)
+            and step >= len(self._prefix)
+            and (self._begun or not self._spelling.parts.isdisjoint(pieces))
         )
 
     def spell_(self, logits: Tensor, step: int) -> Tensor:

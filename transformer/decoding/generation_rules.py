@@ -63,8 +63,6 @@ class GenerationRules:
         banned = [word[-1] for word in self._sequences if tuple(read[1 - len(word) :]) == word[:-1]]
         if size := self.settings.no_repeat_ngram_size:
             last = read[len(read) - size + 1 :]
-            banned += [
-                read[at + size - 1] for at in range(len(read) - size + 1) if read[at : at + size - 1] == last
-            ]
+            banned += [read[at + size - 1] for at in range(len(read) - size + 1) if read[at : at + size - 1] == last]
         if banned:
             scores[banned] = NEVER

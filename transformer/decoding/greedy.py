@@ -24,9 +24,7 @@ def greedy(
     capture: bool = False,
 ) -> Iterator[Step]:
     """Take the most likely token at every step; arguments, steps and errors are those of `decode_loop`."""
-    return decode_loop(
-        model, cache, likeliest, limit=limit, constraints=constraints, capture=capture
-    )
+    return decode_loop(model, cache, likeliest, limit=limit, constraints=constraints, capture=capture)
 
 
 def likeliest(logits: Tensor) -> Tensor:
@@ -54,9 +52,7 @@ def greedy_batch(
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
-    applied = constraints.applied(
-        model.generator.out_features, limits, symbols, cache.device, model.config.generation
-    )
+    applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device, model.config.generation)
     # The sentence of each row, and the tokens that every sentence took.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]

@@ -47,7 +47,12 @@ def hypotheses(
     taken: list[tuple[tuple[int, ...], float]] = [((), 0.0)] * sentences
     for number, step in enumerate(steps):
         columns = (
-            step.sentence[step.parent], step.parent, step.predicted, step.log_prob, step.score, step.penalised,
+            step.sentence[step.parent],
+            step.parent,
+            step.predicted,
+            step.log_prob,
+            step.score,
+            step.penalised,
             step.fate,
         )
         live = []

@@ -66,8 +66,13 @@ def search(
     if settings.method == "beam":
         # Only one distribution is kept: all of them, with 65,000 tokens each, would take hundreds of megabytes.
         expansions = beam_search(
-            model, cache, beam_size=settings.beam_size, length_penalty=settings.length_penalty, limit=limit,
-            constraints=constraints, capture=capture,
+            model,
+            cache,
+            beam_size=settings.beam_size,
+            length_penalty=settings.length_penalty,
+            limit=limit,
+            constraints=constraints,
+            capture=capture,
         )
         expanded = [step.lean() for step in watched(expansions)]
         best = hypotheses(expanded, 1, limit=None if model.config.generation is None else limit)[0][0]
@@ -76,8 +81,14 @@ def search(
         steps = greedy(model, cache, limit=limit, constraints=constraints)
     elif settings.method == "sample":
         steps = sample(
-            model, cache, seed=settings.seed, temperature=settings.temperature, top_k=settings.top_k,
-            top_p=settings.top_p, limit=limit, constraints=constraints,
+            model,
+            cache,
+            seed=settings.seed,
+            temperature=settings.temperature,
+            top_k=settings.top_k,
+            top_p=settings.top_p,
+            limit=limit,
+            constraints=constraints,
         )
     else:
         raise ValueError(f"there is no method {settings.method!r}: choose one of {', '.join(METHODS)}")

@@ -75,9 +75,7 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     return pieces
 
 
-def given_target(
-    vocabulary: Vocabulary, target: str | Sequence[int], source: str
-) -> tuple[str, tuple[Piece, ...]]:
+def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: str) -> tuple[str, tuple[Piece, ...]]:
     """The text and the tokens of a translation that was given as a text or as ids.
 
     A text gets the tokens that every translation of its source begins with.

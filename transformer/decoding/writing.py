@@ -15,8 +15,15 @@ from transformer.values.translation import Translation
 
 
 def write(
-    model: Transformer, vocabulary: TextVocabulary, cache: DecoderCache, settings: DecodingSettings,
-    constraints: Constraints, *, limit: int, capture: bool = False, beginning: tuple[int, ...] = (),
+    model: Transformer,
+    vocabulary: TextVocabulary,
+    cache: DecoderCache,
+    settings: DecodingSettings,
+    constraints: Constraints,
+    *,
+    limit: int,
+    capture: bool = False,
+    beginning: tuple[int, ...] = (),
 ) -> Translation:
     """Write a translation, or the continuation of a beginning, token by token.
 
@@ -40,7 +47,14 @@ def write(
     ids = [*beginning, *found.pieces]
     located = vocabulary.pieces(ids)
     return Translation(
-        settings=settings, prefix=constraints.prefix, suppressed=frozenset(constraints.suppressed),
-        pieces=located[len(beginning) :], text=vocabulary.decode(ids), log_prob=found.log_prob,
-        complete=found.complete, seconds=seconds, tree=found.tree, beginning=located[: len(beginning)],
+        settings=settings,
+        prefix=constraints.prefix,
+        suppressed=frozenset(constraints.suppressed),
+        pieces=located[len(beginning) :],
+        text=vocabulary.decode(ids),
+        log_prob=found.log_prob,
+        complete=found.complete,
+        seconds=seconds,
+        tree=found.tree,
+        beginning=located[: len(beginning)],
     )

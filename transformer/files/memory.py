@@ -74,8 +74,10 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
 
 def _possible(shape: object) -> bool:
     """Whether a value in a header can be a shape."""
-    return isinstance(shape, list) and len(shape) <= MOST_SIZES and all(
-        type(size) is int and 0 <= size <= LARGEST_SIZE for size in shape
+    return (
+        isinstance(shape, list)
+        and len(shape) <= MOST_SIZES
+        and all(type(size) is int and 0 <= size <= LARGEST_SIZE for size in shape)
     )
 
 

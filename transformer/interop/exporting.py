@@ -80,7 +80,9 @@ def export_huggingface(model: Path, output: Path) -> None:
 def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:
     config, symbols = checkpoint.model.config, checkpoint.tokenizer.symbols
     ids = {
-        "pad_token_id": symbols.pad, "eos_token_id": symbols.end, "decoder_start_token_id": symbols.start,
+        "pad_token_id": symbols.pad,
+        "eos_token_id": symbols.end,
+        "decoder_start_token_id": symbols.start,
         "bos_token_id": symbols.start,
     }
     source, target = checkpoint.languages
@@ -108,12 +110,17 @@ def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:
             **ids,
         },
         GENERATION: {
-            **ids, "num_beams": 1, **generation_settings(config.generation, symbols, config.max_positions),
+            **ids,
+            "num_beams": 1,
+            **generation_settings(config.generation, symbols, config.max_positions),
             **applied_elsewhere(config.unapplied, end=symbols.end),
         },
         TOKENIZER: {
-            "tokenizer_class": "MarianTokenizer", "source_lang": source.code, "target_lang": target.code,
-            "separate_vocabs": TARGET_IDS in checkpoint.tokenizer.files, "model_max_length": config.max_positions,
+            "tokenizer_class": "MarianTokenizer",
+            "source_lang": source.code,
+            "target_lang": target.code,
+            "separate_vocabs": TARGET_IDS in checkpoint.tokenizer.files,
+            "model_max_length": config.max_positions,
         },
     }
 
@@ -135,7 +142,8 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
         theirs = {SHARED: ours["target_embedding.weight"]}
     else:
         theirs = {
-            ENCODER_EMBEDDING: ours["source_embedding.weight"], DECODER_EMBEDDING: ours["target_embedding.weight"]
+            ENCODER_EMBEDDING: ours["source_embedding.weight"],
+            DECODER_EMBEDDING: ours["target_embedding.weight"],
         }
         if config.tied_embeddings == "none":
             theirs[OUTPUT] = ours["generator.weight"]

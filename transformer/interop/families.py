@@ -43,8 +43,12 @@ FAMILIES: Mapping[str, Family] = {
     "mbart": Family("MBartForConditionalGeneration", "pre", "learned", embedding_norm=True, unused_positions=2),
     "bart": Family("BartForConditionalGeneration", "post", "learned", embedding_norm=True, unused_positions=2),
     "pegasus": Family(
-        "PegasusForConditionalGeneration", "pre", "sinusoidal_halves", sentencepiece="spiece.model",
-        before=("<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, 103))), replaced=2,
+        "PegasusForConditionalGeneration",
+        "pre",
+        "sinusoidal_halves",
+        sentencepiece="spiece.model",
+        before=("<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, 103))),
+        replaced=2,
     ),
 }
 NAMED = "Marian, M2M100, NLLB-200, mBART, mBART-50, BART and Pegasus"

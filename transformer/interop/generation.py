@@ -17,10 +17,20 @@ APPLIED = tuple(field.name for field in fields(Generation))
 # Settings that change the output and are not applied, with their neutral values; None, which means absent, is always
 # neutral.
 NEUTRAL: Mapping[str, tuple[object, ...]] = {
-    "force_words_ids": ([],), "constraints": ([],), "sequence_bias": ([], {}), "encoder_repetition_penalty": (1,),
+    "force_words_ids": ([],),
+    "constraints": ([],),
+    "sequence_bias": ([], {}),
+    "encoder_repetition_penalty": (1,),
     "encoder_no_repeat_ngram_size": (0,),
-    "exponential_decay_length_penalty": (), "num_beams": (1,), "num_beam_groups": (1,), "diversity_penalty": (0,),
-    "penalty_alpha": (0,), "guidance_scale": (1,), "do_sample": (False,), "stop_strings": ([],), "max_time": (),
+    "exponential_decay_length_penalty": (),
+    "num_beams": (1,),
+    "num_beam_groups": (1,),
+    "diversity_penalty": (0,),
+    "penalty_alpha": (0,),
+    "guidance_scale": (1,),
+    "do_sample": (False,),
+    "stop_strings": ([],),
+    "max_time": (),
     "watermarking_config": (),
 }
 # Settings that only matter together with others.
@@ -79,7 +89,8 @@ def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
     if settings.get("do_sample") is True:
         neutral |= OF_SAMPLES
     found = {
-        name: value for name, values in neutral.items()
+        name: value
+        for name, values in neutral.items()
         if (value := settings.get(name)) is not None and value not in values
     }
     lines = {name: f"{name} {json.dumps(value)}" for name, value in found.items()}

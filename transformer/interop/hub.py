@@ -10,11 +10,23 @@ from transformer.errors import CheckpointError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 WANTED = [
-    "config.json", "generation_config.json", "tokenizer_config.json", "added_tokens.json", "vocab.json",
-    "target_vocab.json", "source.spm", "target.spm",
-    "sentencepiece.bpe.model", "spiece.model", "tokenizer.json", "merges.txt", "special_tokens_map.json",
-    "model.safetensors", "model.safetensors.index.json",
-    "model-?????-of-?????.safetensors", "README.md",
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "added_tokens.json",
+    "vocab.json",
+    "target_vocab.json",
+    "source.spm",
+    "target.spm",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "tokenizer.json",
+    "merges.txt",
+    "special_tokens_map.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "model-?????-of-?????.safetensors",
+    "README.md",
 ]
 PICKLED = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
 

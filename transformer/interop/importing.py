@@ -25,8 +25,14 @@ UNKNOWN = Languages(language("source"), language("target"))
 
 
 def import_model(
-    source: str, output: Path, *, revision: str | None = None, allow_pickle: bool = False, tie: bool = False,
-    languages: tuple[str | None, str | None] = (None, None), say: Callable[[str], object] = lambda _: None,
+    source: str,
+    output: Path,
+    *,
+    revision: str | None = None,
+    allow_pickle: bool = False,
+    tie: bool = False,
+    languages: tuple[str | None, str | None] = (None, None),
+    say: Callable[[str], object] = lambda _: None,
 ) -> str:
     """Write a model folder of ours from a translation model of Hugging Face (`transformer.interop.families`).
 
@@ -117,7 +123,8 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
         f"{name}{f', revision {commit}' if commit else ''}",
         f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, D {config.d_model}, "
         f"F {config.d_ff}, {config.activation}, {pieces} tokens",
-        " to ".join(each.name for each in model.card.languages) if model.card.languages
+        " to ".join(each.name for each in model.card.languages)
+        if model.card.languages
         else "languages not stated: delete this folder and import it again with --source and --target, or write them "
         "into languages.json",
         f"licence: {model.card.licence or 'not stated'}",

@@ -29,8 +29,14 @@ from transformer.text.vocabulary import Vocabulary
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
 # Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
 LARGEST = {
-    "d_model": 8192, "encoder_layers": 64, "decoder_layers": 64, "encoder_attention_heads": 256,
-    "decoder_attention_heads": 256, "encoder_ffn_dim": 65_536, "decoder_ffn_dim": 65_536, "vocab_size": 1_000_000,
+    "d_model": 8192,
+    "encoder_layers": 64,
+    "decoder_layers": 64,
+    "encoder_attention_heads": 256,
+    "decoder_attention_heads": 256,
+    "encoder_ffn_dim": 65_536,
+    "decoder_ffn_dim": 65_536,
+    "vocab_size": 1_000_000,
     "max_position_embeddings": 65_536,
 }
 # With this bias the probability is exactly 0 in float32, but the bias is finite, also in float16.
@@ -57,7 +63,12 @@ class Imported:
 
 
 def read_folder(
-    folder: Folder, *, name: str, allow_pickle: bool = False, tie: bool = False, revisions: bool = False,
+    folder: Folder,
+    *,
+    name: str,
+    allow_pickle: bool = False,
+    tie: bool = False,
+    revisions: bool = False,
     languages: tuple[str | None, str | None] = (None, None),
 ) -> Imported:
     """Read a folder that a model and a tokenizer of Hugging Face's transformers have written.
@@ -82,7 +93,12 @@ def read_folder(
 
 
 def _read(
-    folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions: bool,
+    folder: Folder,
+    name: str,
+    *,
+    allow_pickle: bool,
+    tie: bool,
+    revisions: bool,
     languages: tuple[str | None, str | None],
 ) -> Imported:
     settings = folder.json(CONFIG)
@@ -128,7 +144,9 @@ def _cut(
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (
-        ("source_embedding.weight", "source"), ("target_embedding.weight", "target"), ("generator.weight", "target"),
+        ("source_embedding.weight", "source"),
+        ("target_embedding.weight", "target"),
+        ("generator.weight", "target"),
         ("generator.bias", "target"),
     ):
         if name in weights and len(weights[name]) > sides[side]:

@@ -64,8 +64,13 @@ class _Settings:
 
 
 def read_vocabulary(
-    folder: Folder, family: Family, settings: dict[str, Any], generation: dict[str, Any], rows: tuple[int, int],
-    languages: tuple[str | None, str | None], notes: list[str],
+    folder: Folder,
+    family: Family,
+    settings: dict[str, Any],
+    generation: dict[str, Any],
+    rows: tuple[int, int],
+    languages: tuple[str | None, str | None],
+    notes: list[str],
 ) -> tuple[Vocabulary, tuple[str, ...], Languages | None]:
     """The vocabulary, the additional symbols that end a translation there, and the languages if it has tokens for them.
 
@@ -110,16 +115,16 @@ def read_vocabulary(
         )
     start = (given.ids("decoder_start_token_id") or given.ids("bos_token_id") or [pad])[0]
     values: dict[str, Any] = {"pad": pad, "unknown": symbol("unk_token"), "end": end, "start": start}
-    codes = {
-        text.strip("_"): source[text] for text in special if LANGUAGE.fullmatch(text) and text in source
-    } if family.sentencepiece else {}
+    codes = (
+        {text.strip("_"): source[text] for text in special if LANGUAGE.fullmatch(text) and text in source}
+        if family.sentencepiece
+        else {}
+    )
     if byte_level:
         values |= {"byte_level": True, "before": (source[texts.get("bos_token", "<s>")],)}
     named = None
     if codes:
-        more, named = _languages(
-            codes, tokenizing, given.forced, start if start in codes.values() else None, languages
-        )
+        more, named = _languages(codes, tokenizing, given.forced, start if start in codes.values() else None, languages)
         values |= more
     else:
         values["first"] = tuple(given.forced)
@@ -130,7 +135,10 @@ def read_vocabulary(
 
 
 def _languages(
-    codes: Mapping[str, int], tokenizing: Mapping[str, Any], forced: Sequence[int], start: int | None,
+    codes: Mapping[str, int],
+    tokenizing: Mapping[str, Any],
+    forced: Sequence[int],
+    start: int | None,
     wanted: tuple[str | None, str | None],
 ) -> tuple[dict[str, Any], Languages]:
     """The fields of `Affixes` of a model with tokens for languages, and the languages.
@@ -178,9 +186,7 @@ class _Files(NamedTuple):
     byte_level: bool = False
 
 
-def _files(
-    folder: Folder, family: Family, tokenizing: Mapping[str, Any], rows: int, notes: list[str]
-) -> _Files:
+def _files(folder: Folder, family: Family, tokenizing: Mapping[str, Any], rows: int, notes: list[str]) -> _Files:
     if not family.sentencepiece:
         files = {name: folder.read(name) for name in (SOURCE, TARGET, IDS)}
         if tokenizing.get("separate_vocabs") is True:

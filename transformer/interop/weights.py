@@ -21,7 +21,8 @@ POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder"
 # Our names and theirs within a layer; the three projections of an attention are one matrix here.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
-    "self_attention_residual.norm": "self_attn_layer_norm", "cross_attention_residual.norm": "encoder_attn_layer_norm",
+    "self_attention_residual.norm": "self_attn_layer_norm",
+    "cross_attention_residual.norm": "encoder_attn_layer_norm",
     "feed_forward_residual.norm": "final_layer_norm",
 }
 LINEAR = {"feed_forward.expand": "fc1", "feed_forward.contract": "fc2"}
@@ -79,9 +80,7 @@ def embeddings(
     return {**weights, "generator.weight": output}, "none"
 
 
-def positions(
-    found: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]
-) -> dict[str, Tensor]:
+def positions(found: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]) -> dict[str, Tensor]:
     """The file's tables of positions if they differ from the formula's, else nothing.
 
     Args:
@@ -111,8 +110,9 @@ def positions(
     if width % 2 == 0 and all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
         return {}
     notes.append(
-        "The positions are those in the file, not the formula's." if tables else
-        "The positions are a table, as the formula here is one for even widths."
+        "The positions are those in the file, not the formula's."
+        if tables
+        else "The positions are a table, as the formula here is one for even widths."
     )
     return {
         f"{ours}_positions.table": tables.get(theirs, formula).clone()
@@ -124,7 +124,8 @@ def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Ten
     """The weights of all layers, and of the norms before and after them, by our names; `found` loses them."""
     weights = {}
     for stack, side, count in (
-        ("encoder", "source", config.encoder_layers), ("decoder", "target", config.decoder_layers)
+        ("encoder", "source", config.encoder_layers),
+        ("decoder", "target", config.decoder_layers),
     ):
         norms = {f"{side}_norm": "layernorm_embedding"} if config.embedding_norm else {}
         norms |= {f"{stack}_norm": "layer_norm"} if config.norm == "pre" else {}

@@ -71,8 +71,11 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
     step = model.config.stride if model.config.attention == "compressed" else 1
     positions = range(len(rows))
     return AttentionMap(
-        rows, weights, may_look(model.config, len(rows)).numpy(),
-        tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)), model.config,
+        rows,
+        weights,
+        may_look(model.config, len(rows)).numpy(),
+        tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)),
+        model.config,
     )
 
 

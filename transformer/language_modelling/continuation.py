@@ -15,8 +15,14 @@ from transformer.values.translation import Translation
 
 
 def continue_text(
-    model: Transformer, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
-    constraints: Constraints = UNCONSTRAINED, capture: bool = False,
+    model: Transformer,
+    tokenizer: TextVocabulary,
+    text: str,
+    settings: DecodingSettings,
+    *,
+    limit: int = 40,
+    constraints: Constraints = UNCONSTRAINED,
+    capture: bool = False,
 ) -> Translation:
     """Continue a text, which may be empty.
 
@@ -49,6 +55,12 @@ def continue_text(
     with torch.inference_mode():
         read = torch.tensor([[model.symbols.start, *beginning]], device=model.device)
         return write(
-            model, tokenizer, model.start_after(read, model.start_cache()), settings, constraints, limit=limit,
-            capture=capture, beginning=beginning,
+            model,
+            tokenizer,
+            model.start_after(read, model.start_cache()),
+            settings,
+            constraints,
+            limit=limit,
+            capture=capture,
+            beginning=beginning,
         )

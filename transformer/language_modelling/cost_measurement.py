@@ -27,8 +27,15 @@ GROWTH = 4
 def configuration(attention: Attention) -> TransformerConfig:
     """The configuration of the measured model."""
     return decoder_only(
-        vocabulary=256, d_model=64, heads=1, layers=1, d_ff=256, dropout=0.0, positions="sinusoidal",
-        max_positions=LENGTHS[-1], attention=attention,
+        vocabulary=256,
+        d_model=64,
+        heads=1,
+        layers=1,
+        d_ff=256,
+        dropout=0.0,
+        positions="sinusoidal",
+        max_positions=LENGTHS[-1],
+        attention=attention,
     )
 
 

@@ -125,6 +125,9 @@ def _prediction(
     if not encoded or not all(encoded):
         raise TextError("There is no text to predict, or one text has no tokens.")
     return Prediction(
-        texts=len(texts), pieces=sum(map(len, encoded)), words=sum(len(text.split()) for text in texts),
-        bytes=sum(len(text.encode()) for text in texts), log_prob=log_prob(encoded),
+        texts=len(texts),
+        pieces=sum(map(len, encoded)),
+        words=sum(len(text.split()) for text in texts),
+        bytes=sum(len(text.encode()) for text in texts),
+        log_prob=log_prob(encoded),
     )

@@ -40,9 +40,7 @@ class HeadScores:
     duplicate: np.ndarray
 
 
-def head_scores(
-    model: Transformer, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED
-) -> HeadScores:
+def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED) -> HeadScores:
     """Let a model read random patterns, each twice, so that only the repetition predicts the next token.
 
     Args:
@@ -63,9 +61,9 @@ def head_scores(
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different tokens, but the vocabulary has only {len(ordinary)}")
     generator = torch.Generator().manual_seed(seed)
-    drawn = torch.stack([
-        ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)
-    ])
+    drawn = torch.stack(
+        [ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)]
+    )
     start = torch.full((patterns, 1), symbols.start)
     device = model.device
     with device_errors_explained(str(device)):
@@ -86,9 +84,7 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
 
 def earlier_occurrences(pieces: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """For each position of a text, the earlier positions with the same token."""
-    return tuple(
-        tuple(before for before in range(at) if pieces[before] == piece) for at, piece in enumerate(pieces)
-    )
+    return tuple(tuple(before for before in range(at) if pieces[before] == piece) for at, piece in enumerate(pieces))
 
 
 def scores_in_text(weights: np.ndarray, pieces: Sequence[int]) -> HeadScores:

@@ -9,11 +9,7 @@ from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.language_modelling.head_scores import HeadScores, head_scores
 from transformer.language_modelling.scoring import TextScore
-from transformer.language_modelling.tracing import (
-    trace_continuation,
-    trace_text,
-    trace_unmasked,
-)
+from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.run import Run
 from transformer.values.trace import Trace

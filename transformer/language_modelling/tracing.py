@@ -48,8 +48,13 @@ def check_length(loaded: LanguageModel, text: str) -> None:
 
 
 def trace_continuation(
-    loaded: LanguageModel, text: str, settings: DecodingSettings, *, limit: int,
-    forced: Sequence[int] = (), suppressed: Set[int] = frozenset(),
+    loaded: LanguageModel,
+    text: str,
+    settings: DecodingSettings,
+    *,
+    limit: int,
+    forced: Sequence[int] = (),
+    suppressed: Set[int] = frozenset(),
 ) -> TracedTranslation:
     """Continue a text, and keep what was computed.
 
@@ -73,8 +78,13 @@ def trace_continuation(
     check_length(loaded, text)
     with device_errors_explained(loaded.device), torch.inference_mode():
         continuation = continue_text(
-            loaded.model, loaded.tokenizer, text, settings, limit=max(limit, len(forced) + 1),
-            constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True,
+            loaded.model,
+            loaded.tokenizer,
+            text,
+            settings,
+            limit=max(limit, len(forced) + 1),
+            constraints=Constraints(tuple(forced), frozenset(suppressed)),
+            capture=True,
         )
         ids = [piece.id for piece in (*continuation.beginning, *continuation.pieces)]
         first = len(continuation.beginning)
@@ -82,7 +92,9 @@ def trace_continuation(
         trace = _read(reader, ids)
         lens, ranks = reader.logit_lens(trace.predicted_pieces)
         return TracedTranslation(
-            continuation, trace, ranks[first:],
+            continuation,
+            trace,
+            ranks[first:],
             LogitLens(lens.candidate_ids[:, first:], lens.candidate_log_probs[:, first:], lens.taken[:, first:]),
         )
 

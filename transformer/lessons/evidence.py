@@ -24,14 +24,17 @@ from transformer.values.trace import Kind, Trace
 
 # The rule of a job finds the head with the highest value of a metric on the sentence.
 JOBS = {
-    "previous": "previous", "next": "next", "same": "same", "end": "end", "start": "first",
-    "alignment": "alignment_predicted", "certain": "confidence",
+    "previous": "previous",
+    "next": "next",
+    "same": "same",
+    "end": "end",
+    "start": "first",
+    "alignment": "alignment_predicted",
+    "certain": "confidence",
 }
 # A job of decoder heads: attention to later tokens, which the mask hides.
 LATER = "later"
-HEAD_RULES = (
-    f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
-)
+HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
 # A step of the translation, from 1.
 STEP = re.compile(r"[1-9][0-9]{0,5}")
 NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
@@ -189,7 +192,7 @@ def name(pieces: Sequence[Piece], text: str) -> str:
         return END_NAME if pieces[0].role == "end" else START_NAME
     spans = [piece.span for piece in pieces if piece.span is not None]
     word = text[spans[0][0] : spans[-1][1]].strip()
-    return word.strip(".,;:!?\"()") or word
+    return word.strip('.,;:!?"()') or word
 
 
 def _index(word: str, names: list[str], sentence: str) -> int:

@@ -29,9 +29,26 @@ FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
 # A text, one of several texts, a number, or an integer of a range. The model limits steps and heads further.
 FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
-    "kind": KINDS, "head": str, "row": str, "part": tuple(PARTS), "score": SCORES, "other": SCORES, "width": COUNTS,
-    "step": COUNTS, "count": COUNTS, "until": STEPS, "beam_size": COUNTS, "temperature": float, "bars": tuple(JOBS),
-    "of": tuple(JOBS), "job": (*JOBS, LATER), "word": str, "column": str, "than": str, "hide": str, "hide_other": str,
+    "kind": KINDS,
+    "head": str,
+    "row": str,
+    "part": tuple(PARTS),
+    "score": SCORES,
+    "other": SCORES,
+    "width": COUNTS,
+    "step": COUNTS,
+    "count": COUNTS,
+    "until": STEPS,
+    "beam_size": COUNTS,
+    "temperature": float,
+    "bars": tuple(JOBS),
+    "of": tuple(JOBS),
+    "job": (*JOBS, LATER),
+    "word": str,
+    "column": str,
+    "than": str,
+    "hide": str,
+    "hide_other": str,
 }
 # A sentence, in figures without scores.
 OTHER_SENTENCE = ("numbers", "vectors", "orders", "patched", "preferred")

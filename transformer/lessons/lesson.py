@@ -32,8 +32,20 @@ PAGES = tuple(sorted(path.stem for path in (APP / "pages").glob("[a-z]*.py")))
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ue000-\uf8ff\u202a-\u202e\u2066-\u2069]")
 LESSON_FIELDS = ("title", "summary", "sentence", "model", "steps")
 STEP_FIELDS = (
-    "look_for", "question", "choices", "answer", "guess", "percent", "reveal", "next_when", "address", "sentence",
-    "claim", "figure", "carried_by", "before",
+    "look_for",
+    "question",
+    "choices",
+    "answer",
+    "guess",
+    "percent",
+    "reveal",
+    "next_when",
+    "address",
+    "sentence",
+    "claim",
+    "figure",
+    "carried_by",
+    "before",
 )
 
 
@@ -150,7 +162,10 @@ def lesson_of(name: str, text: str) -> Lesson:
         raise LessonError(f"it has {len(steps)} steps; a lesson has {FEWEST_STEPS} to {MOST_STEPS}")
     title, summary = (_text("the lesson", document, key, needed=True) for key in ("title", "summary"))
     return Lesson(
-        name, title, summary, sentence,
+        name,
+        title,
+        summary,
+        sentence,
         tuple(_step(f"step {number}", step, sentence) for number, step in enumerate(steps, 1)),
         _text("the lesson", document, "model") or SHIPPED,
     )
@@ -162,15 +177,25 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
     show, figure = read_figure(where, step)
     choices = step.get("choices", [])
     if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
-        raise LessonError(f"{where}: choices must be a list of texts, such as [\"rises\", \"falls\"]")
+        raise LessonError(f'{where}: choices must be a list of texts, such as ["rises", "falls"]')
     next_when = step.get("next_when", "answered" if "question" in step else "read")
     read = Step(
-        look_for=_text(where, step, "look_for", needed=True), question=_text(where, step, "question"),
-        choices=tuple(choices), answer=_text(where, step, "answer"), guess=_text(where, step, "guess"),
-        percent=step.get("percent", False), reveal=_text(where, step, "reveal", needed=True),
-        next_when=next_when, address=_text(where, step, "address"), sentence=_text(where, step, "sentence") or sentence,
-        claim=name, parameters=MappingProxyType(parameters), show=show, figure=MappingProxyType(figure),
-        carried_by=MappingProxyType(_carried_by(where, step)), before=MappingProxyType(_before(where, step, show)),
+        look_for=_text(where, step, "look_for", needed=True),
+        question=_text(where, step, "question"),
+        choices=tuple(choices),
+        answer=_text(where, step, "answer"),
+        guess=_text(where, step, "guess"),
+        percent=step.get("percent", False),
+        reveal=_text(where, step, "reveal", needed=True),
+        next_when=next_when,
+        address=_text(where, step, "address"),
+        sentence=_text(where, step, "sentence") or sentence,
+        claim=name,
+        parameters=MappingProxyType(parameters),
+        show=show,
+        figure=MappingProxyType(figure),
+        carried_by=MappingProxyType(_carried_by(where, step)),
+        before=MappingProxyType(_before(where, step, show)),
     )
     _check_texts(where, read)
     _check_question(where, read)
@@ -188,9 +213,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
 def _check_texts(where: str, step: Step) -> None:
     """Check that the texts are short enough and use only values of the claim."""
     values = check_call(step.claim, step.parameters).values
-    for texts, what in (
-        ((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has"),
-    ):
+    for texts, what in (((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has")):
         count = sum(len(text.split()) for text in texts)
         if count > MOST_WORDS:
             raise LessonError(f"{where}: {what} {count} words; at most {MOST_WORDS} are on the screen at once")
@@ -236,16 +259,15 @@ def _check_next(where: str, step: Step) -> None:
         raise LessonError(f"{where}: next_when is {quoted(step.next_when)}; it must be one of: {', '.join(NEXT_WHEN)}")
     if (step.next_when == "answered") != bool(step.question):
         raise LessonError(
-            f"{where}: next_when is {quoted(step.next_when)}; use \"answered\" in a step with a question, and only "
-            "there"
+            f'{where}: next_when is {quoted(step.next_when)}; use "answered" in a step with a question, and only there'
         )
     if step.next_when == "row pinned" and (step.show != "map" or "row" not in step.figure):
-        raise LessonError(f"{where}: next_when is \"row pinned\", which needs a map whose row is named")
+        raise LessonError(f'{where}: next_when is "row pinned", which needs a map whose row is named')
     if step.next_when == "head opened":
         values = check_call(step.claim, step.parameters).values
         if step.show != "map" or not {"layer", "head"} <= set(values):
             raise LessonError(
-                f"{where}: next_when is \"head opened\", which needs a figure that shows a map and a claim with the "
+                f'{where}: next_when is "head opened", which needs a figure that shows a map and a claim with the '
                 "values layer and head"
             )
 
@@ -253,7 +275,7 @@ def _check_next(where: str, step: Step) -> None:
 def _call(where: str, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     called = step.get("claim")
     if not isinstance(called, dict) or not isinstance(called.get("name"), str):
-        raise LessonError(f"{where}: the claim is missing; write one such as claim = {{ name = \"head_count\" }}")
+        raise LessonError(f'{where}: the claim is missing; write one such as claim = {{ name = "head_count" }}')
     parameters = {key: value for key, value in called.items() if key != "name"}
     try:
         check_call(called["name"], parameters)
@@ -267,7 +289,7 @@ def _carried_by(where: str, step: dict[str, Any]) -> dict[str, str]:
     if not isinstance(places, dict) or not all(isinstance(place, str) for place in places.values()):
         raise LessonError(
             f"{where}: carried_by is {quoted(places)}; write values and their places, such as "
-            "{ weight = \"it -> animal\" }"
+            '{ weight = "it -> animal" }'
         )
     return {name: _text(where, places, name, needed=True) for name in places}
 

@@ -57,9 +57,7 @@ def places_of(
     return _table_places(TABLES[show](evidence, **figure))
 
 
-def uncarried(
-    step: Step, finding: Finding, places: Mapping[str, Place], head: tuple[int, int] | None
-) -> list[str]:
+def uncarried(step: Step, finding: Finding, places: Mapping[str, Place], head: tuple[int, int] | None) -> list[str]:
     """Messages about values after the answer that the figure does not show, with advice for the lesson.
 
     Args:
@@ -124,9 +122,14 @@ def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) 
     layers, heads = trace.attention(kind).shape[:2]
     mask = view.mask
     places = _cells(view, view.weights[at]) | {
-        "layers": Place(layers), "heads in a layer": Place(heads), "heads": Place(layers * heads),
-        "rows": Place(len(mask)), "columns": Place(mask.shape[1]), "cells": Place(mask.size),
-        "masked cells": Place(int((~mask).sum())), "last row": Place(row_names(view)[-1]),
+        "layers": Place(layers),
+        "heads in a layer": Place(heads),
+        "heads": Place(layers * heads),
+        "rows": Place(len(mask)),
+        "columns": Place(mask.shape[1]),
+        "cells": Place(mask.size),
+        "masked cells": Place(int((~mask).sum())),
+        "last row": Place(row_names(view)[-1]),
     }
     if bars:
         shares = evidence.shares(kind, bars)
@@ -137,9 +140,7 @@ def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) 
     return places
 
 
-def _without_places(
-    evidence: Evidence, kind: Kind, at: tuple[int, int], part: str, job: str
-) -> dict[str, Place]:
+def _without_places(evidence: Evidence, kind: Kind, at: tuple[int, int], part: str, job: str) -> dict[str, Place]:
     places: dict[str, Place] = {}
     for title, interventions in (("with", AS_TRAINED), ("without", PARTS[part])):
         view = view_of(evidence.trace(interventions=interventions), kind)

@@ -72,9 +72,7 @@ def head_label(kind: Kind, layer: int, head: int) -> str:
     return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
 
 
-def without_of(
-    evidence: Evidence, part: str, kind: Kind, head: str | None
-) -> tuple[str, Interventions]:
+def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
     """The part that a figure leaves out of a run: in words, and as the run's interventions."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
@@ -92,21 +90,32 @@ def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     products = keys @ query[row_at]
     scaled = products / sqrt(keys.shape[-1])
     axes = axes_of(trace, kind)
-    return Table("looked at", axes.columns, {
-        "query · key": products.tolist(), "÷ √K": scaled.tolist(),
-        "weight": softmax(scaled, trace.mask(kind)[row_at]).tolist(),
-    }, text=axes.column_text)
+    return Table(
+        "looked at",
+        axes.columns,
+        {
+            "query · key": products.tolist(),
+            "÷ √K": scaled.tolist(),
+            "weight": softmax(scaled, trace.mask(kind)[row_at]).tolist(),
+        },
+        text=axes.column_text,
+    )
 
 
 def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
     """Two scores and their weights, by three rules."""
     scores = np.array([score, other], dtype=np.float64)
     total = scores.sum()
-    return Table("key", ("first", "second"), {
-        "query · key": [score, other], "share of the sum": (scores / total if total else np.full(2, 0.5)).tolist(),
-        "÷ √K": (scores / sqrt(width)).tolist(),
-        "softmax of that": softmax(scores / sqrt(width)).tolist(),
-    })
+    return Table(
+        "key",
+        ("first", "second"),
+        {
+            "query · key": [score, other],
+            "share of the sum": (scores / total if total else np.full(2, 0.5)).tolist(),
+            "÷ √K": (scores / sqrt(width)).tolist(),
+            "softmax of that": softmax(scores / sqrt(width)).tolist(),
+        },
+    )
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
@@ -117,18 +126,27 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
     brought = weights[:, None] * trace.detail(kind, "values")[layer, number].astype(np.float64)
     axes = axes_of(trace, kind)
-    return Table("weight × value of", (*axes.columns, "the sum"), {
-        str(at + 1): [*brought[:, at].tolist(), float(brought[:, at].sum())] for at in range(brought.shape[1])
-    }, {"numbers in each row": brought.shape[1], "values added up": len(brought)}, axes.column_text)
+    return Table(
+        "weight × value of",
+        (*axes.columns, "the sum"),
+        {str(at + 1): [*brought[:, at].tolist(), float(brought[:, at].sum())] for at in range(brought.shape[1])},
+        {"numbers in each row": brought.shape[1], "values added up": len(brought)},
+        axes.column_text,
+    )
 
 
 def _numbers(evidence: Evidence, word: str, other: str) -> Table:
     """The first numbers of a word's vector before the encoder, in two sentences."""
     (first, second), alike = first_numbers(evidence, word, other)
-    return Table("the word in", (evidence.sentence, other), {
-        **{f"number {at + 1}": [float(first[at]), float(second[at])] for at in range(len(first))},
-        "alike": [alike, alike],
-    }, percent=("alike",))
+    return Table(
+        "the word in",
+        (evidence.sentence, other),
+        {
+            **{f"number {at + 1}": [float(first[at]), float(second[at])] for at in range(len(first))},
+            "alike": [alike, alike],
+        },
+        percent=("alike",),
+    )
 
 
 def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
@@ -141,14 +159,14 @@ def _candidates(evidence: Evidence, step: int) -> Table:
     """The most likely tokens of a step."""
     trace, row = evidence.trace(), evidence.step(step)
     pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
-    return Table("next token", tuple((piece,) for piece in pieces), {
-        "probability": np.exp(trace.candidate_log_probs[row].astype(np.float64)).tolist(),
-    })
+    return Table(
+        "next token",
+        tuple((piece,) for piece in pieces),
+        {"probability": np.exp(trace.candidate_log_probs[row].astype(np.float64)).tolist()},
+    )
 
 
-def _probabilities(
-    evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None,
-) -> Table:
+def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None) -> Table:
     """The probabilities of the written tokens, and of all together, with and without a part of the model."""
     trace = evidence.trace()
     runs = {"probability": trace}
@@ -168,15 +186,13 @@ def _probabilities(
     if len(columns) > 1:
         before, after = (float(run.log_probs.sum(dtype=np.float64)) for run in runs.values())
         totals = {f"{WHOLE} is": "less likely" if after < before else "more likely"}
-    return Table("token written", (*((piece,) for piece in trace.predicted_pieces), WHOLE), columns, totals,
-                 trace.target_text)
+    return Table(
+        "token written", (*((piece,) for piece in trace.predicted_pieces), WHOLE), columns, totals, trace.target_text
+    )
 
 
-def _translations(
-    evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5,
-) -> Table:
-    """The translations by greedy decoding and a beam; with a temperature, by greedy decoding and sampling, each once.
-    """
+def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5) -> Table:
+    """Translations by greedy decoding and a beam; with a temperature, by greedy decoding and sampling, each once."""
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
@@ -190,9 +206,7 @@ def _translations(
     return _written(rows, {"samples": count, "different samples": len(drawn)}, often)
 
 
-def _written(
-    rows: Mapping[str, Translation], totals: Mapping[str, Value], often: Counter[str] | None = None
-) -> Table:
+def _written(rows: Mapping[str, Translation], totals: Mapping[str, Value], often: Counter[str] | None = None) -> Table:
     columns: dict[str, Sequence[Value]] = {"translation": [one.text for one in rows.values()]}
     if often is not None:
         columns["drawn"] = [
@@ -209,10 +223,15 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
     found = contributions(trace, evidence.runs.weights(), kind, layer)
     norms = found.head_norms()[number]
     axes = axes_of(trace, kind)
-    return Table("looked at", axes.columns, {
-        "share of the attention": found.weights[number].mean(axis=0).tolist(),
-        "share of what it brings": (norms / norms.sum(axis=-1, keepdims=True)).mean(axis=0).tolist(),
-    }, text=axes.column_text)
+    return Table(
+        "looked at",
+        axes.columns,
+        {
+            "share of the attention": found.weights[number].mean(axis=0).tolist(),
+            "share of what it brings": (norms / norms.sum(axis=-1, keepdims=True)).mean(axis=0).tolist(),
+        },
+        text=axes.column_text,
+    )
 
 
 def _learning(evidence: Evidence, until: int = 0) -> Table:
@@ -222,19 +241,25 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
     best = max(score for _, score in scores)
     learned = next((one for one in scores if one[1] >= LEARNED * best), scores[-1])
     rows = {
-        "first noted in training": (*training, nan), "first of sentences held out": (*held_out[0], nan),
+        "first noted in training": (*training, nan),
+        "first of sentences held out": (*held_out[0], nan),
         "last of sentences held out": (*held_out[-1], nan),
         "nine tenths of the best chrF": (learned[0], nan, learned[1]),
         "best chrF": (next(step for step, score in scores if score == best), nan, best),
     }
     last = max(scores[-1][0], 1)
-    return Table("what", tuple(rows), {
-        "step": [step for step, _, _ in rows.values()],
-        "of all steps": [step / last for step, _, _ in rows.values()],
-        "loss": [loss for _, loss, _ in rows.values()],
-        "as unsure as among": [exp(min(loss, MOST_LOSS)) for _, loss, _ in rows.values()],
-        "chrF": [score for _, _, score in rows.values()],
-    }, percent=("of all steps",))
+    return Table(
+        "what",
+        tuple(rows),
+        {
+            "step": [step for step, _, _ in rows.values()],
+            "of all steps": [step / last for step, _, _ in rows.values()],
+            "loss": [loss for _, loss, _ in rows.values()],
+            "as unsure as among": [exp(min(loss, MOST_LOSS)) for _, loss, _ in rows.values()],
+            "chrF": [score for _, _, score in rows.values()],
+        },
+        percent=("of all steps",),
+    )
 
 
 def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
@@ -248,54 +273,76 @@ def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) 
         at = kind, *evidence.head(kind, head)
         marked = head_label(*at)
         totals["needed more than the marked one"] = int((changes < changes[heads.index(at)]).sum())
-    return Table("without", tuple(head_label(*heads[at]) for at in order), {
-        "change in the log-probability, in nats": changes[order].tolist(),
-        "times as likely": np.exp(changes[order].astype(np.float64)).tolist(),
-    }, totals, marked=marked)
+    return Table(
+        "without",
+        tuple(head_label(*heads[at]) for at in order),
+        {
+            "change in the log-probability, in nats": changes[order].tolist(),
+            "times as likely": np.exp(changes[order].astype(np.float64)).tolist(),
+        },
+        totals,
+        marked=marked,
+    )
 
 
 def _removed(evidence: Evidence, count: int) -> Table:
     """The translation with all heads, and without some."""
-    return Table("without", (
-        "nothing: with all heads", f"the {count} heads needed least", f"the {count} heads needed most",
-    ), {"translation": removed_translations(evidence, count)}, {
-        "heads removed": count, "of all heads": count / len(all_heads(evidence.runs.config)),
-    })
+    return Table(
+        "without",
+        ("nothing: with all heads", f"the {count} heads needed least", f"the {count} heads needed most"),
+        {"translation": removed_translations(evidence, count)},
+        {"heads removed": count, "of all heads": count / len(all_heads(evidence.runs.config))},
+    )
 
 
 def _needed(evidence: Evidence) -> Table:
     """For each word written, the source words looked at most and needed most, and its probability without either."""
     found = named_words(evidence)
-    return Table("word written", tuple(one.word for one in found), {
-        "probability": [one.probability for one in found],
-        "looks most at": [one.looked_at for one in found],
-        "without that": [one.without(one.cost) for one in found],
-        "needs most": [one.needed for one in found],
-        "without it": [one.without(one.needed_cost) for one in found],
-        "": ["same" if one.agree else "differ" for one in found],
-    }, {"the same word": sum(one.agree for one in found), "words": len(found)},
-        percent=("probability", "without that", "without it"))
+    return Table(
+        "word written",
+        tuple(one.word for one in found),
+        {
+            "probability": [one.probability for one in found],
+            "looks most at": [one.looked_at for one in found],
+            "without that": [one.without(one.cost) for one in found],
+            "needs most": [one.needed for one in found],
+            "without it": [one.without(one.needed_cost) for one in found],
+            "": ["same" if one.agree else "differ" for one in found],
+        },
+        {"the same word": sum(one.agree for one in found), "words": len(found)},
+        percent=("probability", "without that", "without it"),
+    )
 
 
 def _named(evidence: Evidence) -> Table:
     """For each source word its share of the attention, and the cost of hiding it for the whole translation."""
     found = named_for_all(evidence)
-    return Table("word hidden", tuple(found.words[at] for at in found.order), {
-        "place": list(range(1, len(found.order) + 1)),
-        "falls by, nats": [float(found.costs[at]) for at in found.order],
-        "share of the attention": [float(found.weights[at]) for at in found.order],
-    }, {"words": len(found.words)}, marked=found.words[found.looked_at])
+    return Table(
+        "word hidden",
+        tuple(found.words[at] for at in found.order),
+        {
+            "place": list(range(1, len(found.order) + 1)),
+            "falls by, nats": [float(found.costs[at]) for at in found.order],
+            "share of the attention": [float(found.weights[at]) for at in found.order],
+        },
+        {"words": len(found.words)},
+        marked=found.words[found.looked_at],
+    )
 
 
 def _orders(evidence: Evidence, other: str) -> Table:
     """The translations of two sentences, with and without positions."""
     texts = evidence.sentence, other
-    return Table("read", texts, {
-        "with positions": [evidence.runs.get(TraceRun(text)).target_text for text in texts],
-        "without positions": [
-            evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in texts
-        ],
-    })
+    return Table(
+        "read",
+        texts,
+        {
+            "with positions": [evidence.runs.get(TraceRun(text)).target_text for text in texts],
+            "without positions": [
+                evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in texts
+            ],
+        },
+    )
 
 
 def _heads(evidence: Evidence, of: str) -> Table:
@@ -333,25 +380,28 @@ def _longest(evidence: Evidence, kind: Kind) -> Table:
 def _path_sums(evidence: Evidence, step: int) -> Table:
     """The sum of a token's logit difference: what its paths and its biases bring."""
     found = cut_paths(evidence, step)
-    return Table("part", ("all paths", "biases", "together"), {
-        "logits": [found.paths, found.biases, found.paths + found.biases],
-    })
+    return Table(
+        "part", ("all paths", "biases", "together"), {"logits": [found.paths, found.biases, found.paths + found.biases]}
+    )
 
 
 def _cut_paths(evidence: Evidence, step: int) -> Table:
     """The largest direct paths to a token, and what cutting each does."""
     found = cut_paths(evidence, step)
-    return Table("path from", found.names, {
-        "predicted": found.predicted.tolist(), "measured": found.measured.tolist(),
-    }, {"paths": len(found.names)})
+    return Table(
+        "path from",
+        found.names,
+        {"predicted": found.predicted.tolist(), "measured": found.measured.tolist()},
+        {"paths": len(found.names)},
+    )
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
     """How well a graph ranks the effects of its paths, with and without a second token."""
     token, other, against, alone = path_ranks(evidence, step)
-    return Table("explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {
-        "rank correlation": [against, alone],
-    })
+    return Table(
+        "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}
+    )
 
 
 def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = None) -> Table:
@@ -378,12 +428,16 @@ def _patched(evidence: Evidence, other: str) -> Table:
     at = compared(evidence, other)
     found = patched_places(evidence, at)
     (layer, head), (_, _, weight) = strongest(evidence, at), looks_most(at, changed_position(at))
-    return Table("taken from the other sentence", tuple(found), {
-        "needed": [needed for needed, _ in found.values()], "enough": [enough for _, enough in found.values()],
-    }, {
-        "layer of the largest effect": layer + 1, "head of the largest effect": head + 1,
-        "weight of the head that looks most": weight,
-    })
+    return Table(
+        "taken from the other sentence",
+        tuple(found),
+        {"needed": [needed for needed, _ in found.values()], "enough": [enough for _, enough in found.values()]},
+        {
+            "layer of the largest effect": layer + 1,
+            "head of the largest effect": head + 1,
+            "weight of the head that looks most": weight,
+        },
+    )
 
 
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
@@ -391,17 +445,38 @@ def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     at = compared(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = words_of(evidence, at)
-    return Table("sentence", (evidence.sentence, other), {
-        f"logit of {word} minus that of {instead}": [found.run, found.other],
-    }, {"difference": abs(found.other - found.run)})
+    return Table(
+        "sentence",
+        (evidence.sentence, other),
+        {f"logit of {word} minus that of {instead}": [found.run, found.other]},
+        {"difference": abs(found.other - found.run)},
+    )
 
 
 # The figures of a step that are not maps, by name.
 TABLES: Mapping[str, Callable[..., Table]] = {
-    "scores": _scores, "example": _example, "values": _values, "numbers": _numbers, "vectors": _vectors,
-    "candidates": _candidates, "probabilities": _probabilities, "translations": _translations, "norms": _norms,
-    "learning": _learning, "worth": _worth, "removed": _removed, "needed": _needed, "named": _named, "orders": _orders,
-    "heads": _heads, "links": _links, "future": _future, "longest": _longest,
-    "patched": _patched, "preferred": _preferred,
-    "path_sums": _path_sums, "cut_paths": _cut_paths, "path_ranks": _path_ranks,
+    "scores": _scores,
+    "example": _example,
+    "values": _values,
+    "numbers": _numbers,
+    "vectors": _vectors,
+    "candidates": _candidates,
+    "probabilities": _probabilities,
+    "translations": _translations,
+    "norms": _norms,
+    "learning": _learning,
+    "worth": _worth,
+    "removed": _removed,
+    "needed": _needed,
+    "named": _named,
+    "orders": _orders,
+    "heads": _heads,
+    "links": _links,
+    "future": _future,
+    "longest": _longest,
+    "patched": _patched,
+    "preferred": _preferred,
+    "path_sums": _path_sums,
+    "cut_paths": _cut_paths,
+    "path_ranks": _path_ranks,
 }

@@ -31,8 +31,14 @@ class Attention(NamedTuple):
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None = None, *, dropout: float = 0.0,
-    edit: AttentionEdit | None = None, relative: RelativePositions | None = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    allowed: Tensor | None = None,
+    *,
+    dropout: float = 0.0,
+    edit: AttentionEdit | None = None,
+    relative: RelativePositions | None = None,
 ) -> Attention:
     """softmax(Q K^T / sqrt(K)) V ("Attention Is All You Need", section 3.2.1, equation 1).
 
@@ -146,9 +152,7 @@ class MultiHeadAttention(nn.Module):
         rate = self.dropout if self.training else 0.0
         keys, values = memory.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
-        written_out = record is not None or relative is not None or (
-            query.requires_grad and query.device.type == "cpu"
-        )
+        written_out = record is not None or relative is not None or (query.requires_grad and query.device.type == "cpu")
         if written_out or (edit is not None and edit.changes_weights):
             scores, weights, heads = scaled_dot_product_attention(
                 query, keys, values, allowed, dropout=rate, edit=edit, relative=relative

@@ -134,10 +134,13 @@ class Edits:
             return self
         chosen = rows.tolist()
         return replace(
-            self, interventions=tuple(self.interventions[row] for row in chosen),
+            self,
+            interventions=tuple(self.interventions[row] for row in chosen),
             patches=tuple(self.patches[row] for row in chosen) if self.patches else (),
-            **{name: {kind: part[rows] for kind, part in getattr(self, name).items()}
-               for name in ("gates", "sharpness", "offsets")},
+            **{
+                name: {kind: part[rows] for kind, part in getattr(self, name).items()}
+                for name in ("gates", "sharpness", "offsets")
+            },
         )
 
     def of_layers(self, kind: Kind, count: int, *, start: int = 0) -> list[AttentionEdit | None]:
@@ -151,9 +154,7 @@ class Edits:
         if not self.patches:
             return [None] * (1 + count)
         return [
-            StreamEdit(
-                self._put(f"{stack}.residual", depth), self._put(f"{stack}.feed_forward", depth - 1), start
-            )
+            StreamEdit(self._put(f"{stack}.residual", depth), self._put(f"{stack}.feed_forward", depth - 1), start)
             for depth in range(1 + count)
         ]
 
@@ -173,7 +174,9 @@ class Edits:
 
     def _of_layer(self, kind: Kind, layer: int, start: int) -> AttentionEdit | None:
         rows = tuple(
-            (number, row, cells) for number, each in enumerate(self.interventions) for row, cells in each.given_rows()
+            (number, row, cells)
+            for number, each in enumerate(self.interventions)
+            for row, cells in each.given_rows()
             if row[:2] == (kind, layer)
         )
         weights, outputs = (self._put(f"{kind}.{name}", layer) for name in ("weights", "outputs"))
@@ -188,7 +191,9 @@ class Edits:
 
     def _put(self, site: str, layer: int) -> tuple[Put, ...]:
         return tuple(
-            (row, place[2], place[3], value) for row, patches in enumerate(self.patches) for place, value in patches
+            (row, place[2], place[3], value)
+            for row, patches in enumerate(self.patches)
+            for place, value in patches
             if place[:2] == (site, layer)
         )
 
@@ -197,7 +202,9 @@ UNEDITED = Edits()
 
 
 def edits_of(
-    interventions: Sequence[Interventions], config: TransformerConfig, replacement: Replacement | None = None,
+    interventions: Sequence[Interventions],
+    config: TransformerConfig,
+    replacement: Replacement | None = None,
     device: torch.device | str | None = None,
 ) -> Edits:
     """The interventions of the rows of a batch, as tensors.
@@ -227,7 +234,8 @@ def edits_of(
     replaced: dict[int, ByKind] = {}
     if replacement is not None:
         replaced = {
-            number: replacement(each) for number, each in enumerate(interventions)
+            number: replacement(each)
+            for number, each in enumerate(interventions)
             if each.mode in ("mean", "resample") and any(each.head_gates())
         }
     longest = {kind: max((each[kind].shape[2] for each in replaced.values()), default=1) for kind in KINDS}
@@ -245,9 +253,7 @@ def edits_of(
         name: {kind: tensor.to(device) for kind, tensor in by.items()} for name, by in parts.items()
     }
     patches = () if replacement is None else tuple(map(replacement.patches, interventions))
-    return Edits(
-        tuple(interventions), **moved, positions=positions.pop(), patches=patches if any(patches) else ()
-    )
+    return Edits(tuple(interventions), **moved, positions=positions.pop(), patches=patches if any(patches) else ())
 
 
 def _patched(x: Tensor, patches: Sequence[Put], start: int) -> Tensor:

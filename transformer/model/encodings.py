@@ -112,9 +112,13 @@ class Rotary(Encoding):
 
 
 ENCODINGS: Mapping[Positions, Encoding] = {
-    "sinusoidal": Sinusoids(), "sinusoidal_halves": Sinusoids(halves=True),
-    "sinusoidal_fairseq": FairseqSinusoids(), "learned": Learned(),
-    "rotary": Rotary(), "alibi": LinearBiases(), "none": Encoding(),
+    "sinusoidal": Sinusoids(),
+    "sinusoidal_halves": Sinusoids(halves=True),
+    "sinusoidal_fairseq": FairseqSinusoids(),
+    "learned": Learned(),
+    "rotary": Rotary(),
+    "alibi": LinearBiases(),
+    "none": Encoding(),
 }
 
 

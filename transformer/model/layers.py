@@ -20,7 +20,10 @@ from transformer.model.positions import RelativePositions
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": torch.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu,
+    "relu": torch.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
 }
 
 
@@ -89,16 +92,19 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(
-            config.d_model, config.heads, dropout=config.dropout, kind="encoder"
-        )
+        self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout, kind="encoder")
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config, "encoder")
         self.feed_forward_residual = Residual(config, "encoder")
 
     def forward(
-        self, x: Tensor, allowed: Tensor | None, record: Recorder | None = None, edit: AttentionEdit | None = None,
-        relative: RelativePositions | None = None, stream_edit: StreamEdit | None = None,
+        self,
+        x: Tensor,
+        allowed: Tensor | None,
+        record: Recorder | None = None,
+        edit: AttentionEdit | None = None,
+        relative: RelativePositions | None = None,
+        stream_edit: StreamEdit | None = None,
     ) -> Tensor:
         """[B, S, D] to [B, S, D]; `allowed` is broadcastable to [B, H, S, S]."""
         # 1. self-attention
@@ -120,9 +126,7 @@ class DecoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         crosses, compresses = config.encoder_layers > 0, config.attention == "compressed"
-        self.self_attention = MultiHeadAttention(
-            config.d_model, config.heads, dropout=config.dropout, kind="decoder"
-        )
+        self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
         if crosses:
             self.cross_attention = MultiHeadAttention(
                 config.d_model, config.heads, dropout=config.dropout, kind="cross"

@@ -68,8 +68,7 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 
 @lru_cache(maxsize=16)
 def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Names and sizes of all parameters of a configuration; cached, because a page needs the same ones at every click.
-    """
+    """Names and sizes of all parameters of a configuration; cached, because a page needs them at every click."""
     with torch.device("meta"), Undrawn():
         model = Transformer(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]

@@ -86,7 +86,8 @@ class PositionalEncoding(nn.Module):
         return {
             "table": self.encoding.table(length, self.config.d_model),
             "slopes": self.encoding.slopes(self.config.heads),
-            "cosines": None if angles is None else np.cos(angles), "sines": None if angles is None else np.sin(angles),
+            "cosines": None if angles is None else np.cos(angles),
+            "sines": None if angles is None else np.sin(angles),
         }
 
     def _rows(self, name: str, start: int, length: int) -> Tensor:

@@ -72,7 +72,12 @@ class Transformer(nn.Module):
         return next(self.parameters()).device
 
     def forward(
-        self, source: Tensor | None, target: Tensor, *, source_mask: Tensor | None = None, edits: Edits = UNEDITED,
+        self,
+        source: Tensor | None,
+        target: Tensor,
+        *,
+        source_mask: Tensor | None = None,
+        edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
         """Logits [B, T, V] of the token after each target token, all read at once (teacher forcing).
@@ -89,12 +94,7 @@ class Transformer(nn.Module):
         return self.generator(self.decode(target, memory, source_mask, edits=edits, record=record))
 
     def encode(
-        self,
-        source: Tensor,
-        source_mask: Tensor | None,
-        *,
-        edits: Edits = UNEDITED,
-        record: Recorder | None = None,
+        self, source: Tensor, source_mask: Tensor | None, *, edits: Edits = UNEDITED, record: Recorder | None = None
     ) -> Tensor:
         """The encoder's output [B, S, D].
 
@@ -190,13 +190,26 @@ class Transformer(nn.Module):
             )
         read = []
         for layer, source, past, edit, source_edit, stream_edit in zip(
-            self.decoder_layers, cache.source or [None] * count, cache.past or [None] * count,
-            edits.of_layers("decoder", count, start=start), edits.of_layers("cross", count, start=start), stream_edits,
+            self.decoder_layers,
+            cache.source or [None] * count,
+            cache.past or [None] * count,
+            edits.of_layers("decoder", count, start=start),
+            edits.of_layers("cross", count, start=start),
+            stream_edits,
             strict=True,
         ):
             x, keys_and_values = layer(
-                x, source, allowed, source_allowed, blocks=blocks, past=past, record=record, edit=edit,
-                source_edit=source_edit, relative=relative, stream_edit=stream_edit,
+                x,
+                source,
+                allowed,
+                source_allowed,
+                blocks=blocks,
+                past=past,
+                record=record,
+                edit=edit,
+                source_edit=source_edit,
+                relative=relative,
+                stream_edit=stream_edit,
             )
             read.append(keys_and_values)
         cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)
@@ -219,9 +232,7 @@ class Transformer(nn.Module):
         x = embedding(tokens)  # [B, T] -> [B, T, D]
         return x * math.sqrt(self.config.d_model) if self.config.scale_embedding else x
 
-    def _embed(
-        self, tokens: Tensor, side: str, positions: PositionalEncoding | None, *, start: int = 0
-    ) -> Tensor:
+    def _embed(self, tokens: Tensor, side: str, positions: PositionalEncoding | None, *, start: int = 0) -> Tensor:
         x = self.token_vectors(tokens, getattr(self, f"{side}_embedding"))
         x = getattr(self, f"{side}_norm")(x if positions is None else positions(x, start=start))
         return dropout(x, self.config.dropout, self.training)

@@ -20,7 +20,10 @@ class Undrawn(TorchFunctionMode):
     """
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Intercept every torch function; those of `torch.nn.init` return their tensor unchanged."""

@@ -84,7 +84,12 @@ class EncodedSource:
             )
         limit = most_pieces(self.model, len(self.pieces), len(prefix))
         return write(
-            self.model, self.vocabulary, self._start, settings, Constraints(prefix, suppressed), limit=limit,
+            self.model,
+            self.vocabulary,
+            self._start,
+            settings,
+            Constraints(prefix, suppressed),
+            limit=limit,
             capture=capture,
         )
 
@@ -93,7 +98,13 @@ class EncodedSource:
         """A reader of targets that records everything."""
         assert self.record is not None, "a trace is made of a recorded run"
         return Reader(
-            self.model, self.vocabulary, self.text, self.pieces, self._start, self.interventions, self.record,
+            self.model,
+            self.vocabulary,
+            self.text,
+            self.pieces,
+            self._start,
+            self.interventions,
+            self.record,
             self.version,
         )
 
@@ -167,7 +178,11 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
 
 
 def decode_variants(
-    model: Transformer, vocabulary: Vocabulary, text: str, source: Tensor, variants: Sequence[Interventions],
+    model: Transformer,
+    vocabulary: Vocabulary,
+    text: str,
+    source: Tensor,
+    variants: Sequence[Interventions],
     means: HeadMeans | None,
 ) -> list[tuple[Piece, ...]]:
     """The tokens of the greedy translations of one source by the model changed in N ways, as one batch.

@@ -81,9 +81,7 @@ class HeadReplacements:
         return tuple((place, value_at(record, place, position)) for place, position in interventions.patched())
 
 
-def drawn(
-    pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int
-) -> tuple[Pair, dict[Kind, np.ndarray]]:
+def drawn(pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int) -> tuple[Pair, dict[Kind, np.ndarray]]:
     """One draw: another sentence with its translation, and for each position the position that it takes, by kind.
 
     The draws of a seed go through the sentences in one random order, and start again after the last.

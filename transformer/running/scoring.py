@@ -96,9 +96,11 @@ def score(
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
-    baseline = known[0] if known else log_probs_of(
-        model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits()
-    )[0]
+    baseline = (
+        known[0]
+        if known
+        else log_probs_of(model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits())[0]
+    )
     probs = baseline.exp()
     # Zero times minus infinity counts as 0: a token that is impossible as trained adds nothing.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
@@ -138,8 +140,13 @@ def contrasts(
 
 
 def _in_batches(
-    model: Transformer, source: Tensor, target: Tensor, variants: Sequence[Interventions],
-    replacements: HeadReplacements, *, last: bool = False,
+    model: Transformer,
+    source: Tensor,
+    target: Tensor,
+    variants: Sequence[Interventions],
+    replacements: HeadReplacements,
+    *,
+    last: bool = False,
 ) -> Iterator[Tensor]:
     """`log_probs_of` of some variants after the other."""
     rows = max(1, BATCH_POSITIONS // max(source.shape[1], target.shape[1]))
@@ -151,7 +158,13 @@ def _in_batches(
 
 
 def log_probs_of(
-    model: Transformer, source: Tensor, target: Tensor, encoder_edits: Edits, encoder_rows: Tensor, edits: Edits, *,
+    model: Transformer,
+    source: Tensor,
+    target: Tensor,
+    encoder_edits: Edits,
+    encoder_rows: Tensor,
+    edits: Edits,
+    *,
     last: bool = False,
 ) -> Tensor:
     """Log-probabilities [N, T, V] of one translation under N edits.

@@ -71,7 +71,12 @@ class Translator(Runs):
     """
 
     def __init__(
-        self, checkpoint: Checkpoint | Description, *, device: str, version: str, means: HeadMeans | None = None,
+        self,
+        checkpoint: Checkpoint | Description,
+        *,
+        device: str,
+        version: str,
+        means: HeadMeans | None = None,
         folder: Path | None = None,
     ) -> None:
         self.config: TransformerConfig = checkpoint.config
@@ -115,8 +120,13 @@ class Translator(Runs):
         return weights_of(self._model, self.device)
 
     def translate(
-        self, text: str, settings: DecodingSettings = GREEDY, *, prefix: Sequence[int] = (),
-        suppressed: Set[int] = frozenset(), interventions: Interventions = AS_TRAINED,
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
     ) -> Translation:
         """The result of a `TranslationRun`."""
         return self.get(TranslationRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
@@ -132,8 +142,13 @@ class Translator(Runs):
         return self.get(TraceRun(text, hashable(target), details, interventions))
 
     def trace_decoding(
-        self, text: str, settings: DecodingSettings = GREEDY, *, prefix: Sequence[int] = (),
-        suppressed: Set[int] = frozenset(), interventions: Interventions = AS_TRAINED,
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
     ) -> TracedTranslation:
         """The result of a `DecodingRun`."""
         return self.get(DecodingRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
@@ -165,7 +180,9 @@ class Translator(Runs):
             return run.compute(self, *needed)
 
     def trace_together(
-        self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object],
+        self,
+        texts: Sequence[str],
+        done: Callable[[int, Trace | AtlasError], object],
         targets: Sequence[str | None] | None = None,
     ) -> None:
         """Trace several texts, whose translations are written side by side: in a fraction of the time.
@@ -237,9 +254,11 @@ class Translator(Runs):
         def log_probs(left: np.ndarray) -> np.ndarray:
             groups = attribution.source_groups
             variants = [
-                Interventions(hidden_source=[
-                    position for column, group in enumerate(groups) if not row[column] for position in group
-                ])
+                Interventions(
+                    hidden_source=[
+                        position for column, group in enumerate(groups) if not row[column] for position in group
+                    ]
+                )
                 for row in left
             ]
             return erased_log_probs(self._model, trace, [chosen], variants)[:, 0]
@@ -251,7 +270,8 @@ class Translator(Runs):
         """Ids of the source [1, S], of the decoder's input [1, T], and of the tokens to predict [T]."""
         predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target, text)[1]
         source, read = (
-            text_pieces(self.tokenizer, self.typed(text), "source"), shifted_right(self.tokenizer, predicted)
+            text_pieces(self.tokenizer, self.typed(text), "source"),
+            shifted_right(self.tokenizer, predicted),
         )
         return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
 
@@ -263,8 +283,14 @@ class Translator(Runs):
     def encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
         """Encode a text for a run, in inference mode. See `transformer.running.encoded_source.encode`."""
         return encode(
-            self._model, self.tokenizer, self.typed(text), interventions, means=self.means, device=self.device,
-            version=self.version, record=record,
+            self._model,
+            self.tokenizer,
+            self.typed(text),
+            interventions,
+            means=self.means,
+            device=self.device,
+            version=self.version,
+            record=record,
         )
 
     def typed(self, text: str) -> str:

@@ -128,8 +128,8 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
 def unreadable(address: str, error: object) -> ServerError:
     """An error for an invalid answer."""
     return ServerError(
-            f"The answer from {address} is not from a model's server of Attention Atlas, or is damaged ({error}): "
-            "check the address."
+        f"The answer from {address} is not from a model's server of Attention Atlas, or is damaged ({error}): "
+        "check the address."
     )
 
 

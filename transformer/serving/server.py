@@ -94,9 +94,15 @@ class Scale(BaseModel):
 def application(scale: Scale) -> serve.Application:
     """The service for Ray to run."""
     growing = scale.most > scale.replicas
-    number = {"autoscaling_config": AutoscalingConfig(
-        min_replicas=scale.replicas, max_replicas=scale.most, target_ongoing_requests=WAITING
-    )} if growing else {"num_replicas": scale.replicas}
+    number = (
+        {
+            "autoscaling_config": AutoscalingConfig(
+                min_replicas=scale.replicas, max_replicas=scale.most, target_ongoing_requests=WAITING
+            )
+        }
+        if growing
+        else {"num_replicas": scale.replicas}
+    )
     return Replica.options(
         ray_actor_options={"num_cpus": 1, "num_gpus": scale.gpus}, logging_config=QUIET, **number
     ).bind(scale.model)
@@ -122,15 +128,17 @@ def start(scale: Scale, host: str, port: int) -> None:
         join(address, logging_level="WARNING")
     else:
         join(
-            "local", num_cpus=max(replicas, os.cpu_count() or 1), object_store_memory=STORE, include_dashboard=False,
-            logging_level="WARNING", log_to_driver=False,
+            "local",
+            num_cpus=max(replicas, os.cpu_count() or 1),
+            object_store_memory=STORE,
+            include_dashboard=False,
+            logging_level="WARNING",
+            log_to_driver=False,
         )
     # Ray's own handler prints a stack.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    serve.start(
-        http_options=HTTPOptions(host=host, port=port, request_timeout_s=ANSWERING), logging_config=QUIET
-    )
+    serve.start(http_options=HTTPOptions(host=host, port=port, request_timeout_s=ANSWERING), logging_config=QUIET)
     gpus = ray.cluster_resources().get("GPU", 0)
     serve.run(application(scale.model_copy(update={"gpus": min(1.0, gpus / replicas)})), name="attention-atlas")
 

@@ -78,8 +78,12 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
     if not found:
         raise ValueError(f"none of the sentences can be ranked: give some with at least {FEWEST_WORDS} words")
     return AgreementStatistics(
-        translator.version, len(found), len(read) - len(found), sentences_digest(read),
-        float(np.mean([len(one.columns) for one in found])), found[0].methods,
+        translator.version,
+        len(found),
+        len(read) - len(found),
+        sentences_digest(read),
+        float(np.mean([len(one.columns) for one in found])),
+        found[0].methods,
         bootstrap(np.stack([one.tau for one in found])),
         bootstrap(np.stack([one.same_first.astype(np.float64) for one in found])),
     )

@@ -63,16 +63,27 @@ def compare_attentions(
     if not isinstance(train, Contexts) or not isinstance(validation, Contexts):
         raise ValueError(f"{run} was prepared for a translation model: run `prepare-language-model --run {run}`")
     config = TrainConfig(
-        d_model=64, heads=2, layers=2, d_ff=256, dropout=0.0, label_smoothing=0.0, batch_pieces=2048, steps=steps,
+        d_model=64,
+        heads=2,
+        layers=2,
+        d_ff=256,
+        dropout=0.0,
+        label_smoothing=0.0,
+        batch_pieces=2048,
+        steps=steps,
         warmup=max(1, steps // WARMUP_SHARE),
     )
     recorded = RecordedLosses(
-        (), context=train.width, block=BLOCK, stride=STRIDE, pieces=int(validation.lengths.sum()),
+        (),
+        context=train.width,
+        block=BLOCK,
+        stride=STRIDE,
+        pieces=int(validation.lengths.sum()),
         model=f"{config.layers} layers, {config.heads} heads, width {config.d_model}, {tokenizer.size:,} tokens",
         training=f"{steps:,} steps of {config.batch_pieces:,} tokens",
         machine=f"{os.cpu_count()} CPU cores, {torch.get_num_threads()} used",
         command=f"python -m transformer.training compare-attention --run {run} --steps {steps} --seeds {seeds} "
-                f"--output {output}" + (f" --models {models}" if models else ""),
+        f"--output {output}" + (f" --models {models}" if models else ""),
     )
     if models is not None:
         for attention in ATTENTIONS:
@@ -121,9 +132,7 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
         try:
             total, _ = steps.take(step, [batch], batch.pieces)
         except DivergedError as error:
-            raise ValueError(
-                f"the training diverged at step {step + 1}: start again with other --steps"
-            ) from error
+            raise ValueError(f"the training diverged at step {step + 1}: start again with other --steps") from error
         if (step + 1) % LOG_STEPS == 0:
             log.info("step %d: %.3f", step + 1, total / batch.pieces)
 

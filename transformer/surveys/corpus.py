@@ -101,7 +101,12 @@ def check_corpus(path: Path) -> None:
 
 
 def measure_corpus(
-    translator: Translator, path: Path, state: Path, *, processes: int = 1, cluster: str | None = None,
+    translator: Translator,
+    path: Path,
+    state: Path,
+    *,
+    processes: int = 1,
+    cluster: str | None = None,
     report: Callable[[int, Part], object] = lambda read, so_far: None,
 ) -> Part:
     """Measure every head on every sentence of a file, and average; resume an interrupted call.
@@ -123,8 +128,13 @@ def measure_corpus(
     """
     check_corpus(path)
     so_far = in_parts(
-        path, state, translator.version, partial(_parts, translator, processes=processes, cluster=cluster), NOTHING,
-        PART, report,
+        path,
+        state,
+        translator.version,
+        partial(_parts, translator, processes=processes, cluster=cluster),
+        NOTHING,
+        PART,
+        report,
     )
     if not so_far.sentences:
         state.unlink(missing_ok=True)
@@ -133,8 +143,13 @@ def measure_corpus(
 
 
 def in_parts(
-    path: Path, state: Path, model: str, measure: Callable[[Iterator[list[str]]], Iterator[Sum]], nothing: Sum,
-    size: int, report: Callable[[int, Sum], object],
+    path: Path,
+    state: Path,
+    model: str,
+    measure: Callable[[Iterator[list[str]]], Iterator[Sum]],
+    nothing: Sum,
+    size: int,
+    report: Callable[[int, Sum], object],
 ) -> Sum:
     """Measure the sentences of a file part by part, and add; resume an interrupted call.
 
@@ -225,9 +240,7 @@ def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
         digest.update(sentence.encode() + b"\n")
 
 
-def _resume(
-    state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Sum
-) -> tuple[int, Sum]:
+def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Sum) -> tuple[int, Sum]:
     """The number of sentences that an earlier call has read, and their sum; the sentences are skipped."""
     advice = f"delete {state} to start again"
     try:

@@ -33,6 +33,7 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
         AtlasError: one of them was killed.
     """
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
+
         def submit(stretch: list[str]) -> Callable[[], bytes]:
             # Submitting starts a process while there are too few.
             with _deaf():

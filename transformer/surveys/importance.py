@@ -91,11 +91,15 @@ def importance_statistics(
         raise ValueError("there are no sentences: the mean needs at least one")
     estimated: dict[Kind, np.ndarray] = {kind: np.stack([one.estimated[kind] for one in each]) for kind in KINDS}
     return ImportanceStatistics(
-        translator.version, mode, len(read), sentences_digest(read),
+        translator.version,
+        mode,
+        len(read),
+        sentences_digest(read),
         {kind: bootstrap(np.stack([one.measured[kind] for one in each])) for kind in KINDS},
         {kind: bootstrap(estimated[kind]) for kind in KINDS},
         {kind: normalised_by_layer(np.abs(estimated[kind]).mean(axis=0)) for kind in KINDS},
-        bootstrap(np.array([one.agreement for one in each])), *((seed, draws) if mode == "resample" else (0, 1)),
+        bootstrap(np.array([one.agreement for one in each])),
+        *((seed, draws) if mode == "resample" else (0, 1)),
         translator.means.sentences if translator.means is not None and mode in ("mean", "resample") else "",
     )
 

@@ -142,7 +142,10 @@ def untrained(translator: Translator, seed: int = 0) -> Translator:
 
 
 def match_heads(
-    a: Translator, b: Translator, path: Path, state: Path,
+    a: Translator,
+    b: Translator,
+    path: Path,
+    state: Path,
     report: Callable[[int, Measured], object] = lambda read, so_far: None,
 ) -> HeadMatches:
     """Match the heads of two models over the sentences of a file; resume an interrupted call.
@@ -169,7 +172,10 @@ def match_heads(
         raise ValueError(f"{path} has no sentence that both models can read: write one per line")
     counts = a.config.heads, b.config.heads
     return HeadMatches(
-        a.version, b.version, len(found.matched["encoder"]), found.skipped,
+        a.version,
+        b.version,
+        len(found.matched["encoder"]),
+        found.skipped,
         {kind: kind_match(each, found.random[kind], counts) for kind, each in found.matched.items()},
     )
 
@@ -187,7 +193,11 @@ def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int
     matched, shuffled = matched_similarity(similarity, match), shuffled_similarity(similarity, match, heads[1])
     null = matched_similarity(random, by_chance)
     return KindMatch(
-        heads, mean, tuple(map(int, match)), bootstrap(matched), bootstrap(shuffled),
+        heads,
+        mean,
+        tuple(map(int, match)),
+        bootstrap(matched),
+        bootstrap(shuffled),
         *(bootstrap(np.nanmean(each, axis=1)) for each in (matched, shuffled, null)),
     )
 

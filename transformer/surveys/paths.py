@@ -75,7 +75,10 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
     if not found:
         raise ValueError("there are no sentences: give some, one per line")
     return PathStatistics(
-        translator.version, len(read), sentences_digest(read), float(np.mean(counts)),
+        translator.version,
+        len(read),
+        sentences_digest(read),
+        float(np.mean(counts)),
         *(bootstrap(np.array(values)) for values in zip(*found, strict=True)),
     )
 

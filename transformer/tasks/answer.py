@@ -78,7 +78,11 @@ def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> Answer:
     ids = [int(step.predicted) for step in steps]
     reads = torch.tensor([[OWN.start, *ids[:-1]]])
     return Answer(
-        item, items.decode(ids), ids[-1] == OWN.end, tuple(float(step.log_prob.exp()) for step in steps),
-        (*item.source, END), (START, *items.decode(ids[:-1])),
+        item,
+        items.decode(ids),
+        ids[-1] == OWN.end,
+        tuple(float(step.log_prob.exp()) for step in steps),
+        (*item.source, END),
+        (START, *items.decode(ids[:-1])),
         {kind: weights[0] for kind, weights in recorded_attention(model, source, reads).items()},
     )

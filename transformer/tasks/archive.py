@@ -37,13 +37,17 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
     arrays = {
         "config": _as_bytes(run.config.to_json()),
         "item": _as_bytes(task_named(run.config.task).write(run.item.source)),
-        "seconds": np.array(run.seconds), "losses": run.losses,
+        "seconds": np.array(run.seconds),
+        "losses": run.losses,
         "kept": np.array(with_weights, dtype=np.uint32),
         "weights": np.stack([weights for index in with_weights if (weights := snapshots[index].weights) is not None]),
         **{name: np.array([getattr(snapshot, name) for snapshot in snapshots]) for name in NUMBERS},
         **{f"attention_{kind}": np.stack([snapshot.attention[kind] for snapshot in snapshots]) for kind in KINDS},
-        **{f"{name}_{kind}": np.array([snapshot.scores[name][kind] for snapshot in snapshots], dtype=np.float32)
-           for name in SCORES for kind in KINDS},
+        **{
+            f"{name}_{kind}": np.array([snapshot.scores[name][kind] for snapshot in snapshots], dtype=np.float32)
+            for name in SCORES
+            for kind in KINDS
+        },
         **({SPECTRUM: np.stack(spectra)} if spectra else {}),
     }
     # The file is opened here, because numpy appends .npz to other names.
@@ -77,11 +81,14 @@ def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
     weights = dict(zip(arrays["kept"].tolist(), arrays["weights"], strict=True))
     snapshots = tuple(
         Snapshot(
-            step=step, weights=weights.get(index), **{name: float(arrays[name][index]) for name in NUMBERS},
+            step=step,
+            weights=weights.get(index),
+            **{name: float(arrays[name][index]) for name in NUMBERS},
             attention={kind: arrays[f"attention_{kind}"][index] for kind in KINDS},
             scores={name: {kind: arrays[f"{name}_{kind}"][index] for kind in KINDS} for name in SCORES},
             spectrum=arrays[SPECTRUM][index] if SPECTRUM in arrays else None,
-        ) for index, step in enumerate(step for step in config.snapshot_steps if step <= len(losses))
+        )
+        for index, step in enumerate(step for step in config.snapshot_steps if step <= len(losses))
     )
     item = task_named(config.task).parse(arrays["item"].tobytes().decode("utf-8"))
     return TaskRun(config, item, losses, snapshots, float(arrays["seconds"]))

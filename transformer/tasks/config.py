@@ -73,9 +73,18 @@ class TaskConfig:
     def training(self) -> TrainConfig:
         """The same settings for the trainer's parts. The loss is not smoothed, and there is no dropout."""
         return TrainConfig(
-            d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=2 * self.d_model, dropout=0.0,
-            steps=self.steps, warmup=min(self.warmup, self.steps), cooldown=self.cooldown,
-            learning_rate=self.learning_rate, weight_decay=self.weight_decay, label_smoothing=0.0, seed=self.seed,
+            d_model=self.d_model,
+            heads=self.heads,
+            layers=self.layers,
+            d_ff=2 * self.d_model,
+            dropout=0.0,
+            steps=self.steps,
+            warmup=min(self.warmup, self.steps),
+            cooldown=self.cooldown,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            label_smoothing=0.0,
+            seed=self.seed,
             positions=self.positions,
         )
 

@@ -19,7 +19,9 @@ GROKKING = 1_000
 # The name of each kind of attention on the pages.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}
 HEADS: Mapping[str, str] = {
-    "diagonal": "becomes a diagonal", "mirror": "becomes a mirror", "prefix_match": "looks at what followed before",
+    "diagonal": "becomes a diagonal",
+    "mirror": "becomes a mirror",
+    "prefix_match": "looks at what followed before",
 }
 
 

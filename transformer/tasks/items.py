@@ -36,8 +36,10 @@ class Items:
         self.held_out = tuple(map(task.item, drawn))
         self._never_trained = frozenset(drawn)
         sources = task.sources()
-        self.trained = None if sources is None else tuple(
-            task.item(source) for source in sources if source not in self._never_trained
+        self.trained = (
+            None
+            if sources is None
+            else tuple(task.item(source) for source in sources if source not in self._never_trained)
         )
 
     def training(self, step: int, count: int) -> list[Item]:

@@ -46,16 +46,23 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
     scored = items.held_out[:SCORED]
     source, target = _read(items, scored)
     scores = head_scores(
-        attention(model, items, scored), source.numpy(), target.numpy(),
+        attention(model, items, scored),
+        source.numpy(),
+        target.numpy(),
         [(len(item.source), len(item.target)) for item in scored],
     )
     rows, columns = len(watched.target) + 1, len(watched.source) + 1
     shape = {"encoder": (columns, columns), "decoder": (rows, rows), "cross": (rows, columns)}
     return Measurement(
-        loss, matches, teacher_forced(model, items, seen)[1],
-        {kind: weights[0, :, :, : shape[kind][0], : shape[kind][1]].astype(np.float16)
-         for kind, weights in attention(model, items, [watched]).items()},
-        scores, spectrum(model, items.task),
+        loss,
+        matches,
+        teacher_forced(model, items, seen)[1],
+        {
+            kind: weights[0, :, :, : shape[kind][0], : shape[kind][1]].astype(np.float16)
+            for kind, weights in attention(model, items, [watched]).items()
+        },
+        scores,
+        spectrum(model, items.task),
     )
 
 

@@ -10,15 +10,20 @@ from transformer.tasks.arithmetic import Addition, ModularAddition
 from transformer.tasks.sequences import Letters, RepeatedPattern
 from transformer.tasks.task import Task
 
-TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
-    Letters("copy", "Copy", "Write the letters again.", lambda source: source),
-    Letters("reverse", "Reverse", "Write the letters from the last to the first.", lambda source: source[::-1]),
-    Letters("sort", "Sort", "Write the letters in alphabetical order.", lambda source: tuple(sorted(source))),
-    RepeatedPattern(),
-    Addition(reversed_digits=False),
-    Addition(reversed_digits=True),
-    ModularAddition(),
-)})
+TASKS: Mapping[str, Task] = MappingProxyType(
+    {
+        task.name: task
+        for task in (
+            Letters("copy", "Copy", "Write the letters again.", lambda source: source),
+            Letters("reverse", "Reverse", "Write the letters from the last to the first.", lambda source: source[::-1]),
+            Letters("sort", "Sort", "Write the letters in alphabetical order.", lambda source: tuple(sorted(source))),
+            RepeatedPattern(),
+            Addition(reversed_digits=False),
+            Addition(reversed_digits=True),
+            ModularAddition(),
+        )
+    }
+)
 
 
 def task_named(name: str) -> Task:

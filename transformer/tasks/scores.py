@@ -40,9 +40,9 @@ def head_scores(
     """
     measures: dict[str, Callable[[Kind, int, int], list[tuple[int, int]]]] = {
         "diagonal": lambda kind, rows, columns: [(row, row) for row in range(min(rows, columns))],
-        "mirror": lambda kind, rows, columns: [] if kind == "decoder" else [
-            (row, columns - 1 - row) for row in range(min(rows, columns))
-        ],
+        "mirror": lambda kind, rows, columns: (
+            [] if kind == "decoder" else [(row, columns - 1 - row) for row in range(min(rows, columns))]
+        ),
     }
     found: dict[str, dict[Kind, np.ndarray]] = {}
     for name, cells in measures.items():
@@ -59,10 +59,13 @@ def head_scores(
     }
     found["entropy"] = {
         kind: mean(
-            [row_entropy(weights[:, :, : sides(kind, *length)[0] + 1]).mean(axis=-1)
-             for weights, length in zip(attention[kind].astype(np.float64), lengths, strict=True)],
+            [
+                row_entropy(weights[:, :, : sides(kind, *length)[0] + 1]).mean(axis=-1)
+                for weights, length in zip(attention[kind].astype(np.float64), lengths, strict=True)
+            ],
             attention[kind],
-        ) for kind in KINDS
+        )
+        for kind in KINDS
     }
     return found
 
@@ -88,7 +91,8 @@ def prefix_matches(
         for row in range(rows):
             last = row + 1 if kind == "decoder" else columns
             places = [
-                column for column in range(1, last)
+                column
+                for column in range(1, last)
                 if keys[column - 1] == queries[row] and (kind == "cross" or column - 1 != row)
             ]
             if places:

@@ -96,15 +96,18 @@ class Task(ABC):
         """
         # The length is checked before the text is split, because it may be long.
         if len(text) > 100:
-            raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, for example "
-                            f"{self.example}; this text has {len(text)} characters")
+            raise TaskError(
+                f"an item of {self.title} has at most {self.longest_source} symbols, for example "
+                f"{self.example}; this text has {len(text)} characters"
+            )
         source = tuple(self.split(text))
         if not source:
             raise TaskError(f"there is nothing to answer: type an item, for example {self.example}")
         for piece in source:
             if piece not in self.symbols:
-                raise TaskError(f"{self.title} does not know {piece!r}, only {self.known}: type an item such as "
-                                f"{self.example}")
+                raise TaskError(
+                    f"{self.title} does not know {piece!r}, only {self.known}: type an item such as {self.example}"
+                )
         if len(source) > self.longest_source:
             raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, not {len(source)}")
         self.check(source)

@@ -61,8 +61,11 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
     """
     flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
     if (
-        not isinstance(values, dict) or type(number) is not int or number < 0
-        or not isinstance(values.get("content"), str) or not values["content"]
+        not isinstance(values, dict)
+        or type(number) is not int
+        or number < 0
+        or not isinstance(values.get("content"), str)
+        or not values["content"]
         or any(type(values.get(flag, False)) is not bool for flag in flags)
     ):
         raise ValueError(f"{name} has an added token without a text, an integer id and true or false for each flag")

@@ -86,7 +86,8 @@ class Affixes:
         """The content of the file; fields with their default are left out."""
         default = asdict(Affixes(0, 0, 0, 0))
         values = {
-            name: value for name, value in asdict(self).items()
+            name: value
+            for name, value in asdict(self).items()
             if name in ("pad", "unknown", "start", "end") or value != default[name]
         }
         return (json.dumps(values) + "\n").encode("ascii")

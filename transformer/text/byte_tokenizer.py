@@ -35,9 +35,11 @@ def _readable(spelt: str) -> str:
     """
     content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
     return "".join(
-        SPACE_MARK if character == " " else
-        character if has_shape(character) and character != SPACE_MARK else
-        "".join(f"<0x{byte:02X}>" for byte in character.encode("utf-8", errors="surrogateescape"))
+        SPACE_MARK
+        if character == " "
+        else character
+        if has_shape(character) and character != SPACE_MARK
+        else "".join(f"<0x{byte:02X}>" for byte in character.encode("utf-8", errors="surrogateescape"))
         for character in content
     )
 
@@ -71,7 +73,11 @@ class ByteTokenizer:
     codes: tuple[str, ...] = ()
 
     def __init__(
-        self, files: Mapping[str, bytes], *, rows: int | None = None, start: Sequence[object] = (),
+        self,
+        files: Mapping[str, bytes],
+        *,
+        rows: int | None = None,
+        start: Sequence[object] = (),
         end: Sequence[object] = (),
     ) -> None:
         self.files: Mapping[str, bytes] = dict(files)
@@ -110,7 +116,8 @@ class ByteTokenizer:
             for number in (*self._affixes.before, *self._affixes.first):
                 self._roles.setdefault(number, "symbol")
         typed = {
-            token.content: number for number, token in self._added.items()
+            token.content: number
+            for number, token in self._added.items()
             if not token.special and number not in (first, last)
         }
         # Bytes that are no token are left out before the others are merged, as `transformers` does.
@@ -243,8 +250,10 @@ class ByteTokenizer:
             number = candidate
             if isinstance(candidate, str):
                 number = added.get(candidate, self._ids.get(candidate))
-            if type(number) is int and 0 <= number < self.size and (
-                number in self._added or self._spelt[number] not in ordinary
+            if (
+                type(number) is int
+                and 0 <= number < self.size
+                and (number in self._added or self._spelt[number] not in ordinary)
             ):
                 return number
         return None

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.files.small_files import json_object
-from transformer.text.added_tokens import (
-    ADDED,
-    TOKENIZER,
-    AddedToken,
-    named_symbols,
-    read_added,
-    read_token,
-)
+from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added, read_token
 from transformer.text.cutters import ONE_FILE
 from transformer.text.pair_tokenizer import IDS, read_ids
 
@@ -23,8 +16,11 @@ MERGES = "merges.txt"
 FILES = (ONE_FILE, IDS, MERGES, TOKENIZER, ADDED)
 # Required settings of the model in tokenizer.json: with these values it works as GPT-2's does.
 PLAIN = {
-    "dropout": (None, 0), "continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""),
-    "byte_fallback": (None, False), "ignore_merges": (None, False),
+    "dropout": (None, 0),
+    "continuing_subword_prefix": (None, ""),
+    "end_of_word_suffix": (None, ""),
+    "byte_fallback": (None, False),
+    "ignore_merges": (None, False),
 }
 
 
@@ -64,8 +60,7 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
             raise ValueError(f"{name} is missing")
     ids = read_ids(files[IDS], IDS)
     return ByteVocabulary(
-        IDS, ids, tuple(_lines(files[MERGES])), read_added(files),
-        settings.get("add_prefix_space") is True, symbols,
+        IDS, ids, tuple(_lines(files[MERGES])), read_added(files), settings.get("add_prefix_space") is True, symbols
     )
 
 

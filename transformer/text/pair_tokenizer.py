@@ -62,9 +62,13 @@ class PairTokenizer:
         self.texts = self._target.texts
         self.codes = affixes.codes or tuple(self._source.codes)
         spelt = {number: BYTE.fullmatch(text) for number, text in enumerate(self.texts)}
-        self.spelling = Spelling({
-            number: bytes([value]) for number, found in spelt.items() if found and (value := int(found[1], 16)) >= 0x80
-        })
+        self.spelling = Spelling(
+            {
+                number: bytes([value])
+                for number, found in spelt.items()
+                if found and (value := int(found[1], 16)) >= 0x80
+            }
+        )
 
     @classmethod
     def load(cls, folder: Path) -> PairTokenizer:
@@ -169,9 +173,7 @@ class _Side:
     @cached_property
     def scores(self) -> tuple[float, ...]:
         """How common each token is, by id: a token that this side's model does not spell is the rarest."""
-        return tuple(
-            0.0 if self.role(number) else self._cutter.score(text) for number, text in enumerate(self.texts)
-        )
+        return tuple(0.0 if self.role(number) else self._cutter.score(text) for number, text in enumerate(self.texts))
 
     def role(self, piece: int) -> Role:
         # A symbol of the model, such as the end, may also be one that every translation begins with.

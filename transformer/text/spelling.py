@@ -13,8 +13,12 @@ CONTINUATION = (0x80, 0xBF)
 # Unicode 15, table 3-7. The second byte excludes overlong spellings, surrogates, and everything above U+10FFFF. The
 # third excludes U+FFFD, which stands for a broken character, and U+FFFE and U+FFFF, which are not characters.
 POSSIBLE = {
-    b"\xe0": (0xA0, 0xBF), b"\xed": (0x80, 0x9F), b"\xf0": (0x90, 0xBF), b"\xf4": (0x80, 0x8F),
-    b"\xef\xbf": (0x80, 0xBC), b"\xef": CONTINUATION,
+    b"\xe0": (0xA0, 0xBF),
+    b"\xed": (0x80, 0x9F),
+    b"\xf0": (0x90, 0xBF),
+    b"\xf4": (0x80, 0x8F),
+    b"\xef\xbf": (0x80, 0xBC),
+    b"\xef": CONTINUATION,
 }
 # A representative state for each number of missing bytes.
 ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}

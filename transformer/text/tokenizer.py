@@ -80,10 +80,13 @@ class Tokenizer:
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
         )
         # Bytes are spelled "<0xF0>"; those below 80 are characters by themselves.
-        self.spelling = Spelling({
-            piece: bytes([value]) for piece in everything
-            if processor.is_byte(piece) and (value := int(self.texts[piece][3:5], 16)) >= 0x80
-        })
+        self.spelling = Spelling(
+            {
+                piece: bytes([value])
+                for piece in everything
+                if processor.is_byte(piece) and (value := int(self.texts[piece][3:5], 16)) >= 0x80
+            }
+        )
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:

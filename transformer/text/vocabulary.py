@@ -102,8 +102,7 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """The language codes at the beginning of a text, at most one of each side, and the rest; "" and the text if none.
-    """
+    """The language codes at the beginning of a text, at most one of each side, and the rest; "" if none."""
     found: dict[str, str] = {}
     at = 0
     while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in found:

@@ -18,9 +18,7 @@ from transformer.text.languages import LANGUAGES, write_languages
 
 def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of several sets of weights ("Attention Is All You Need", section 6.1, averages the last checkpoints)."""
-    return {
-        name: torch.stack([weights[name] for weights in checkpoints]).mean(dim=0) for name in checkpoints[0]
-    }
+    return {name: torch.stack([weights[name] for weights in checkpoints]).mean(dim=0) for name in checkpoints[0]}
 
 
 def average_models(folders: Sequence[Path], output: Path) -> None:
@@ -41,7 +39,7 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
     with writing(output):
         used = (output / CONFIG).exists()
     if used:
-            raise CheckpointError(f"{output} already contains a model: give another folder, or remove this one.")
+        raise CheckpointError(f"{output} already contains a model: give another folder, or remove this one.")
     for folder in folders:
         if is_language_model(folder):
             raise CheckpointError(f"{folder} is a language model: only translation models can be averaged.")

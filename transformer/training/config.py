@@ -16,8 +16,15 @@ MOST_LAYERS = 1_000
 MOST_RATE = 1e30
 
 
-def option(default: float, help: str, *, least: float | None = None, above: float | None = None,
-           below: float | None = None, most: float | None = None) -> Any:
+def option(
+    default: float,
+    help: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> Any:
     """A field with its default, its text in `train --help`, and its range.
 
     Args:
@@ -87,15 +94,20 @@ class TrainConfig:
         0.1, "share of the target probability that is spread over the vocabulary", least=0, below=1
     )
     average: int = option(
-        3, "checkpoints that are kept; the average of the last so many of them that has the lowest validation loss is "
-        "the finished model", least=1,
+        3,
+        "checkpoints that are kept; the average of the last so many of them that has the lowest validation loss is "
+        "the finished model",
+        least=1,
     )
     save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)
     seed: int = option(1, "seed of the first weights, the order of the data and dropout", least=0)
-    positions: str = field(default="", metadata={
-        "help": "encoding of positions; the default is sinusoidal for a translator and learned for a language model",
-        "choices": CHOICES["positions"],
-    })
+    positions: str = field(
+        default="",
+        metadata={
+            "help": "position encoding; the default is sinusoidal for a translator and learned for a language model",
+            "choices": CHOICES["positions"],
+        },
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -107,16 +119,29 @@ class TrainConfig:
     def model(self, vocabulary: int) -> TransformerConfig:
         """The configuration of a translation model for a joint vocabulary of `vocabulary` tokens."""
         return TransformerConfig(
-            source_vocabulary=vocabulary, target_vocabulary=vocabulary, d_model=self.d_model, heads=self.heads,
-            encoder_layers=self.layers, decoder_layers=self.layers, d_ff=self.d_ff, dropout=self.dropout,
-            tied_embeddings="all", **self._positions,
+            source_vocabulary=vocabulary,
+            target_vocabulary=vocabulary,
+            d_model=self.d_model,
+            heads=self.heads,
+            encoder_layers=self.layers,
+            decoder_layers=self.layers,
+            d_ff=self.d_ff,
+            dropout=self.dropout,
+            tied_embeddings="all",
+            **self._positions,
         )
 
     def language_model(self, vocabulary: int, context: int) -> TransformerConfig:
         """The configuration of a language model for a vocabulary of `vocabulary` tokens and contexts of `context`."""
         return decoder_only(
-            vocabulary, d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=self.d_ff,
-            dropout=self.dropout, max_positions=context, **self._positions,
+            vocabulary,
+            d_model=self.d_model,
+            heads=self.heads,
+            layers=self.layers,
+            d_ff=self.d_ff,
+            dropout=self.dropout,
+            max_positions=context,
+            **self._positions,
         )
 
     @property

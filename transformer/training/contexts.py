@@ -46,8 +46,14 @@ class Contexts:
 
     @classmethod
     def of(
-        cls, texts: Sequence[str], tokenizer: Tokenizer, *, width: int, rng: np.random.Generator,
-        repeated: float = 0.0, patterns: float = 0.0,
+        cls,
+        texts: Sequence[str],
+        tokenizer: Tokenizer,
+        *,
+        width: int,
+        rng: np.random.Generator,
+        repeated: float = 0.0,
+        patterns: float = 0.0,
     ) -> Contexts:
         """Split texts into tokens and distribute them over contexts, in random order.
 

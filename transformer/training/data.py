@@ -30,9 +30,7 @@ def read_pairs(path: Path) -> list[Pair]:
     rows = read_rows(path)
     pairs = [pair for pair in rows if all(pair)]
     if len(pairs) < len(rows):
-        log.warning(
-            "%s: %d of %d pairs left out because a side is empty", path, len(rows) - len(pairs), len(rows)
-        )
+        log.warning("%s: %d of %d pairs left out because a side is empty", path, len(rows) - len(pairs), len(rows))
     return pairs
 
 
@@ -134,9 +132,7 @@ def without(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in pairs if _bare(pair[0]) not in sources and _bare(pair[1]) not in targets]
 
 
-def augment(
-    pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.random.Generator
-) -> list[Pair]:
+def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.random.Generator) -> list[Pair]:
     """The pairs, followed by more that are made from them.
 
     Args:
@@ -237,7 +233,9 @@ class PieceData:
     def save(self, path: Path, fingerprint: str) -> None:
         """Write a file, with the fingerprint of the vocabulary of the tokens."""
         arrays = {
-            "source": self.source.pieces, "source_starts": self.source.starts, "target": self.target.pieces,
+            "source": self.source.pieces,
+            "source_starts": self.source.starts,
+            "target": self.target.pieces,
             "target_starts": self.target.starts,
         }
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}

@@ -40,8 +40,10 @@ class Process:
         size = torch.tensor(len(data), device=self.device)
         distributed.broadcast(size, 0)
         # torch needs a writable copy.
-        content = torch.frombuffer(bytearray(data), dtype=torch.uint8) if self.rank == 0 else torch.empty(
-            int(size), dtype=torch.uint8
+        content = (
+            torch.frombuffer(bytearray(data), dtype=torch.uint8)
+            if self.rank == 0
+            else torch.empty(int(size), dtype=torch.uint8)
         )
         content = content.to(self.device)
         distributed.broadcast(content, 0)

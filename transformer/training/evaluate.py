@@ -60,7 +60,8 @@ class Scores:
         whole = [f"{name}: {value}" for name, value in self.as_dict().items() if name != "by_length"]
         parts = [
             f"{name} words: {part.sentences} sentences, BLEU {part.bleu:.2f}, chrF {part.chrf:.2f}, "
-            f"length ratio {part.length_ratio:.2f}" for name, part in self.by_length.items()
+            f"length ratio {part.length_ratio:.2f}"
+            for name, part in self.by_length.items()
         ]
         return "\n".join(whole + parts)
 
@@ -75,9 +76,7 @@ class LengthScores:
     length_ratio: float
 
 
-def evaluate(
-    folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False
-) -> Scores:
+def evaluate(folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False) -> Scores:
     """Translate the sources of a file of pairs and compare the translations with its targets.
 
     Args:
@@ -111,9 +110,12 @@ def score(translations: Sequence[str], pairs: Sequence[Pair]) -> Scores:
             )
     whole = _length_scores(translations, [target for _, target in pairs])
     return Scores(
-        **asdict(whole), empty_sources=sum(not source for source, _ in pairs),
-        empty_targets=sum(not target for _, target in pairs), bleu_signature=str(BLEU.get_signature()),
-        chrf_signature=str(CHRF.get_signature()), by_length=by_length,
+        **asdict(whole),
+        empty_sources=sum(not source for source, _ in pairs),
+        empty_targets=sum(not target for _, target in pairs),
+        bleu_signature=str(BLEU.get_signature()),
+        chrf_signature=str(CHRF.get_signature()),
+        by_length=by_length,
     )
 
 
@@ -166,7 +168,5 @@ def _translate_batch(
     if beam == 1:
         steps = greedy(model, cache, limit=limit, constraints=constraints)
         return torch.stack([step.predicted for step in steps], dim=1).tolist()
-    found = hypotheses(
-        beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source)
-    )
+    found = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source))
     return [best_first[0].pieces for best_first in found]

@@ -71,7 +71,9 @@ def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim
     Training", section 2.2).
     """
     embeddings = {
-        id(p) for module in model.modules() if isinstance(module, nn.Embedding | PositionalEncoding)
+        id(p)
+        for module in model.modules()
+        if isinstance(module, nn.Embedding | PositionalEncoding)
         for p in module.parameters()
     } | {id(model.generator.weight)}
     matrices = [p for p in model.parameters() if p.ndim == 2 and id(p) not in embeddings]

@@ -71,7 +71,8 @@ def prepare(
     folder.save_tokenizer(tokenizer)
     augmented = augment(pairs, careless=careless, joined=joined, rng=np.random.default_rng(seed))
     parts: tuple[tuple[DataName, Sequence[Pair], int], ...] = (
-        ("train", augmented, sampled), ("validation", watched, 0)
+        ("train", augmented, sampled),
+        ("validation", watched, 0),
     )
     for name, chosen, copies in parts:
         if turned:
@@ -83,8 +84,12 @@ def prepare(
             )
         folder.save_data(name, pieces, tokenizer)
         log.info(
-            "%s: %d pairs of at most %d tokens, %d source and %d target tokens; %d longer pairs left out", name,
-            len(pieces), WIDTHS[-1], len(pieces.source.pieces), len(pieces.target.pieces),
+            "%s: %d pairs of at most %d tokens, %d source and %d target tokens; %d longer pairs left out",
+            name,
+            len(pieces),
+            WIDTHS[-1],
+            len(pieces.source.pieces),
+            len(pieces.target.pieces),
             len(chosen) * (1 + copies) - len(pieces),
         )
 
@@ -136,8 +141,13 @@ def prepare_language_model(
             raise ValueError(f"no text of the {name} data fits into --context {context}: give a larger one")
         folder.save_data(name, contexts, tokenizer)
         log.info(
-            "%s: %d texts, %d contexts of %d tokens, %d tokens; %d longer texts left out", name,
-            len(chosen) - contexts.left_out, len(contexts), context, contexts.lengths.sum(), contexts.left_out,
+            "%s: %d texts, %d contexts of %d tokens, %d tokens; %d longer texts left out",
+            name,
+            len(chosen) - contexts.left_out,
+            len(contexts),
+            context,
+            contexts.lengths.sum(),
+            contexts.left_out,
         )
 
 

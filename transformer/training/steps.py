@@ -57,7 +57,12 @@ class Steps:
     """
 
     def __init__(
-        self, objective: nn.Module, optimizer: StepTaker, schedule: Schedule, process: Process = ALONE, *,
+        self,
+        objective: nn.Module,
+        optimizer: StepTaker,
+        schedule: Schedule,
+        process: Process = ALONE,
+        *,
         mixed: bool = False,
     ) -> None:
         self.objective, self.optimizer, self.schedule = objective, optimizer, schedule

@@ -20,7 +20,13 @@ log = logging.getLogger(__name__)
 
 
 def synthesise(
-    model: Path, *, data: Sequence[Path], output: Path, column: int = 1, back: bool = False, beam: int = 1,
+    model: Path,
+    *,
+    data: Sequence[Path],
+    output: Path,
+    column: int = 1,
+    back: bool = False,
+    beam: int = 1,
     device: str | None = None,
 ) -> None:
     """Translate the sentences of some files, each of them once, and write them with their translations.

@@ -48,7 +48,8 @@ class Trainee:
         self.tokenizer = tokenizer
         self.batches, self.validation = (_batches(data, config) for data in (train, validation))
         shape = (
-            config.language_model(tokenizer.size, train.width) if isinstance(train, Contexts)
+            config.language_model(tokenizer.size, train.width)
+            if isinstance(train, Contexts)
             else config.model(tokenizer.size)
         )
         check_size(shape, memory_available())
@@ -61,8 +62,10 @@ class Trainee:
         if isinstance(self.validation, ContextBatches):
             return None
         watched = itertools.islice(self.validation.data, TRANSLATED)
-        pairs = [(self.tokenizer.decode(source.tolist()), self.tokenizer.decode(target.tolist()))
-                 for source, target in watched]
+        pairs = [
+            (self.tokenizer.decode(source.tolist()), self.tokenizer.decode(target.tolist()))
+            for source, target in watched
+        ]
         sources = [source for source, _ in pairs]
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 

@@ -180,7 +180,10 @@ class Trainer:
         tensors = {f"weights.{name}": weight for name, weight in weights.items()}
         tensors |= {f"optimizer.{name}": value.cpu() for name, value in self.optimizer.state().items()}
         progress = {
-            "step": self.step, "seconds": self.seconds, "config": asdict(self.config), "fingerprints": self.fingerprints
+            "step": self.step,
+            "seconds": self.seconds,
+            "config": asdict(self.config),
+            "fingerprints": self.fingerprints,
         }
         self.folder.save_state(State(tensors, progress))
 
@@ -260,12 +263,22 @@ class Trainer:
         left = self.seconds / self.step * (config.steps - self.step)
         measured = f" (validation {validation})" if validation else ""
         log.info(
-            "step %d of %d, epoch %.2f, loss %.3f%s, %.0f tokens/s, %.0f minutes left", self.step, config.steps,
-            epoch, training, measured, speed, left / 60,
+            "step %d of %d, epoch %.2f, loss %.3f%s, %.0f tokens/s, %.0f minutes left",
+            self.step,
+            config.steps,
+            epoch,
+            training,
+            measured,
+            speed,
+            left / 60,
         )
         row = {
-            "step": str(self.step), "epoch": f"{epoch:.4f}", "seconds": f"{self.seconds:.1f}",
-            "training_loss": f"{training:.4f}", "gradient_norm": f"{norm:.3f}", "learning_rate": f"{rate:.3e}",
+            "step": str(self.step),
+            "epoch": f"{epoch:.4f}",
+            "seconds": f"{self.seconds:.1f}",
+            "training_loss": f"{training:.4f}",
+            "gradient_norm": f"{norm:.3f}",
+            "learning_rate": f"{rate:.3e}",
             "pieces_per_second": f"{speed:.0f}",
         }
         self.curve.add(row, validation)

@@ -49,7 +49,8 @@ def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
         raise ValueError("these texts have no words")
     pieces = {word: [tokenizer.texts[piece] for piece in tokenizer.encode_ids(word, end=False)] for word in counts}
     cut = {
-        word: tuple(pieces[word]) for word, _ in counts.most_common(FREQUENT)
+        word: tuple(pieces[word])
+        for word, _ in counts.most_common(FREQUENT)
         if len(pieces[word]) > 1 and any(len(piece.lstrip(SPACE_MARK)) == 1 for piece in pieces[word])
     }
     whole = sum(count for word, count in counts.items() if len(pieces[word]) == 1)

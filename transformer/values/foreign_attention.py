@@ -108,7 +108,7 @@ class Side:
         kept = self.kept(count)
         more = [count] if self.name == "target" and given > count else []
         # Sequences of a batch have padding after their ends.
-        unread = pieces_of(list(self.tokens[count + len(more):]))[1]
+        unread = pieces_of(list(self.tokens[count + len(more) :]))[1]
         if not all(piece.special and more for piece in unread):
             raise AttentionError(
                 f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: leave out the "
@@ -116,15 +116,14 @@ class Side:
             )
         places = [*map(int, kept), *more]
         return pieces_of(
-            [self.tokens[place] for place in places], text=self.text,
+            [self.tokens[place] for place in places],
+            text=self.text,
             offsets=None if self.offsets is None else [self.offsets[place] for place in places],
             first="start" if self.name == "target" else "",
         )
 
 
-def fields_of(
-    given: Mapping[Kind, Any], source: Side, target: Side, *, beam_indices: Any = None
-) -> dict[str, Any]:
+def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_indices: Any = None) -> dict[str, Any]:
     """The fields of a `Trace`; every unknown array is empty.
 
     Args:
@@ -136,9 +135,9 @@ def fields_of(
         AttentionError: the arrays are not weights, or their shapes do not match each other or the tokens.
     """
     found: dict[Kind, np.ndarray] = {
-        kind: weights_of(
-            attention, kind, item=source.item, beam_indices=None if kind == "encoder" else beam_indices
-        ) for kind, attention in given.items() if attention is not None
+        kind: weights_of(attention, kind, item=source.item, beam_indices=None if kind == "encoder" else beam_indices)
+        for kind, attention in given.items()
+        if attention is not None
     }
     if not found:
         weights_of(None, "model's")
@@ -171,12 +170,20 @@ def fields_of(
         arrays[f"{kind}_mask"] = np.tri(*size, dtype=bool) if masked else np.ones(size, dtype=bool)
     unknown = np.zeros(0, np.float32)
     return {
-        **arrays, "source_text": source_text, "target_text": target_text, "source_pieces": source_pieces,
+        **arrays,
+        "source_text": source_text,
+        "target_text": target_text,
+        "source_pieces": source_pieces,
         "target_pieces": target_pieces,
         # The last given token may be one that no row reads: it is the last prediction. Without it, that is unknown.
         "predicted_pieces": written[1:] if len(written) > len(target_pieces) else (),
-        "complete": True, "log_probs": unknown, "entropy": unknown, "candidate_ids": np.zeros((0, 0), np.int64),
-        "candidate_log_probs": np.zeros((0, 0), np.float32), "details": {}, "interventions": AS_TRAINED,
+        "complete": True,
+        "log_probs": unknown,
+        "entropy": unknown,
+        "candidate_ids": np.zeros((0, 0), np.int64),
+        "candidate_log_probs": np.zeros((0, 0), np.float32),
+        "details": {},
+        "interventions": AS_TRAINED,
     }
 
 

@@ -30,10 +30,21 @@ BYTES = {character: byte for byte, character in SPELLING.items()}
 ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("[CLS]", "[BOS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftranscript|>"), "start"),
     **dict.fromkeys(
-        ("[SEP]", "[EOS]", "</s>", "<eos>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>",
-         "<end_of_turn>"), "end",
+        (
+            "[SEP]",
+            "[EOS]",
+            "</s>",
+            "<eos>",
+            "<|endoftext|>",
+            "<|end_of_text|>",
+            "<|eot_id|>",
+            "<|im_end|>",
+            "<end_of_turn>",
+        ),
+        "end",
     ),
-    **dict.fromkeys(("[PAD]", "<pad>"), "padding"), **dict.fromkeys(("[UNK]", "<unk>"), "unknown"),
+    **dict.fromkeys(("[PAD]", "<pad>"), "padding"),
+    **dict.fromkeys(("[UNK]", "<unk>"), "unknown"),
 }
 LANGUAGE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}|__[a-z]{2,3}__|>>.+<<")
 SYMBOL = re.compile(r"<\|.*\|>|<start_of_turn>", re.DOTALL)
@@ -43,8 +54,13 @@ BYTE_LEVEL = re.compile("^[ĠĊ]")
 
 
 def pieces_of(
-    tokens: Sequence[str | Piece], *, text: str | None = None, offsets: Offsets | None = None,
-    roles: Sequence[str] | None = None, ids: Sequence[int] | None = None, first: Role = "",
+    tokens: Sequence[str | Piece],
+    *,
+    text: str | None = None,
+    offsets: Offsets | None = None,
+    roles: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
+    first: Role = "",
 ) -> tuple[str, tuple[Piece, ...]]:
     """A text and its tokens.
 
@@ -148,8 +164,12 @@ def _readable(token: str) -> str:
     """A token of a byte-level vocabulary, spelt as `Piece.text` is."""
     content = bytes(BYTES[each] for each in token if each in BYTES).decode("utf-8", errors="surrogateescape")
     return "".join(
-        "▁" if each == " " else each if each.isprintable() and each != "▁"
-        else "".join(f"<0x{byte:02X}>" for byte in each.encode("utf-8", errors="surrogateescape")) for each in content
+        "▁"
+        if each == " "
+        else each
+        if each.isprintable() and each != "▁"
+        else "".join(f"<0x{byte:02X}>" for byte in each.encode("utf-8", errors="surrogateescape"))
+        for each in content
     )
 
 

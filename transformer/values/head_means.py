@@ -72,7 +72,8 @@ class HeadMeans:
                 # Files of older versions contain only the means.
                 sides = [
                     _texts(file.get_tensor(f"{side}_ids"), file.get_tensor(f"{side}_lengths"))
-                    for side in SIDES if f"{side}_ids" in file.keys()  # noqa: SIM118 - no mapping
+                    for side in SIDES
+                    if f"{side}_ids" in file.keys()  # noqa: SIM118 - no mapping
                 ]
             pairs = tuple(zip(*sides, strict=True))
             if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):

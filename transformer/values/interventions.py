@@ -102,9 +102,7 @@ class Interventions:
                     f"The gate of {head_name(head)} is {gate:g}: in the mode {self.mode} give 0 to {most:g}."
                 )
         if not all(isinstance(number, int) and number >= 0 for number in (self.seed, self.draw)):
-            raise InterventionError(
-                f"Seed and draw are {self.seed!r} and {self.draw!r}: give integers from 0."
-            )
+            raise InterventionError(f"Seed and draw are {self.seed!r} and {self.draw!r}: give integers from 0.")
         gates = [(head, gate) for head, gate in gates if gate != 1]
         if not (gates and self.mode == "resample"):
             self._set(seed=0, draw=0)
@@ -175,11 +173,15 @@ class Interventions:
     def encoder_part(self) -> Interventions:
         """The part that changes the encoder's output; runs with equal parts share that output."""
         return Interventions(
-            gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"), mode=self.mode,
-            seed=self.seed, draw=self.draw,
+            gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"),
+            mode=self.mode,
+            seed=self.seed,
+            draw=self.draw,
             attention=tuple((row, cells) for row, cells in self.given_rows() if row[0] == "encoder"),
-            hidden_source=self.hidden_source, positions=self.positions,
-            patches=tuple(patch for patch in self.patched() if stack_of(patch[0][0]) == "encoder"), other=self.other,
+            hidden_source=self.hidden_source,
+            positions=self.positions,
+            patches=tuple(patch for patch in self.patched() if stack_of(patch[0][0]) == "encoder"),
+            other=self.other,
         )
 
     def _check_patch(self, config: TransformerConfig, source: int, place: Place, other: int) -> None:
@@ -240,7 +242,9 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
 def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
     """Every head of a model, kind by kind, layer by layer."""
     return tuple(
-        (kind, layer, head) for kind in config.kinds for layer in range(config.layers_of(kind))
+        (kind, layer, head)
+        for kind in config.kinds
+        for layer in range(config.layers_of(kind))
         for head in range(config.heads)
     )
 

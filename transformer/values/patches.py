@@ -14,8 +14,16 @@ from transformer.errors import InterventionError
 
 # The names are those of `model.recorder`.
 Site = Literal[
-    "encoder.outputs", "decoder.outputs", "cross.outputs", "encoder.weights", "decoder.weights", "cross.weights",
-    "encoder.residual", "decoder.residual", "encoder.feed_forward", "decoder.feed_forward",
+    "encoder.outputs",
+    "decoder.outputs",
+    "cross.outputs",
+    "encoder.weights",
+    "decoder.weights",
+    "cross.weights",
+    "encoder.residual",
+    "decoder.residual",
+    "encoder.feed_forward",
+    "decoder.feed_forward",
 ]
 SITES: tuple[Site, ...] = get_args(Site)
 # A site, a layer, a head (0 for sites without heads) and a position. The layers of the residual stream are its depths:
@@ -68,7 +76,10 @@ def parse_patch(text: str) -> tuple[Place, int]:
     found = NAME.fullmatch(text)
     site: Any = f"{found[1]}.{found[2]}" if found else ""
     if (
-        found is None or site not in SITES or (found[4] is not None) != has_heads(site) or found[4] in ("0", "00")
+        found is None
+        or site not in SITES
+        or (found[4] is not None) != has_heads(site)
+        or found[4] in ("0", "00")
         or int(found[3]) < (not is_residual(site))
     ):
         raise InterventionError(
@@ -87,7 +98,9 @@ def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
     """
     place = tuple(place)
     if (
-        len(place) != 4 or place[0] not in SITES or (place[2] != 0 and not has_heads(place[0]))
+        len(place) != 4
+        or place[0] not in SITES
+        or (place[2] != 0 and not has_heads(place[0]))
         or not all(isinstance(number, int) and number >= 0 for number in (*place[1:], other))
     ):
         raise InterventionError(

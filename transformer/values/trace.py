@@ -201,12 +201,22 @@ class Trace:
 
     @classmethod
     def from_attention(
-        cls, *, encoder: Any = None, decoder: Any = None, cross: Any = None,
-        source_tokens: Sequence[str | Piece] = (), target_tokens: Sequence[str | Piece] = (),
-        source_text: str | None = None, target_text: str | None = None,
-        source_offsets: Offsets | None = None, target_offsets: Offsets | None = None,
-        source_mask: Any = None, target_mask: Any = None,
-        item: int | None = None, beam_indices: Any = None, model: str = "",
+        cls,
+        *,
+        encoder: Any = None,
+        decoder: Any = None,
+        cross: Any = None,
+        source_tokens: Sequence[str | Piece] = (),
+        target_tokens: Sequence[str | Piece] = (),
+        source_text: str | None = None,
+        target_text: str | None = None,
+        source_offsets: Offsets | None = None,
+        target_offsets: Offsets | None = None,
+        source_mask: Any = None,
+        target_mask: Any = None,
+        item: int | None = None,
+        beam_indices: Any = None,
+        model: str = "",
     ) -> Trace:
         """The trace of attention that another program computed; unknown parts are empty.
 
@@ -236,11 +246,15 @@ class Trace:
         Raises:
             AttentionError: the arrays are not weights, or do not match the tokens; the message says what to do.
         """
-        return cls(model=model, **fields_of(
-            {"encoder": encoder, "decoder": decoder, "cross": cross},
-            Side("source", source_tokens, source_text, source_offsets, source_mask, item),
-            Side("target", target_tokens, target_text, target_offsets, target_mask, item), beam_indices=beam_indices,
-        ))
+        return cls(
+            model=model,
+            **fields_of(
+                {"encoder": encoder, "decoder": decoder, "cross": cross},
+                Side("source", source_tokens, source_text, source_offsets, source_mask, item),
+                Side("target", target_tokens, target_text, target_offsets, target_mask, item),
+                beam_indices=beam_indices,
+            ),
+        )
 
     def to_npz(self, file: Path | BinaryIO) -> None:
         """Write a compressed .npz archive of all arrays, to a path or an open file.
@@ -303,9 +317,7 @@ class Trace:
             ImportError: inseq is not installed.
         """
         import torch
-        from inseq.data.attribution import (  # pyright: ignore[reportMissingImports]
-            MultiDimensionalFeatureAttributionSequenceOutput,
-        )
+        from inseq.data.attribution import MultiDimensionalFeatureAttributionSequenceOutput  # pyright: ignore[reportMissingImports]
         from inseq.utils.typing import TokenWithId  # pyright: ignore[reportMissingImports]
 
         def by_column(weights: np.ndarray) -> torch.Tensor:
@@ -318,10 +330,14 @@ class Trace:
         )
         read = by_column(self.decoder)
         return MultiDimensionalFeatureAttributionSequenceOutput(
-            source=source, target=target, source_attributions=by_column(self.cross),
+            source=source,
+            target=target,
+            source_attributions=by_column(self.cross),
             target_attributions=torch.cat([read, torch.full_like(read[:1], torch.nan)]),
             sequence_scores={"encoder_self_attentions": by_column(self.encoder)},
-            attr_pos_start=1, attr_pos_end=len(target), _num_dimensions=2,
+            attr_pos_start=1,
+            attr_pos_end=len(target),
+            _num_dimensions=2,
         )
 
     def to_json(self) -> str:

@@ -81,7 +81,12 @@ class Weights:
         query_bias, key_bias, value_bias = self._double(f"{name}.in_projection.bias").reshape(3, heads, -1)
         output = self.linear(f"{name}.out_projection")
         return Projections(
-            query=query, key=key, value=value, query_bias=query_bias, key_bias=key_bias, value_bias=value_bias,
+            query=query,
+            key=key,
+            value=value,
+            query_bias=query_bias,
+            key_bias=key_bias,
+            value_bias=value_bias,
             output=output.matrix.reshape(heads, -1, d_model),  # [D, D] -> [H, K, D]
             output_bias=output.bias,
         )

@@ -31,11 +31,14 @@ def show_learning(curve: str) -> None:
     st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))
     with main_figure("**How the model of this app learned:** its loss over the steps of training"):
         show_altair(
-            learning_chart(table, LOSS, "loss, nats per token"), key="about_loss",
-            alt="Loss over the steps of training; the table has its numbers.", sentence="",
+            learning_chart(table, LOSS, "loss, nats per token"),
+            key="about_loss",
+            alt="Loss over the steps of training; the table has its numbers.",
+            sentence="",
         )
     show_altair(
-        learning_chart(table, QUALITY, "chrF, 0 to 100"), key="about_chrf",
+        learning_chart(table, QUALITY, "chrF, 0 to 100"),
+        key="about_chrf",
         alt="chrF of translations of held-out sentences over the steps of training; the table has its numbers.",
         sentence="",
     )
@@ -44,8 +47,12 @@ def show_learning(curve: str) -> None:
         "few batches. chrF is measured on greedy translations of some held-out sentences. Both use the weights at that "
         "step, before any averaging."
     )
-    names = {"step": "step", "epoch": "epoch", **{column: f"loss, {name}" for column, name in LOSS.items()},
-             "validation_chrf": "chrF"}
+    names = {
+        "step": "step",
+        "epoch": "epoch",
+        **{column: f"loss, {name}" for column, name in LOSS.items()},
+        "validation_chrf": "chrF",
+    }
     show_numbers(table.dropna().filter(list(names)).rename(columns=names), "about_curve", digits=2)
 
 
@@ -61,9 +68,14 @@ def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> 
     scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])
     # No line reaches this corner, because all lines start high on the left.
     legend = alt.Legend(title=None, **{**LEGEND, "orient": "top-right"}) if len(lines) > 1 else None
-    return alt.Chart(long).mark_line().encode(
-        x=alt.X("step:Q", axis=alt.Axis(tickCount=5, **AXIS)),
-        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, **AXIS)),
-        color=alt.Color("of:N", scale=scale, legend=legend),
-        tooltip=["of:N", "step:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
-    ).properties(height=320 if legend else 230)
+    return (
+        alt.Chart(long)
+        .mark_line()
+        .encode(
+            x=alt.X("step:Q", axis=alt.Axis(tickCount=5, **AXIS)),
+            y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, **AXIS)),
+            color=alt.Color("of:N", scale=scale, legend=legend),
+            tooltip=["of:N", "step:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
+        )
+        .properties(height=320 if legend else 230)
+    )

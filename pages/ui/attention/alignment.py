@@ -32,12 +32,16 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     """Draw the source token that each layer looks at most for every target token, then the coverage in one layer."""
     source, target = (each.name for each in languages)
     st.subheader(
-        f"Which {source} token does each {target} token come from?", anchor="alignment",
+        f"Which {source} token does each {target} token come from?",
+        anchor="alignment",
         help=explain("alignment", "coverage"),
     )
     shift = session.attention().shift
     st.segmented_control(
-        "Which step to look at", STEPS, key=preset("alignment_shift", shift), format_func=STEPS.__getitem__,
+        "Which step to look at",
+        STEPS,
+        key=preset("alignment_shift", shift),
+        format_func=STEPS.__getitem__,
         required=True,
         on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
         help="A token is written at one step and read at the next. Which of the two rows shows its source better "
@@ -52,7 +56,8 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     sources = told_apart(piece_label(piece, trace.source_text) for piece in trace.source_pieces)
     targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
     show_altair(
-        alignment_chart(rows, special, sources, targets), key="alignment",
+        alignment_chart(rows, special, sources, targets),
+        key="alignment",
         alt=f"A row for every {target} token, a column for every layer: the {source} token that its heads look at "
         "most.",
     )
@@ -63,7 +68,8 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with place:
         show_altair(
-            coverage_chart(coverage(rows[layer]), sources), key="coverage",
+            coverage_chart(coverage(rows[layer]), sources),
+            key="coverage",
             alt=f"How much attention every {source} token received in total.",
         )
     words.markdown(covered(rows[layer], special, sources, layer, target))
@@ -79,11 +85,15 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
     """
     aligned = hard_alignment(rows, special)
     layers, pieces = np.indices(aligned.shape).reshape(2, -1)
-    table = pd.DataFrame({
-        "layer": layers + 1, "row": pieces + 1, "token": np.array(targets, dtype=object)[pieces],
-        "source": np.array(sources, dtype=object)[aligned.ravel()],
-        "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
-    })
+    table = pd.DataFrame(
+        {
+            "layer": layers + 1,
+            "row": pieces + 1,
+            "token": np.array(targets, dtype=object)[pieces],
+            "source": np.array(sources, dtype=object)[aligned.ravel()],
+            "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
+        }
+    )
     return FilledChart(_alignment_form, (len(targets),), {"cells": table}, {"row_labels": numbered(targets)})
 
 
@@ -93,12 +103,12 @@ def _alignment_form(targets: int) -> alt.LayerChart:
         y=alt.Y("row:O", title=None, axis=label_axis("row_labels", targets)),
     )
     cells = base.mark_rect().encode(
-        color=alt.Color(
-            "weight:Q", scale=sequential(), legend=alt.Legend(title="weight", **LEGEND)
-        ),
+        color=alt.Color("weight:Q", scale=sequential(), legend=alt.Legend(title="weight", **LEGEND)),
         # Each type is given, because Altair searches its whole schema for a channel that has only a name.
         tooltip=[
-            alt.Tooltip("token:N"), alt.Tooltip("layer:O"), alt.Tooltip("source:N"),
+            alt.Tooltip("token:N"),
+            alt.Tooltip("layer:O"),
+            alt.Tooltip("source:N"),
             alt.Tooltip("weight:Q", format=".4f"),
         ],
     )
@@ -113,10 +123,14 @@ def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
 
 
 def _coverage_form(sources: int) -> alt.LayerChart:
-    bars = alt.Chart(alt.NamedData("bars")).mark_bar().encode(
-        x=alt.X("at:O", title=None, axis=label_axis("column_labels", sources, labelAngle=-60)),
-        y=alt.Y("coverage:Q", title="coverage (sum of weights)", axis=alt.Axis(grid=False, **AXIS)),
-        tooltip=[alt.Tooltip("token:N"), alt.Tooltip("coverage:Q", format=".2f")],
+    bars = (
+        alt.Chart(alt.NamedData("bars"))
+        .mark_bar()
+        .encode(
+            x=alt.X("at:O", title=None, axis=label_axis("column_labels", sources, labelAngle=-60)),
+            y=alt.Y("coverage:Q", title="coverage (sum of weights)", axis=alt.Axis(grid=False, **AXIS)),
+            tooltip=[alt.Tooltip("token:N"), alt.Tooltip("coverage:Q", format=".2f")],
+        )
     )
     once = alt.Chart(alt.InlineData([{"coverage": 1.0}])).mark_rule(strokeDash=[4, 4], color="currentColor")
     return layered(bars, once.encode(y=alt.Y("coverage:Q")), height=240)
@@ -131,6 +145,6 @@ def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: in
     return (
         f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} {target} tokens. Most looked "
         f"at: **{markdown(sources[most])}** ({each[most]:.2f})"
-        + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ") +
-        f"On average, {rest:.0%} of a row is on the end symbol."
+        + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ")
+        + f"On average, {rest:.0%} of a row is on the end symbol."
     )

@@ -50,10 +50,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         what_to_look_for(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )
     prose(f"{kind}_sharpest", sharpest(metrics))
-    st.caption(
-        how_to_read(view, reading.languages),
-        help=explain("head", "query", "key", "attention weight"),
-    )
+    st.caption(how_to_read(view, reading.languages), help=explain("head", "query", "key", "attention weight"))
     part = st.expander(
         f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key=f"{kind}_numbers", on_change="rerun"
     )
@@ -61,9 +58,13 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         with part:
             _show_head(reading, kind, view, choice)
     if st.button(
-        "How is this cell computed?", key=f"{kind}_inside", icon=":material/account_tree:",
+        "How is this cell computed?",
+        key=f"{kind}_inside",
+        icon=":material/account_tree:",
         help="Opens “Inside a layer” at this head: at the pinned cell, or at its strongest link.",
-        on_click=session.update, args=(InsideParams,), kwargs={"part": "cell", "kind": kind},
+        on_click=session.update,
+        args=(InsideParams,),
+        kwargs={"part": "cell", "kind": kind},
     ):
         st.switch_page("pages/inside_a_layer.py")
     send_export_parts(reading.trace, kind, reading.metrics)
@@ -81,8 +82,14 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
             draw_table(table, f"{kind}_{sums}", file=f"{head}-{sums.replace('_', '-')}")
     st.markdown("**The same in Python**, with all digits")
     lines = head_lines(
-        reading.trace, kind, choice.layer, choice.head, folder=reading.translator.folder, given=reading.given,
-        words=choice.words, special=not choice.hide,
+        reading.trace,
+        kind,
+        choice.layer,
+        choice.head,
+        folder=reading.translator.folder,
+        given=reading.given,
+        words=choice.words,
+        special=not choice.hide,
     )
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO)
@@ -92,9 +99,13 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 def _change_button(kind: Kind) -> None:
     """Draw the button that opens the same head in the page that changes its attention."""
     if st.button(
-        "Change what it looks at", key=f"{kind}_change", icon=":material/edit:",
+        "Change what it looks at",
+        key=f"{kind}_change",
+        icon=":material/edit:",
         help="Opens a page where a click on a cell moves the whole attention of its row there, and the model runs "
         "again.",
-        on_click=session.update, args=(EditParams,), kwargs={"kind": kind},
+        on_click=session.update,
+        args=(EditParams,),
+        kwargs={"kind": kind},
     ):
         st.switch_page("pages/change_attention.py")

@@ -37,10 +37,13 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
     params = session.params(BackpropagationParams)
     row, column = shown.place(params.row, params.column)
     picture, numbers = st.columns([6, 5], gap="large")
-    with picture, main_figure(
-        f"**Gradient of the loss, {stage.name}:** {markdown(reading.trace.source_text)}",
-        "Red: the loss grows with this number; blue: it falls; the largest of all is "
-        f"{typeset(float(np.abs(shown.values).max()), 4)}",
+    with (
+        picture,
+        main_figure(
+            f"**Gradient of the loss, {stage.name}:** {markdown(reading.trace.source_text)}",
+            "Red: the loss grows with this number; blue: it falls; the largest of all is "
+            f"{typeset(float(np.abs(shown.values).max()), 4)}",
+        ),
     ):
         whole = shown.values.size > MOST_CELLS
         if whole:
@@ -61,10 +64,15 @@ def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
     """Draw all of a large matrix, too small to click in."""
     show_plotly(
         heatmap(
-            shown.seen(stage.masked), titles=shown.titles, name="gradient", rows=shown.rows, columns=shown.columns,
+            shown.seen(stage.masked),
+            titles=shown.titles,
+            name="gradient",
+            rows=shown.rows,
+            columns=shown.columns,
             height=250,
         ),
-        key="backward_whole", alt=f"The whole gradient: {stage.name}; the table below has its numbers.",
+        key="backward_whole",
+        alt=f"The whole gradient: {stage.name}; the table below has its numbers.",
     )
 
 
@@ -79,8 +87,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     tops, lefts = slice(None), slice(None)
     if values.size > MOST_CELLS:
         tops, lefts = (
-            slice(start, start + size)
-            for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
+            slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
     # A chart remembers the last click. A number chosen elsewhere gets a new chart.
@@ -94,13 +101,22 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
             )
 
     chart = matrix(
-        values[tops, lefts], rows[tops], columns[lefts], name="gradient", scale=diverging(most),
-        titles=shown.titles, mask=None if masked is None else ~masked[tops, lefts], picked=(row - top, column - left),
+        values[tops, lefts],
+        rows[tops],
+        columns[lefts],
+        name="gradient",
+        scale=diverging(most),
+        titles=shown.titles,
+        mask=None if masked is None else ~masked[tops, lefts],
+        picked=(row - top, column - left),
     )
     if len(values) == 1:
         chart = chart.properties(height=200)
     show_altair(
-        chart, key=key, on_select=clicked, selection_mode=PICK,
+        chart,
+        key=key,
+        on_select=clicked,
+        selection_mode=PICK,
         alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes choose as well.",
     )
 
@@ -129,12 +145,14 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
                 session.update(BackpropagationParams, **{name: st.session_state[key] + 1}, **other)
 
             st.selectbox(
-                title.capitalize(), range(size), key=preset(key, at), format_func=names.__getitem__,
-                on_change=store, width=210,
+                title.capitalize(),
+                range(size),
+                key=preset(key, at),
+                format_func=names.__getitem__,
+                on_change=store,
+                width=210,
             )
-        st.button(
-            "The largest", on_click=session.update, args=(BackpropagationParams,), kwargs={"row": 0, "column": 0},
-        )
+        st.button("The largest", on_click=session.update, args=(BackpropagationParams,), kwargs={"row": 0, "column": 0})
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
@@ -145,14 +163,14 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
     first, second = st.columns(2), st.columns(2)
     first[0].metric("By hand", typeset(by_hand, DIGITS))
     first[1].metric(
-        "Autograd", typeset(by_autograd, DIGITS),
+        "Autograd",
+        typeset(by_autograd, DIGITS),
         help="PyTorch’s automatic differentiation of the model itself, in float64.",
     )
-    second[0].metric(
-        "Finite difference", typeset(difference, DIGITS), help=explain("finite difference"),
+    second[0].metric("Finite difference", typeset(difference, DIGITS), help=explain("finite difference"))
+    second[1].metric(
+        "The number itself" if not stage.learned else "The weight itself", typeset(stage.values[at], DIGITS)
     )
-    second[1].metric("The number itself" if not stage.learned else "The weight itself",
-                     typeset(stage.values[at], DIGITS))
     if stage.masked is not None and stage.masked[at]:
         st.markdown("The mask hides this cell, so its gradient is exactly 0: the model cannot learn from later tokens.")
         return
@@ -161,7 +179,8 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
         f"The formula and autograd differ by {typeset(abs(by_hand - by_autograd), '.0e')}, the formula and the "
         f"finite difference by {typeset(abs(by_hand - difference), '.0e')}. If this number grew by 0.01, the loss "
         f"would {verb} by about {typeset(abs(by_hand) * 0.01, DIGITS)}."
-        if by_hand else "The loss does not change with this number: its gradient is exactly 0."
+        if by_hand
+        else "The loss does not change with this number: its gradient is exactly 0."
     )
 
 

@@ -28,9 +28,15 @@ from transformer.text.languages import Languages
 # Sections are in the order of the backward pass. Their names are short, so that all fit into one row on a projector.
 # Names in braces become the names of languages.
 SECTIONS = {
-    "generator": "Loss", "decoder.feed_forward": "Decoder: FFN", "decoder.cross_attention": "Cross",
-    "decoder.self_attention": "Masked", "decoder": "{target}", "memory": "Encoder output",
-    "encoder.feed_forward": "Encoder: FFN", "encoder.self_attention": "Self", "encoder": "{source}",
+    "generator": "Loss",
+    "decoder.feed_forward": "Decoder: FFN",
+    "decoder.cross_attention": "Cross",
+    "decoder.self_attention": "Masked",
+    "decoder": "{target}",
+    "memory": "Encoder output",
+    "encoder.feed_forward": "Encoder: FFN",
+    "encoder.self_attention": "Self",
+    "encoder": "{source}",
 }
 GREEK = {r"\gamma": "γ or gamma", r"\beta": "β or beta"}
 OUTPUTS = ("output", "layer", "memory")
@@ -85,8 +91,11 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
         for name, title in SECTIONS.items()
     }
     st.segmented_control(
-        "From the loss back to the words", [name for name in SECTIONS if name in firsts],
-        required=True, format_func=titles.__getitem__, key=preset("backward_section", section_of(keys[at])),
+        "From the loss back to the words",
+        [name for name in SECTIONS if name in firsts],
+        required=True,
+        format_func=titles.__getitem__,
+        key=preset("backward_section", section_of(keys[at])),
         on_change=when_chosen("backward_section", lambda section: _open(firsts[section])),
     )
     box, back, on = st.columns([8, 1.4, 1.4], vertical_alignment="bottom")
@@ -96,13 +105,20 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
     ]
     chosen = key_for("backward_number", labels)
     box.selectbox(
-        "Gradient with respect to", range(len(listed)), key=preset(chosen, at), format_func=labels.__getitem__,
+        "Gradient with respect to",
+        range(len(listed)),
+        key=preset(chosen, at),
+        format_func=labels.__getitem__,
         on_change=lambda: _open(keys[st.session_state[chosen]]),
     )
     for column, label, number in ((back, "Back", at - 1), (on, "Next", at + 1)):
         there = 0 <= number < len(keys)
         column.button(
-            label, key=f"backward_{label}", disabled=not there, width="stretch", on_click=_open,
+            label,
+            key=f"backward_{label}",
+            disabled=not there,
+            width="stretch",
+            on_click=_open,
             args=(keys[number] if there else keys[at],),
         )
 
@@ -115,13 +131,15 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
     words, formula = st.columns([6, 5], vertical_alignment="center", gap="large")
     words.markdown(
         f"**{stage.name[0].upper()}{stage.name[1:]}.** {sentence_of(stage.key)}  \n{where}"
-        f"`{shape_in_letters(stage.letters, letters)}`", help=explain_words_of(stage.name),
+        f"`{shape_in_letters(stage.letters, letters)}`",
+        help=explain_words_of(stage.name),
     )
     formula.latex(folded(stage.formula))
     shown = gradient_matrix(stage, trace, reading.translator.tokenizer, reading.languages)
     show_entry(stage, shown, reading)
     show_numbers(
-        frame(shown.seen(stage.masked), shown.rows, shown.columns, corner=shown.titles[0]), "backward_numbers",
+        frame(shown.seen(stage.masked), shown.rows, shown.columns, corner=shown.titles[0]),
+        "backward_numbers",
         label="All numbers of this gradient",
     )
 

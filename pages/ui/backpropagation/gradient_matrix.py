@@ -54,9 +54,7 @@ class GradientMatrix:
         return at[0], at[1]
 
 
-def gradient_matrix(
-    stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages
-) -> GradientMatrix:
+def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> GradientMatrix:
     """Return the matrix of a stage; of the whole vocabulary, only the informative columns."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
@@ -70,9 +68,7 @@ def gradient_matrix(
     return GradientMatrix(values, rows, columns, (titles[letters[0]], titles[letters[1]]), chosen)
 
 
-def _labels(
-    letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabulary, *, row: bool
-) -> list[str] | None:
+def _labels(letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabulary, *, row: bool) -> list[str] | None:
     if letter == "N":
         return [entry_label(tokenizer, piece) for piece in stage.pieces]
     if letter == "1":

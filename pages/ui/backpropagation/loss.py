@@ -21,13 +21,21 @@ def pick_loss(reading: Reading) -> None:
     key = key_for("backward_step", labels)
     at = min(session.params(BackpropagationParams).step, len(labels) - 1)
     st.selectbox(
-        "Loss of", range(len(labels)), key=preset(key, at), format_func=labels.__getitem__, width=220,
+        "Loss of",
+        range(len(labels)),
+        key=preset(key, at),
+        format_func=labels.__getitem__,
+        width=220,
         on_change=lambda: session.update(BackpropagationParams, step=st.session_state[key], row=0, column=0),
         help="The translation above counts as the correct one. The loss of a step is −log p, where p is the "
         "probability of its token.",
     )
     st.number_input(
-        "Label smoothing", step=0.1, format="%.2f", width=150, **bind_number(BackpropagationParams, "smoothing"),
+        "Label smoothing",
+        step=0.1,
+        format="%.2f",
+        width=150,
+        **bind_number(BackpropagationParams, "smoothing"),
         help="How much of the right answer is spread evenly over the whole vocabulary; this model was trained with "
         "0.1.",
     )

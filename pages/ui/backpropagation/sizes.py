@@ -37,7 +37,10 @@ def show_sizes(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
         st.segmented_control(
-            "Size of the gradient", QUANTITIES, format_func=NAMES.__getitem__, required=True,
+            "Size of the gradient",
+            QUANTITIES,
+            format_func=NAMES.__getitem__,
+            required=True,
             **bind(BackpropagationParams, "quantity"),
         )
     st.markdown(
@@ -51,15 +54,19 @@ def show_sizes(reading: Reading) -> None:
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
         # The main figure is the stack with more sub-layers.
-        with column, main_figure(
-            f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
-            f"{markdown(reading.trace.source_text)}",
-            "A flat line: every layer gets as much; a logarithmic scale, read from right to left",
-            when=stack == "decoder",
+        with (
+            column,
+            main_figure(
+                f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
+                f"{markdown(reading.trace.source_text)}",
+                "A flat line: every layer gets as much; a logarithmic scale, read from right to left",
+                when=stack == "decoder",
+            ),
         ):
             st.markdown(f"**{stack.capitalize()}**")
             show_altair(
-                size_chart(tables[stack], AFTER[quantity], limits), key=f"backward_sizes_{stack}",
+                size_chart(tables[stack], AFTER[quantity], limits),
+                key=f"backward_sizes_{stack}",
                 alt=f"{stack.capitalize()}: the size of the gradient through the layers; the table has the numbers.",
             )
             show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers of the {stack}")
@@ -106,25 +113,33 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
     names = list(table[place])
     powers = [10.0**power for power in range(-9, 9) if limits[0] <= 10.0**power <= limits[1]]
     long = table.melt(place, var_name="model", value_name="size")
-    return alt.Chart(long).mark_line(point=True).encode(
-        x=alt.X(f"{place}:N", sort=names, title=place, axis=alt.Axis(labelAngle=-60 if len(names) > 8 else 0, **AXIS)),
-        y=alt.Y(
-            "size:Q", title="norm of the gradient", scale=alt.Scale(type="log", domain=list(limits)),
-            axis=alt.Axis(values=powers, format="~g", **AXIS),
-        ),
-        color=alt.Color(
-            "model:N", scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
-            legend=alt.Legend(title=None, columns=2, **LEGEND),
-        ),
-        tooltip=[f"{place}:N", "model:N", alt.Tooltip("size:Q", format=".4f")],
-    ).properties(height=420)
+    return (
+        alt.Chart(long)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X(
+                f"{place}:N", sort=names, title=place, axis=alt.Axis(labelAngle=-60 if len(names) > 8 else 0, **AXIS)
+            ),
+            y=alt.Y(
+                "size:Q",
+                title="norm of the gradient",
+                scale=alt.Scale(type="log", domain=list(limits)),
+                axis=alt.Axis(values=powers, format="~g", **AXIS),
+            ),
+            color=alt.Color(
+                "model:N",
+                scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
+                legend=alt.Legend(title=None, columns=2, **LEGEND),
+            ),
+            tooltip=[f"{place}:N", "model:N", alt.Tooltip("size:Q", format=".4f")],
+        )
+        .properties(height=420)
+    )
 
 
 def says_growth(found: Mapping[str, GradientSizes]) -> str:
     """Return Markdown that says how the gradient of the second matrix changes with depth, from the numbers."""
-    ratios = {
-        name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()
-    }
+    ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
     return (
         "Compare the gradient of the feed-forward network’s second matrix in the decoder’s last layer with that in the "
         f"first. It is **{ratios[PRE]:.2f}** times as large in the untrained pre-norm model, **{ratios[POST]:.2f}** "

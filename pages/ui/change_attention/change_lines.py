@@ -31,13 +31,15 @@ def change_lines(
         positions = getattr(changed, name)
         arguments += [f"{name}={list(positions)}"] if positions else []
     beginning = f"prefix={list(prefix)}, " if prefix else ""
-    return "\n".join((
-        "from transformer import Interventions, Translator",
-        f"changed = Interventions({', '.join(arguments)})",
-        f"translator = {loading(folder)}",
-        f"written = translator.translate({trace.source_text!r}, {beginning}interventions=changed)",
-        "print(written.text)",
-    ))
+    return "\n".join(
+        (
+            "from transformer import Interventions, Translator",
+            f"changed = Interventions({', '.join(arguments)})",
+            f"translator = {loading(folder)}",
+            f"written = translator.translate({trace.source_text!r}, {beginning}interventions=changed)",
+            "print(written.text)",
+        )
+    )
 
 
 def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:

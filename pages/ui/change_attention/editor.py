@@ -24,7 +24,11 @@ from transformer.values.kinds import KINDS
 def pick_kind() -> None:
     """Draw the choice of the kind of attention to show."""
     st.segmented_control(
-        "Attention", KINDS, format_func=SHORT_TITLES.__getitem__, required=True, label_visibility="collapsed",
+        "Attention",
+        KINDS,
+        format_func=SHORT_TITLES.__getitem__,
+        required=True,
+        label_visibility="collapsed",
         **bind(EditParams, "kind"),
     )
 
@@ -40,8 +44,12 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
     run = RereadRun(reading.run, resolved.interventions)
     return attention_editor(
         Version(reading.runs.get(run), reading.runs.get(MetricsRun(run, kind))),
-        Version(trace, reading.metrics(kind)), f"{kind}_editor", what_changed(resolved.edits.edits, params, trace),
-        str(params.edits), written, edited,
+        Version(trace, reading.metrics(kind)),
+        f"{kind}_editor",
+        what_changed(resolved.edits.edits, params, trace),
+        str(params.edits),
+        written,
+        edited,
     )
 
 
@@ -55,8 +63,13 @@ def show_changes(reading: Reading) -> None:
     for number, edit in enumerate(edits):
         named = " (the example)" if examples[number] else ""
         st.button(
-            f"{markdown(edit_label(edit, trace))}{named}", key=f"edit_remove_{number}", icon=":material/close:",
-            type="tertiary", help="Undo this change", on_click=remove, args=(number,),
+            f"{markdown(edit_label(edit, trace))}{named}",
+            key=f"edit_remove_{number}",
+            icon=":material/close:",
+            type="tertiary",
+            help="Undo this change",
+            on_click=remove,
+            args=(number,),
         )
     if not edits:
         st.caption("No row is changed yet.")
@@ -64,6 +77,8 @@ def show_changes(reading: Reading) -> None:
     with st.container(horizontal=True):
         st.button("Undo", key="edit_undo", icon=":material/undo:", on_click=undo, disabled=not anything)
         st.button(
-            "Clear the example" if examples == [True] else "Reset all", key="edit_undo_all", on_click=undo_all,
+            "Clear the example" if examples == [True] else "Reset all",
+            key="edit_undo_all",
+            on_click=undo_all,
             disabled=not anything,
         )

@@ -37,11 +37,17 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
     trace, params = reading.trace, session.params(EditParams)
     st.markdown("**Erase words** by clicking them; another click brings them back.")
     _pills(
-        f"In the {reading.languages.source.name} sentence", "hidden_source", trace.source_pieces, trace.source_text,
+        f"In the {reading.languages.source.name} sentence",
+        "hidden_source",
+        trace.source_pieces,
+        trace.source_text,
         words=words,
     )
     st.segmented_control(
-        "What happens to them", ERASURES, format_func=NAMES.__getitem__, required=True,
+        "What happens to them",
+        ERASURES,
+        format_func=NAMES.__getitem__,
+        required=True,
         key=preset("edit_erasure", params.erasure),
         on_change=when_chosen("edit_erasure", lambda erasure: change(erasure=erasure)),
         help=" ".join(f"*{NAMES[erasure]}*: {EXPLAINED[erasure]}" for erasure in ERASURES),
@@ -50,17 +56,23 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
     if params.left_out:
         _show_shorter(reading, params)
     _pills(
-        f"Among the {reading.languages.target.name} words already written", "hidden_target", trace.target_pieces,
-        trace.target_text, words=words,
+        f"Among the {reading.languages.target.name} words already written",
+        "hidden_target",
+        trace.target_pieces,
+        trace.target_text,
+        words=words,
     )
     st.caption("Later steps cannot look at these words; they are still written.")
 
 
 def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words: bool) -> None:
     groups = groups_of(pieces, text, words=words)
-    labels = list(map(markdown, told_apart(
-        group_label([pieces[position] for position in group], text, words=words) for group in groups
-    )))
+    labels = list(
+        map(
+            markdown,
+            told_apart(group_label([pieces[position] for position in group], text, words=words) for group in groups),
+        )
+    )
     erased = set(getattr(session.params(EditParams), name))
     key = f"edit_{name}"
 
@@ -69,7 +81,12 @@ def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words
         change(**{name: tuple(sorted(chosen)), "step": ""})
 
     st.pills(
-        label, range(len(groups)), selection_mode="multi", format_func=labels.__getitem__, on_change=store, wrap=True,
+        label,
+        range(len(groups)),
+        selection_mode="multi",
+        format_func=labels.__getitem__,
+        on_change=store,
+        wrap=True,
         key=preset(key, [number for number, group in enumerate(groups) if erased & set(group)]),
     )
 
@@ -82,10 +99,11 @@ def _show_shorter(reading: Reading, params: EditParams) -> None:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
-    st.markdown(
-        f"{markdown(shorter)}  \n→ {merged_words(reading.own.target_text, trace.target_text) or NOTHING}"
-    )
+    st.markdown(f"{markdown(shorter)}  \n→ {merged_words(reading.own.target_text, trace.target_text) or NOTHING}")
     st.button(
-        "Read this sentence instead", key="edit_read_shorter", icon=":material/edit:", on_click=session.try_sentence,
+        "Read this sentence instead",
+        key="edit_read_shorter",
+        icon=":material/edit:",
+        on_click=session.try_sentence,
         args=(shorter,),
     )

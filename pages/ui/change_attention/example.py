@@ -35,8 +35,13 @@ def show_example(reading: Reading) -> None:
         return
     row, column = words_of(edit, reading.trace)
     st.button(
-        f"Try: make *{row}* look at *{column}*", key="edit_try", type="primary", icon=":material/lightbulb:",
-        on_click=_take, args=(edit,), help="In every head of the encoder, this word then looks only at the other one.",
+        f"Try: make *{row}* look at *{column}*",
+        key="edit_try",
+        type="primary",
+        icon=":material/lightbulb:",
+        on_click=_take,
+        args=(edit,),
+        help="In every head of the encoder, this word then looks only at the other one.",
     )
 
 
@@ -44,8 +49,12 @@ def show_second_example(reading: Reading) -> None:
     """Draw a smaller button for another kind of attention, on the sentence that it was found for."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
-            "Another: make the step that writes *es* look at *street*", key="edit_try_second", type="tertiary",
-            icon=":material/lightbulb:", on_click=_take, args=(SECOND,),
+            "Another: make the step that writes *es* look at *street*",
+            key="edit_try_second",
+            type="tertiary",
+            icon=":material/lightbulb:",
+            on_click=_take,
+            args=(SECOND,),
         )
 
 
@@ -73,13 +82,19 @@ def candidates(trace: Trace) -> list[Edit]:
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_pieces, text)]
     longer = [
-        span for span in spans
-        if sum(character.isalpha() for piece in trace.source_pieces[span[0] : span[1] + 1] if piece.span is not None
-               for character in text[slice(*piece.span)]) >= LETTERS
+        span
+        for span in spans
+        if sum(
+            character.isalpha()
+            for piece in trace.source_pieces[span[0] : span[1] + 1]
+            if piece.span is not None
+            for character in text[slice(*piece.span)]
+        )
+        >= LETTERS
     ]
-    return [
-        Edit("encoder", None, None, row, ((column, MOST_PERCENT),)) for row, column in permutations(longer, 2)
-    ][:TRIED]
+    return [Edit("encoder", None, None, row, ((column, MOST_PERCENT),)) for row, column in permutations(longer, 2)][
+        :TRIED
+    ]
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
@@ -93,7 +108,9 @@ def _is_first_sentence(reading: Reading) -> bool:
     """Return whether the sentence is that of the examples, with the translation and the tokens they were made for."""
     trace = reading.own
     return (
-        not reading.given and trace.source_text == EXAMPLES[0] and words_of(FIRST, trace) == ("animal", "street")
+        not reading.given
+        and trace.source_text == EXAMPLES[0]
+        and words_of(FIRST, trace) == ("animal", "street")
         and [piece.text.strip("▁") for piece in trace.predicted_pieces[8:9]] == ["es"]
     )
 

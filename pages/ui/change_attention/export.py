@@ -18,9 +18,12 @@ BASELINE = "the model as trained, which reads the same translation"
 def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> None:
     """Draw the lines of Python and the buttons that save the numbers."""
     show_lines(repeatable(reading, resolved, found), "edit")
-    save_tables("changed_attention", "edit", run_facts(reading, resolved, found), {
-        "next": next_table(found, reading.translator.tokenizer), "steps": step_table(found),
-    })
+    save_tables(
+        "changed_attention",
+        "edit",
+        run_facts(reading, resolved, found),
+        {"next": next_table(found, reading.translator.tokenizer), "steps": step_table(found)},
+    )
     runs, run = reading.runs, RereadRun(reading.run, resolved.interventions)
     save_every_head(lambda: runs.get(run), "edit")
 
@@ -39,10 +42,15 @@ def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict
     """Return model, sentence, translations and changes; edits are as in the address, counted from 1."""
     changed = resolved.interventions
     return {
-        "model": reading.translator.version, "sentence": reading.trace.source_text,
-        "translation": reading.trace.target_text, "mode": MODE, "baseline": BASELINE, "edits": str(resolved.edits),
+        "model": reading.translator.version,
+        "sentence": reading.trace.source_text,
+        "translation": reading.trace.target_text,
+        "mode": MODE,
+        "baseline": BASELINE,
+        "edits": str(resolved.edits),
         "erased_source": [position + 1 for position in changed.hidden_source],
         "erased_target": [position + 1 for position in changed.hidden_target],
-        "step": found.step + 1, "written": found.written.text,
+        "step": found.step + 1,
+        "written": found.written.text,
         "python": repeatable(reading, resolved, found),
     }

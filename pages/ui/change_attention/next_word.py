@@ -37,8 +37,11 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     }
     key, step = key_for("edit_step", labels.values()), session.params(EditParams).step
     st.selectbox(
-        "The next word, at the step that writes", list(labels), format_func=labels.__getitem__,
-        key=preset(key, step if step in labels else ""), on_change=lambda: change(step=st.session_state[key]),
+        "The next word, at the step that writes",
+        list(labels),
+        format_func=labels.__getitem__,
+        key=preset(key, step if step in labels else ""),
+        on_change=lambda: change(step=st.session_state[key]),
         help="The words before this step stay as they are; from there on, the changed model writes. Unless you choose, "
         "the page takes the row that you changed, or the first step at which the most likely word changes.",
     )
@@ -46,12 +49,15 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     st.markdown(says_next(found, tokenizer))
     table = next_table(found, tokenizer)
     show_altair(
-        next_chart(table, COLUMNS), "edit_next", "Probability of the most likely next tokens as trained and changed. "
+        next_chart(table, COLUMNS),
+        "edit_next",
+        "Probability of the most likely next tokens as trained and changed. "
         "The sentence above and the saved table have the numbers.",
     )
     st.caption(
         "Both models have read the same words before it. Only the ten most likely tokens are stored; a missing bar is "
-        "smaller than all bars shown.", help=explain("token", "teacher forcing"),
+        "smaller than all bars shown.",
+        help=explain("token", "teacher forcing"),
     )
 
 
@@ -61,8 +67,10 @@ def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
     known = dict(candidates((found.before, found.after), found.step, 1))
     names = {piece: f"**{markdown(bare(entry_label(tokenizer, piece)))}**" for piece in known}
     was, now = (
-        {piece: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
-         for piece, log_probs in known.items()}
+        {
+            piece: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
+            for piece, log_probs in known.items()
+        }
         for number, trace in enumerate((found.before, found.after))
     )
     if old == new:
@@ -87,9 +95,12 @@ def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
 def step_table(found: Continuation) -> pd.DataFrame:
     """Return a row per step of the translation that both read: token, and log-probability before and after, nats."""
     before, after = found.before, found.after
-    return pd.DataFrame({
-        "step": range(1, len(before.predicted_pieces) + 1),
-        "token": [piece_label(piece, before.target_text) for piece in before.predicted_pieces],
-        "before": before.log_probs.astype(float), "after": after.log_probs.astype(float),
-        "change": found.step_change.astype(float),
-    })
+    return pd.DataFrame(
+        {
+            "step": range(1, len(before.predicted_pieces) + 1),
+            "token": [piece_label(piece, before.target_text) for piece in before.predicted_pieces],
+            "before": before.log_probs.astype(float),
+            "after": after.log_probs.astype(float),
+            "change": found.step_change.astype(float),
+        }
+    )

@@ -38,7 +38,8 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
     listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []
     source, target = (
-        _existing(asked, len(pieces), language, problems) for asked, pieces, language in (
+        _existing(asked, len(pieces), language, problems)
+        for asked, pieces, language in (
             (params.hidden_source, trace.source_pieces, "sentence"),
             (params.hidden_target, trace.target_pieces, "translation"),
         )
@@ -62,7 +63,8 @@ def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[
     """Return the positions that exist; add a problem for each of the others."""
     problems += [
         f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
-        for position in asked if position >= count
+        for position in asked
+        if position >= count
     ]
     return tuple(position for position in asked if position < count)
 
@@ -124,7 +126,8 @@ def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
     text = trace.source_text
     gone = [trace.source_pieces[position].span for position in positions if position < len(trace.source_pieces)]
     left = "".join(
-        character for at, character in enumerate(text)
+        character
+        for at, character in enumerate(text)
         if not any(span is not None and span[0] <= at < span[1] for span in gone)
     )
     return " ".join(left.split())

@@ -64,7 +64,8 @@ class FilledChart:
             if name in self.tables:
                 part["data"] = collect(self.tables[name])
         specification["params"] = [
-            *specification.get("params", ()), *({"name": name, "value": list(of)} for name, of in self.labels.items()),
+            *specification.get("params", ()),
+            *({"name": name, "value": list(of)} for name, of in self.labels.items()),
         ]
         return specification
 

@@ -25,9 +25,16 @@ AROUND, AROUND_SQUARE, WIDEST = 136, 320, 860
 
 
 def heatmap(
-    values: np.ndarray, *, titles: tuple[str, str], name: str, colours: str = SIGNED,
-    rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, first: tuple[int, int] = (0, 0),
-    height: int | None = None, square: bool = False,
+    values: np.ndarray,
+    *,
+    titles: tuple[str, str],
+    name: str,
+    colours: str = SIGNED,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    first: tuple[int, int] = (0, 0),
+    height: int | None = None,
+    square: bool = False,
 ) -> go.Figure:
     """Return a matrix as a heatmap; row 0 is on top.
 
@@ -50,20 +57,30 @@ def heatmap(
         SHARE: {"colorscale": colorscale(VIRIDIS), "zmin": 0.0, "zmax": 1.0},
     }[colours]
     top, left = (1 if labels is not None else number for labels, number in zip((rows, columns), first, strict=True))
-    figure = go.Figure(go.Heatmap(
-        z=values, y0=top, x0=left, colorbar={"title": {"text": name, "side": "right"}, "thickness": 12},
-        hovertemplate=_hover(titles, name, "%{z:.4f}"), hoverongaps=False, **scale,
-    ))
+    figure = go.Figure(
+        go.Heatmap(
+            z=values,
+            y0=top,
+            x0=left,
+            colorbar={"title": {"text": name, "side": "right"}, "thickness": 12},
+            hovertemplate=_hover(titles, name, "%{z:.4f}"),
+            hoverongaps=False,
+            **scale,
+        )
+    )
     if not seen.all():
         # A masked cell is a hole in the map. A second map fills it.
         figure.add_heatmap(
-            z=np.where(seen, np.nan, 0.0).astype(np.float32), y0=top, x0=left, colorscale=[[0, MASKED], [1, MASKED]],
-            showscale=False, hovertemplate=_hover(titles, name, "masked"), hoverongaps=False,
+            z=np.where(seen, np.nan, 0.0).astype(np.float32),
+            y0=top,
+            x0=left,
+            colorscale=[[0, MASKED], [1, MASKED]],
+            showscale=False,
+            hovertemplate=_hover(titles, name, "masked"),
+            hoverongaps=False,
         )
     side = max(120, min(420, (30 if square else 20) * len(values)))
-    figure.update_layout(
-        height=height or AROUND + side, margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
-    )
+    figure.update_layout(height=height or AROUND + side, margin={"l": 0, "r": 0, "t": TOOLS, "b": 0})
     rows_shown = [top + values.shape[0] - 0.5, top - 0.5]
     columns_shown = [left - 0.5, left + values.shape[1] - 0.5]
     figure.update_yaxes(range=rows_shown, title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))

@@ -52,23 +52,23 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
         return None
     shown = rounded(view.weights[layer, head])
     totals = shown[pinned].sum(axis=0) if of_rows else shown[:, pinned].sum(axis=1)
-    side, others, labels = ("rows", ("column", "to"), column_labels) if of_rows else (
-        "columns", ("row", "from"), row_labels
+    side, others, labels = (
+        ("rows", ("column", "to"), column_labels) if of_rows else ("columns", ("row", "from"), row_labels)
     )
     numbers = ", ".join(str(index + 1) for index in pinned)
-    return pd.DataFrame({
-        others[0]: range(1, len(totals) + 1), others[1]: labels(axes),
-        f"sum of {side} {numbers}": [f"{total:.4f}" for total in totals],
-    })
+    return pd.DataFrame(
+        {
+            others[0]: range(1, len(totals) + 1),
+            others[1]: labels(axes),
+            f"sum of {side} {numbers}": [f"{total:.4f}" for total in totals],
+        }
+    )
 
 
 # The colour of the text around a chart in every theme. The theme's own colour for charts is too faint for a
 # projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
-AXIS: dict[str, Any] = {
-    "labelOverlap": False, "labelFlush": False, "ticks": False,
-    "domain": False, **INK,
-}
+AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
 # A legend is not longer than a map is wide on a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
 # A chart with more cells than this is painted on a canvas, which does not know the page's current colour.
@@ -85,10 +85,21 @@ PICK = "pick"
 
 
 def matrix(
-    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale,
-    titles: tuple[str | None, str | None] = (None, None), mask: np.ndarray | None = None, legend: bool = True,
-    marks: tuple[str, np.ndarray] | None = None, picked: tuple[int, int] | None = None, clickable: bool = False,
-    square: bool = False, masked: str = "masked", ink: alt.ColorValue | None = None,
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    name: str,
+    scale: alt.Scale,
+    titles: tuple[str | None, str | None] = (None, None),
+    mask: np.ndarray | None = None,
+    legend: bool = True,
+    marks: tuple[str, np.ndarray] | None = None,
+    picked: tuple[int, int] | None = None,
+    clickable: bool = False,
+    square: bool = False,
+    masked: str = "masked",
+    ink: alt.ColorValue | None = None,
 ) -> alt.Chart | alt.LayerChart:
     """Return a matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
@@ -109,13 +120,18 @@ def matrix(
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
-    table = pd.DataFrame({
-        "row": at_rows + 1, "column": at_columns + 1, "value": values.ravel().astype(float),
-        "shown": [
-            typeset(value, DECIMALS) if there else masked for value, there in zip(values.ravel(), seen, strict=True)
-        ],
-        "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
-    })
+    table = pd.DataFrame(
+        {
+            "row": at_rows + 1,
+            "column": at_columns + 1,
+            "value": values.ravel().astype(float),
+            "shown": [
+                typeset(value, DECIMALS) if there else masked for value, there in zip(values.ravel(), seen, strict=True)
+            ],
+            "from": np.array(rows, dtype=object)[at_rows],
+            "to": np.array(columns, dtype=object)[at_columns],
+        }
+    )
     tooltip = [alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)]
     if marks is not None:
         table["mark"] = np.where(seen, marks[1].ravel(), "")
@@ -132,13 +148,15 @@ def matrix(
         "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns), **plain
     )
     base = alt.Chart(table).encode(
-        x=alt.X("column:O", title=column_title, axis=column_axis), y=alt.Y("row:O", title=row_title, axis=row_axis),
+        x=alt.X("column:O", title=column_title, axis=column_axis), y=alt.Y("row:O", title=row_title, axis=row_axis)
     )
     clickable = clickable or picked is not None
-    layers = [base.mark_rect(cursor="pointer" if clickable else "default").encode(
-        color=colour if mask is None else alt.condition(f"datum.shown == '{masked}'", alt.value(MASKED), colour),
-        tooltip=tooltip,
-    )]
+    layers = [
+        base.mark_rect(cursor="pointer" if clickable else "default").encode(
+            color=colour if mask is None else alt.condition(f"datum.shown == '{masked}'", alt.value(MASKED), colour),
+            tooltip=tooltip,
+        )
+    ]
     if clickable:
         layers[0] = layers[0].add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
     # The height includes the labels around the cells, and titles if there are any.
@@ -148,9 +166,11 @@ def matrix(
             base.mark_text(fontSize=11).encode(text=alt.Text("mark:N"), color=ink or ink_on("value"), tooltip=tooltip)
         )
     if picked is not None:
-        layers.append(base.transform_filter(
-            f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}"
-        ).mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
+        layers.append(
+            base.transform_filter(f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}").mark_rect(
+                fillOpacity=0, stroke=PICKED, strokeWidth=3
+            )
+        )
     # Add both at once: Altair copies a whole layered chart each time that something is added to it.
     layers[0] = layers[0].add_params(row_names, column_names)
     if square:
@@ -164,14 +184,14 @@ def matrix(
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
     """Return a `matrix` of one number per head, [L, H]; a click selects `PICK`."""
-    layers, heads = ([f"{what} {number + 1}" for number in range(count)]
-                     for what, count in zip(("layer", "head"), values.shape, strict=True))
+    layers, heads = (
+        [f"{what} {number + 1}" for number in range(count)]
+        for what, count in zip(("layer", "head"), values.shape, strict=True)
+    )
     return matrix(values, layers, heads, name=name, scale=scale, clickable=True)
 
 
-def labelled_axis(
-    name: str, labels: Sequence[str | Sequence[str]], **options: Any
-) -> tuple[alt.Axis, alt.Parameter]:
+def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: Any) -> tuple[alt.Axis, alt.Parameter]:
     """Return `label_axis`, and the parameter that holds the labels and belongs to the chart.
 
     Args:

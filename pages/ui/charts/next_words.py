@@ -26,10 +26,13 @@ def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) ->
         step: of the translation that all read, from 0.
     """
     rows = candidates(tuple(traces.values()), step, SHOWN)
-    return pd.DataFrame({
-        "id": [piece for piece, _ in rows], "token": [entry_label(tokenizer, piece) for piece, _ in rows],
-        **{name: np.exp([found[number] for _, found in rows]) for number, name in enumerate(traces)},
-    })
+    return pd.DataFrame(
+        {
+            "id": [piece for piece, _ in rows],
+            "token": [entry_label(tokenizer, piece) for piece, _ in rows],
+            **{name: np.exp([found[number] for _, found in rows]) for number, name in enumerate(traces)},
+        }
+    )
 
 
 def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
@@ -41,18 +44,27 @@ def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
     rows = [
         {"place": place, "token": row["token"], "model": name, "probability": row[column]}
         for place, row in enumerate(table.to_dict("records"), start=1)
-        for column, name in names.items() if np.isfinite(row[column])
+        for column, name in names.items()
+        if np.isfinite(row[column])
     ]
     order = list(names.values())
     colours = [FIRST, SECOND] if len(order) == 2 else SERIES[: len(order)]
     axis, labels = labelled_axis("pieces", table.token.tolist())
-    return alt.Chart(pd.DataFrame(rows)).mark_bar().encode(
-        y=alt.Y("place:O", title=None, axis=axis),
-        x=alt.X("probability:Q", axis=alt.Axis(**{**AXIS, "grid": True}, format="%"), title="probability"),
-        yOffset=alt.YOffset("model:N", sort=order),
-        color=alt.Color("model:N", sort=order, scale=alt.Scale(domain=order, range=colours),
-                        legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"})),
-        tooltip=["token:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
-    ).add_params(labels).properties(height=17 * len(order) * len(table) + 60, usermeta={
-        "embedOptions": {"renderer": "svg"}
-    })
+    return (
+        alt.Chart(pd.DataFrame(rows))
+        .mark_bar()
+        .encode(
+            y=alt.Y("place:O", title=None, axis=axis),
+            x=alt.X("probability:Q", axis=alt.Axis(**{**AXIS, "grid": True}, format="%"), title="probability"),
+            yOffset=alt.YOffset("model:N", sort=order),
+            color=alt.Color(
+                "model:N",
+                sort=order,
+                scale=alt.Scale(domain=order, range=colours),
+                legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"}),
+            ),
+            tooltip=["token:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
+        )
+        .add_params(labels)
+        .properties(height=17 * len(order) * len(table) + 60, usermeta={"embedOptions": {"renderer": "svg"}})
+    )

@@ -21,8 +21,11 @@ def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
     """
     parts = ["<br>".join(wrap(part, LONGEST_LINE)) for part, _ in table]
     figure = px.bar(
-        pd.DataFrame({"part": parts, "parameters": [count for _, count in table]}), x="parameters", y="part",
-        orientation="h", text="parameters",
+        pd.DataFrame({"part": parts, "parameters": [count for _, count in table]}),
+        x="parameters",
+        y="part",
+        orientation="h",
+        text="parameters",
     )
     figure.update_traces(texttemplate="%{x:,}", textposition="outside", hovertemplate="%{y}: %{x:,}<extra></extra>")
     figure.update_yaxes(autorange="reversed", title=None)

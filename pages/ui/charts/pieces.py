@@ -32,14 +32,21 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
         for place, (label, probability) in enumerate(zip(labels, np.exp(log_probs).tolist(), strict=True)):
             if place % COLUMNS == 0:
                 names.append("" if place else name)
-            cells.append({
-                "line": len(names), "column": place % COLUMNS + 1, "place": place + 1, "token": label,
-                "probability": probability, "shown": typeset(probability, 2),
-            })
+            cells.append(
+                {
+                    "line": len(names),
+                    "column": place % COLUMNS + 1,
+                    "place": place + 1,
+                    "token": label,
+                    "probability": probability,
+                    "shown": typeset(probability, 2),
+                }
+            )
     axis, row_names = labelled_axis("row_labels", names)
     columns = alt.Scale(domain=list(range(1, min(COLUMNS, max(len(labels) for _, labels, _ in texts)) + 1)))
     base = alt.Chart(pd.DataFrame(cells)).encode(
-        x=alt.X("column:O", axis=None, scale=columns), y=alt.Y("line:O", title=None, axis=axis),
+        x=alt.X("column:O", axis=None, scale=columns),
+        y=alt.Y("line:O", title=None, axis=axis),
         tooltip=[alt.Tooltip("place:Q"), alt.Tooltip("token:N"), alt.Tooltip("probability:Q", format=".6g")],
     )
 
@@ -54,7 +61,8 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
         base.mark_rect(stroke="currentColor", strokeOpacity=0.2).encode(
             color=alt.Color("probability:Q", scale=sequential(), legend=None)
         ),
-        written("token", -1, fontWeight="bold"), written("shown", 1),
+        written("token", -1, fontWeight="bold"),
+        written("shown", 1),
     )
     return strip.add_params(row_names).properties(
         height=LINE * len(names) + AROUND, usermeta={"embedOptions": {"renderer": "svg"}}
@@ -63,8 +71,12 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
 
 def piece_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
     """Return a row per token: its probability, and that of the text up to it."""
-    return pd.DataFrame({
-        "place": range(1, len(labels) + 1), "token": labels, "probability": [f"{p:.4g}" for p in np.exp(log_probs)],
-        "log-probability (nats)": [f"{value:.4f}" for value in log_probs],
-        "all up to here (nats)": [f"{value:.4f}" for value in np.cumsum(log_probs)],
-    })
+    return pd.DataFrame(
+        {
+            "place": range(1, len(labels) + 1),
+            "token": labels,
+            "probability": [f"{p:.4g}" for p in np.exp(log_probs)],
+            "log-probability (nats)": [f"{value:.4f}" for value in log_probs],
+            "all up to here (nats)": [f"{value:.4f}" for value in np.cumsum(log_probs)],
+        }
+    )

@@ -24,7 +24,12 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def save_tables(
-    name: str, key: str, facts: dict[str, Any], tables: Mapping[str, pd.DataFrame], *, rows: pd.DataFrame | None = None,
+    name: str,
+    key: str,
+    facts: dict[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    rows: pd.DataFrame | None = None,
     noted: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Draw the buttons that save tables.
@@ -45,8 +50,13 @@ def save_tables(
     with st.container(horizontal=True):
         for kind, (media, content) in files.items():
             st.download_button(
-                f"Save as {kind.upper()}", lambda content=content: content, f"{name}.{kind}", media,
-                icon=":material/download:", on_click="ignore", key=f"{key}_{kind}_{name}",
+                f"Save as {kind.upper()}",
+                lambda content=content: content,
+                f"{name}.{kind}",
+                media,
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"{key}_{kind}_{name}",
             )
 
 
@@ -72,8 +82,13 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
         key: of the button, with "_npz" after it.
     """
     st.download_button(
-        "Save as NPZ (every head)", lambda: archive(trace()), "trace.npz", "application/octet-stream",
-        icon=":material/download:", on_click="ignore", key=f"{key}_npz",
+        "Save as NPZ (every head)",
+        lambda: archive(trace()),
+        "trace.npz",
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"{key}_npz",
         help="Everything that this run computed, as numpy arrays, with the version of the model and what was changed: "
         "`numpy.load` reads it, and so does `Trace.from_npz`.",
     )

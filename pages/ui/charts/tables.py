@@ -40,7 +40,11 @@ def numbered(labels: Sequence[str]) -> list[str]:
 
 
 def frame(
-    values: np.ndarray, rows: Sequence[str] | None, columns: Sequence[str] | None, *, corner: str,
+    values: np.ndarray,
+    rows: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    *,
+    corner: str,
     first: tuple[int, int] = (0, 0),
 ) -> pd.DataFrame:
     """Return a matrix with its labels.
@@ -51,9 +55,11 @@ def frame(
         corner: heading of the column that names the rows.
         first: numbers of the first row and of the first column where there are no labels.
     """
-    body = values if np.isfinite(values).all() else [
-        [formatted(value, 6) if np.isfinite(value) else MASKED for value in row] for row in values
-    ]
+    body = (
+        values
+        if np.isfinite(values).all()
+        else [[formatted(value, 6) if np.isfinite(value) else MASKED for value in row] for row in values]
+    )
     names = [str(first[1] + column) for column in range(values.shape[1])] if columns is None else numbered(columns)
     table = pd.DataFrame(body, columns=names)
     table.insert(0, corner, range(first[0], first[0] + len(values)) if rows is None else numbered(rows))
@@ -75,7 +81,11 @@ def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", d
 
 
 def show_table(
-    table: pd.DataFrame, key: str, *, digits: int = 6, height: int | Literal["auto"] = "auto",
+    table: pd.DataFrame,
+    key: str,
+    *,
+    digits: int = 6,
+    height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
     """Draw a table; its text is shown unchanged, its numbers with the mathematical minus sign.
@@ -119,14 +129,24 @@ def show_table(
     if typeset_columns and table.size <= MOST_TYPESET:
         shown = shown.style.format(typeset_columns, na_rep="")
     draw_table(
-        table, key, shown=shown, height="content" if wrapped else height, column_config=columns, placeholder="",
+        table,
+        key,
+        shown=shown,
+        height="content" if wrapped else height,
+        column_config=columns,
+        placeholder="",
         row_height=_row_height(table, wrapped) if wrapped else None,
     )
 
 
 def draw_table(
-    table: pd.DataFrame, key: str, *, shown: object = None, width: Literal["stretch", "content"] = "stretch",
-    file: str = "", **options: Any,
+    table: pd.DataFrame,
+    key: str,
+    *,
+    shown: object = None,
+    width: Literal["stretch", "content"] = "stretch",
+    file: str = "",
+    **options: Any,
 ) -> None:
     """Draw a table with Streamlit's options, and the button that saves it; the app draws every table here.
 
@@ -143,8 +163,15 @@ def draw_table(
     with st.container(gap="xxsmall", width=width):
         st.dataframe(visible_cells(table) if shown is None else shown, key=key, hide_index=True, width=width, **options)
         st.download_button(
-            "Save as CSV", lambda: csv_text(table), f"{file or key.replace('_', '-')}.csv", "text/csv",
-            type="tertiary", icon=":material/download:", on_click="ignore", key=f"{key}_csv", help="The table above.",
+            "Save as CSV",
+            lambda: csv_text(table),
+            f"{file or key.replace('_', '-')}.csv",
+            "text/csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"{key}_csv",
+            help="The table above.",
         )
 
 
@@ -168,11 +195,7 @@ def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
         digits: decimals of its numbers.
     """
     digits = _digits(table, digits)
-    shown = {
-        markdown(str(name)): [
-            _large(value, digits) for value in column
-        ] for name, column in table.items()
-    }
+    shown = {markdown(str(name)): [_large(value, digits) for value in column] for name, column in table.items()}
     st.table(pd.DataFrame(shown), border="horizontal", hide_index=True)
 
 
@@ -191,8 +214,9 @@ def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
 
 def _digits(table: pd.DataFrame, digits: int) -> int:
     """Return the decimals of a table's numbers: `digits`, or as many as its smallest number needs, if not many more."""
-    smallest = min((_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"),
-                   default=np.inf)
+    smallest = min(
+        (_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"), default=np.inf
+    )
     return next((more for more in range(digits, MOST_DIGITS + 1) if smallest >= 0.5 * 10**-more), digits)
 
 

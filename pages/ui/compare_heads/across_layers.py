@@ -45,18 +45,23 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     names = numbered(labels)
     place, pick_head, pick_words = st.columns([4, 2, 2], vertical_alignment="bottom")
     place.selectbox(
-        "Word to follow through the layers", range(len(labels)), format_func=names.__getitem__,
+        "Word to follow through the layers",
+        range(len(labels)),
+        format_func=names.__getitem__,
         **bind(CompareParams, "row", value=row, labels=names),
     )
     pick_head.selectbox(
-        "Head", range(view.heads), key=preset("compare_head", choice.head),
+        "Head",
+        range(view.heads),
+        key=preset("compare_head", choice.head),
         format_func=lambda head: str(head + 1),
         on_change=lambda: session.update_attention(
             of=type(choice), layer=choice.layer, head=st.session_state.compare_head
         ),
     )
     pick_words.toggle(
-        "Words", key=preset("compare_words", choice.words),
+        "Words",
+        key=preset("compare_words", choice.words),
         on_change=lambda: session.update_attention(of=type(choice), words=st.session_state.compare_words),
     )
     rows = view.weights[:, :, row]
@@ -72,25 +77,42 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     for number, (place, (title, (values, marks))) in enumerate(
         zip(st.columns(len(maps), gap="medium"), maps.items(), strict=True)
     ):
-        with place, main_figure(
-            f"**Where “{markdown(labels[row])}”{place_of(labels, row)} looks, layer by layer:** "
-            f"{markdown(reading.trace.text)}",
-            f"{TITLES[kind]}, {title.lower()}",
-            when=number == 0,
+        with (
+            place,
+            main_figure(
+                f"**Where “{markdown(labels[row])}”{place_of(labels, row)} looks, layer by layer:** "
+                f"{markdown(reading.trace.text)}",
+                f"{TITLES[kind]}, {title.lower()}",
+                when=number == 0,
+            ),
         ):
             st.markdown(f"**{title}**")
             key = f"compare_layers_{title.split()[0]}"
             description = f"{title}: a row for each layer, a column for each word looked at; the table has the numbers."
             drawn = matrix(
-                values, layers, columns, name="weight", scale=sequential(), mask=mask, marks=marks,
+                values,
+                layers,
+                columns,
+                name="weight",
+                scale=sequential(),
+                mask=mask,
+                marks=marks,
                 clickable=marks is not None,
             )
             if marks is None:
                 show_altair(drawn, key=key, alt=description)
             else:
-                chart_of_heads(drawn, kind, key, description, maps=reading.maps, head_at=lambda mark: (
-                    int(mark["row"]) - 1, int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax())
-                ))
+                chart_of_heads(
+                    drawn,
+                    kind,
+                    key,
+                    description,
+                    maps=reading.maps,
+                    head_at=lambda mark: (
+                        int(mark["row"]) - 1,
+                        int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax()),
+                    ),
+                )
     prose("compare_layers_heads", says_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
         "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
@@ -137,8 +159,11 @@ def _table(
 ) -> pd.DataFrame:
     """Return everything in the maps, a row per cell that is not masked."""
     layers, places = np.nonzero(mask)
-    return pd.DataFrame({
-        "layer": layers + 1, "to": np.array(numbered(columns), dtype=object)[places],
-        **{title: values[mask].astype(float) for title, (values, _) in maps.items()},
-        "largest is head": largest[mask],
-    })
+    return pd.DataFrame(
+        {
+            "layer": layers + 1,
+            "to": np.array(numbered(columns), dtype=object)[places],
+            **{title: values[mask].astype(float) for title, (values, _) in maps.items()},
+            "largest is head": largest[mask],
+        }
+    )

@@ -61,7 +61,10 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     metric = comparison.metric if comparison.metric in titles else "confidence"
     controls.markdown("Colour heads by", width="content")
     controls.selectbox(
-        "Colour heads by", titles, format_func=titles.__getitem__, label_visibility="collapsed",
+        "Colour heads by",
+        titles,
+        format_func=titles.__getitem__,
+        label_visibility="collapsed",
         **bind(CompareParams, "metric", value=metric),
     )
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
@@ -78,9 +81,12 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
             chart = _worth_map(worth, kind) if worth and metric == WORTH else _map(here[kind], metric)
             if chart is not None:
                 chart_of_heads(
-                    chart, kind, f"compare_map_{kind}",
+                    chart,
+                    kind,
+                    f"compare_map_{kind}",
                     f"{titles[metric]} of every head; the table below has the same numbers and opens heads too.",
-                    fields=("row", "column"), maps=reading.maps,
+                    fields=("row", "column"),
+                    maps=reading.maps,
                 )
             else:
                 st.caption("This measurement is not defined for this kind of attention or for this sentence.")
@@ -140,7 +146,10 @@ def _worth_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.Layer
 
 
 def _table(
-    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, reading: MapReading,
+    here: dict[Kind, HeadMetrics],
+    many: Statistics | None,
+    worth: ImportanceStatistics | None,
+    reading: MapReading,
     also: AlsoNamed,
 ) -> None:
     table = head_table(here, many, worth, also)
@@ -149,14 +158,14 @@ def _table(
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             "**All measurements of all heads.** Click a row to open its head, or the name of a column to sort by it. "
-            + "".join(f"Means are over {count} sentences." for count in sorted(over)), width="stretch",
+            + "".join(f"Means are over {count} sentences." for count in sorted(over)),
+            width="stretch",
         )
         named_only = st.toggle("Only heads with a name", **bind(CompareParams, "named"))
         if named_only:
             table = table.loc[(table.filter(regex="^name ") != "").any(axis=1)]
         st.download_button(
-            "Save as CSV", csv_text(table), "heads.csv", "text/csv", icon=":material/download:",
-            on_click="ignore",
+            "Save as CSV", csv_text(table), "heads.csv", "text/csv", icon=":material/download:", on_click="ignore"
         )
     kinds: dict[str, Kind] = {title: kind for kind, title in TITLES.items()}
     show_head_table(
@@ -178,18 +187,26 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
     """Draw the facts about the heads over many sentences, or the buttons that measure them."""
     if not many:
         offer_measuring(
-            STATISTICS, translator, _statistics, label="Measure over many sentences",
+            STATISTICS,
+            translator,
+            _statistics,
+            label="Measure over many sentences",
             missing="The numbers over many sentences were not computed for this model.",
         )
     if worth:
         st.caption(
             f"“{WITHOUT}”: {says_worth(worth)[0].lower()}{says_worth(worth)[1:]} “from” and “to” are the ends of its "
             "95% interval over sentences: a head whose interval includes 0 may do nothing at all. Computed by "
-            f"`{IMPORTANCE.beside(translator).command}`.", help=explain("log-probability", "nats"),
+            f"`{IMPORTANCE.beside(translator).command}`.",
+            help=explain("log-probability", "nats"),
         )
     else:
         offer_measuring(
-            IMPORTANCE, translator, importance_statistics, label="Measure what heads are worth", turns=LONG_RUNS,
+            IMPORTANCE,
+            translator,
+            importance_statistics,
+            label="Measure what heads are worth",
+            turns=LONG_RUNS,
             missing="What heads are worth over many sentences was not measured for this model: every head is switched "
             "off by itself, in each of them.",
         )
@@ -216,7 +233,9 @@ def _statistics(translator: Translator, sentences: Iterable[str]) -> Statistics:
 
 
 def head_table(
-    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None = None,
+    here: dict[Kind, HeadMetrics],
+    many: Statistics | None,
+    worth: ImportanceStatistics | None = None,
     also: AlsoNamed = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return a row per head: kind, layer, head, its names, and every metric.
@@ -274,5 +293,6 @@ def _worth_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) ->
     change, over = worth.measured[kind], MANY.format(worth.sentences)
     return {
         f"{WITHOUT}, {over}": float(change.mean[layer, head]),
-        f"from, {over}": float(change.low[layer, head]), f"to, {over}": float(change.high[layer, head]),
+        f"from, {over}": float(change.low[layer, head]),
+        f"to, {over}": float(change.high[layer, head]),
     }

@@ -43,11 +43,16 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     # The extent has a margin and is never 0, because all heads may be equal.
     across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
     scale = min(NARROW / across, HEIGHT / upwards)
-    table = pd.DataFrame({
-        "x": plane.points[:, 0], "y": plane.points[:, 1], "layer": numbers // heads + 1, "head": numbers % heads + 1,
-        "name": [head_name(number, heads) for number in numbers.tolist()],
-        "place": name_places(plane.points * (scale, -scale)),
-    })
+    table = pd.DataFrame(
+        {
+            "x": plane.points[:, 0],
+            "y": plane.points[:, 1],
+            "layer": numbers // heads + 1,
+            "head": numbers % heads + 1,
+            "name": [head_name(number, heads) for number in numbers.tolist()],
+            "place": name_places(plane.points * (scale, -scale)),
+        }
+    )
     # Only the browser knows the width of the page.
     pixel = f"max({across} / width, {upwards} / height)"
 
@@ -60,15 +65,21 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     # The first layers are as dark as the dark theme, the last as bright as the light one.
     outline = {"stroke": "currentColor", "strokeWidth": 1}
     legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
-    points = base.mark_circle(size=np.pi * RADIUS**2, opacity=1, cursor="pointer", **outline).encode(
-        color=alt.Color("layer:O", scale=alt.Scale(range=shades(layers)), legend=legend),
-        tooltip=["layer:O", "head:O"],
-    ).add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
+    points = (
+        base.mark_circle(size=np.pi * RADIUS**2, opacity=1, cursor="pointer", **outline)
+        .encode(
+            color=alt.Color("layer:O", scale=alt.Scale(range=shades(layers)), legend=legend),
+            tooltip=["layer:O", "head:O"],
+        )
+        .add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
+    )
     # Each layer has a name, because Vega warns of a layer without one.
     names = [
-        base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor").encode(text="name:N")
+        base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor")
+        .encode(text="name:N")
         .transform_filter(f"datum.place === '{place}'")
-        for place, (right, down) in PLACES.items() if place in set(table.place)
+        for place, (right, down) in PLACES.items()
+        if place in set(table.place)
     ]
     return layered(points, *names, height=HEIGHT)
 
@@ -82,7 +93,8 @@ def name_places(points: np.ndarray) -> list[str]:
     places, names = [], np.empty((0, 2))
     for point in points:
         free = (
-            (place, point + step) for place, step in PLACES.items()
+            (place, point + step)
+            for place, step in PLACES.items()
             if not (np.abs(points - point - step) < NAME + RADIUS).all(axis=1).any()
             and not (np.abs(names - point - step) < 2 * NAME).all(axis=1).any()
         )

@@ -16,7 +16,7 @@ draw_table = component("head_table/head_table")
 
 
 def show_head_table(
-    table: pd.DataFrame, kinds: list[Kind], key: str, maps: HeadMaps, headings: Mapping[str, tuple[str, str]],
+    table: pd.DataFrame, kinds: list[Kind], key: str, maps: HeadMaps, headings: Mapping[str, tuple[str, str]]
 ) -> None:
     """Draw the table, and open the head whose row was clicked.
 
@@ -29,15 +29,19 @@ def show_head_table(
     """
     numbers = table.drop(columns=["kind", "layer", "head"])
     rows = [
-        {"name": f"{kind}, layer {layer}, head {head}",
-         "values": [None if pd.isna(value) else value for value in values]}
+        {
+            "name": f"{kind}, layer {layer}, head {head}",
+            "values": [None if pd.isna(value) else value for value in values],
+        }
         for kind, layer, head, values in zip(
             table["kind"], table["layer"], table["head"], numbers.to_numpy(dtype=object).tolist(), strict=True
         )
     ]
     opened = draw_table(
-        key=key, data={"columns": [headings.get(name, (name, "")) for name in numbers], "rows": rows},
-        on_open_change=lambda: None, width="stretch",
+        key=key,
+        data={"columns": [headings.get(name, (name, "")) for name in numbers], "rows": rows},
+        on_open_change=lambda: None,
+        width="stretch",
     ).open
     if type(opened) is int and 0 <= opened < len(table):
         head = table.iloc[opened]

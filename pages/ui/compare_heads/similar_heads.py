@@ -48,12 +48,16 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
         f"{TITLES[kind]}: each point is a head, named layer.head",
     ):
         chart_of_heads(
-            head_scatter(plane, layers, heads), kind, f"compare_plane_{kind}",
+            head_scatter(plane, layers, heads),
+            kind,
+            f"compare_plane_{kind}",
             "Every head as a point; heads that look alike are close together. The boxes and the button above open a "
-            "head as well.", maps=reading.maps,
+            "head as well.",
+            maps=reading.maps,
         )
     show_altair(
-        dendrogram(average_linkage(distances), heads), key=f"compare_tree_{kind}",
+        dendrogram(average_linkage(distances), heads),
+        key=f"compare_tree_{kind}",
         alt="Heads merged into a tree, the most alike first.",
     )
     closest = np.unravel_index(np.argmin(distances + np.eye(len(distances))), distances.shape)
@@ -85,15 +89,16 @@ def branches(linkage: np.ndarray) -> pd.DataFrame:
 def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
     """Return the tree; its leaves are named layer.head."""
     order = leaf_order(linkage)
-    axis, names = labelled_axis(
-        "leaf_labels", [head_name(leaf, heads) for leaf in order], labelAngle=-90, grid=False,
+    axis, names = labelled_axis("leaf_labels", [head_name(leaf, heads) for leaf in order], labelAngle=-90, grid=False)
+    return (
+        alt.Chart(branches(linkage))
+        .mark_rule(color="currentColor")
+        .encode(
+            x=alt.X("x:Q", title="head (layer.head)", scale=alt.Scale(domain=[0.5, len(order) + 0.5]), axis=axis),
+            x2="x2",
+            y=alt.Y("y:Q", title="distance when joined, nats", axis=alt.Axis(grid=False, **INK)),
+            y2="y2",
+        )
+        .add_params(names)
+        .properties(height=260)
     )
-    return alt.Chart(branches(linkage)).mark_rule(color="currentColor").encode(
-        x=alt.X(
-            "x:Q", title="head (layer.head)", scale=alt.Scale(domain=[0.5, len(order) + 0.5]),
-            axis=axis,
-        ),
-        x2="x2",
-        y=alt.Y("y:Q", title="distance when joined, nats", axis=alt.Axis(grid=False, **INK)),
-        y2="y2",
-    ).add_params(names).properties(height=260)

@@ -81,8 +81,14 @@ def compared_translator(model: Translator) -> Compared:
     # The pairs show a difference only where the model reads English.
     english = model.languages.source.name == LANGUAGES.source.name
     return Compared(
-        model.config, KINDS, ("a", "b"), lambda text: runs.get(TraceRun(text)), "sentence", session.text(),
-        PAIRS if english else (), written,
+        model.config,
+        KINDS,
+        ("a", "b"),
+        lambda text: runs.get(TraceRun(text)),
+        "sentence",
+        session.text(),
+        PAIRS if english else (),
+        written,
     )
 
 
@@ -133,7 +139,11 @@ def _offer_pairs(model: Compared) -> None:
             pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
         )
     st.button(
-        f"My {model.noun}", key="compare_mine", width="stretch", on_click=_compare, args=(model, model.own, model.own),
+        f"My {model.noun}",
+        key="compare_mine",
+        width="stretch",
+        on_click=_compare,
+        args=(model, model.own, model.own),
         disabled=not model.own.strip(),
         help=f"Your {model.noun} becomes both A and B. Then change one word of B and press Enter.",
     )
@@ -167,7 +177,8 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
         return
     st.markdown(
         f"**The heads that differ most between A and B**, in nats per row (at most {np.log(2):.3f}). Click one to see "
-        "it above.", help=explain("Jensen-Shannon divergence", "nats"),
+        "it above.",
+        help=explain("Jensen-Shannon divergence", "nats"),
     )
     with st.container(horizontal=True):
         for each in listed:
@@ -175,7 +186,9 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
             shown = all((pin.kind, pin.layer, pin.head) == (each.kind, each.layer, each.head) for pin in pins.values())
             st.button(
                 f"{SHORT_TITLES[each.kind]}, layer {each.layer + 1}, head {each.head + 1}: {each.nats:.3f}",
-                key=f"compare_open_{each.kind}_{each.layer}_{each.head}", disabled=shown, on_click=session.update,
+                key=f"compare_open_{each.kind}_{each.layer}_{each.head}",
+                disabled=shown,
+                on_click=session.update,
                 args=(CompareParams,),
                 kwargs={name: replace(pin, **head) for name, pin in pins.items()},
             )
@@ -196,9 +209,7 @@ def _pick_head(name: str, pin: Pin, model: Compared) -> None:
     layers, heads = range(model.config.layers_of(pin.kind)), range(model.config.heads)
     kind, layer, head = st.columns([3, 2, 2])
     if len(model.kinds) > 1:
-        kind.selectbox(
-            "Attention", model.kinds, format_func=SHORT_TITLES.__getitem__, **_bound(name, pin, "kind")
-        )
+        kind.selectbox("Attention", model.kinds, format_func=SHORT_TITLES.__getitem__, **_bound(name, pin, "kind"))
     layer.selectbox("Layer", layers, format_func=_from_one, **_bound(name, pin, "layer"))
     head.selectbox("Head", heads, format_func=_from_one, **_bound(name, pin, "head"))
     st.toggle("Words", **_bound(name, pin, "words"))
@@ -232,8 +243,14 @@ def _difference(sides: list[Map]) -> Map:
     first, second = sides
     values = (second.values - first.values).round(4)
     return Map(
-        "B minus A", list(map(_both, first.rows, second.rows)), list(map(_both, first.columns, second.columns)), values,
-        first.mask | second.mask, words=first.words, scale=DIFFERENCE, measure="difference",
+        "B minus A",
+        list(map(_both, first.rows, second.rows)),
+        list(map(_both, first.columns, second.columns)),
+        values,
+        first.mask | second.mask,
+        words=first.words,
+        scale=DIFFERENCE,
+        measure="difference",
     )
 
 

@@ -86,14 +86,22 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         Pin(kind, *divmod(number, count), choice.words, each.text)
         for number, count, each in zip((at, int(shown[at])), heads, (reading.trace, trace), strict=True)
     ]
-    side_by_side([
-        map_of(f"{of}: {pin_title(pin)}", view_of(each, kind, words=pin.words), pin)
-        for of, pin, each in zip((own, title), pins, (reading.trace, trace), strict=True)
-    ], "two_models", sentence=reading.trace.text)
+    side_by_side(
+        [
+            map_of(f"{of}: {pin_title(pin)}", view_of(each, kind, words=pin.words), pin)
+            for of, pin, each in zip((own, title), pins, (reading.trace, trace), strict=True)
+        ],
+        "two_models",
+        sentence=reading.trace.text,
+    )
     if recording:
-        st.markdown(_says_many(over, many, at) if over and many else (
-            f"This is one sentence. To match the two models over many, with intervals, run `{recording.command}`."
-        ))
+        st.markdown(
+            _says_many(over, many, at)
+            if over and many
+            else (
+                f"This is one sentence. To match the two models over many, with intervals, run `{recording.command}`."
+            )
+        )
     show_numbers(_table(similarity, match, shuffled, heads, over), "compare_models_numbers", digits=4)
 
 
@@ -103,7 +111,10 @@ def _pick_other(own: str) -> str:
     asked = session.params(CompareParams).other
     chosen = asked if asked in names else names[0]
     st.selectbox(
-        "Second model", names, width=320, format_func=lambda name: RANDOM if name == UNTRAINED else name,
+        "Second model",
+        names,
+        width=320,
+        format_func=lambda name: RANDOM if name == UNTRAINED else name,
         **bind(CompareParams, "other", value=chosen),
         help="A folder in `models`, or a model of the same shape that has learned nothing. Both models read the same "
         "sentence, and the same translation if they write the same language.",
@@ -133,8 +144,13 @@ def _untrained(translator: Translator) -> Translator:
 
 
 def _draw_matches(
-    similarity: np.ndarray, match: np.ndarray, shown: np.ndarray, heads: tuple[int, int], picked: tuple[int, int],
-    params: type, title: str,
+    similarity: np.ndarray,
+    match: np.ndarray,
+    shown: np.ndarray,
+    heads: tuple[int, int],
+    picked: tuple[int, int],
+    params: type,
+    title: str,
 ) -> None:
     key = "compare_models"
     names = [head_name(number, heads[1]) for number in shown]
@@ -152,17 +168,28 @@ def _draw_matches(
     )
     show_altair(
         matrix(
-            matched_similarity(similarity, shown).reshape(-1, heads[0]), rows, columns, name="similarity",
-            scale=sequential(), picked=picked,
+            matched_similarity(similarity, shown).reshape(-1, heads[0]),
+            rows,
+            columns,
+            name="similarity",
+            scale=sequential(),
+            picked=picked,
             marks=(f"match in {title}", np.array(marks, dtype=object).reshape(-1, heads[0])),
         ),
-        key=key, on_select=clicked, selection_mode=PICK,
+        key=key,
+        on_select=clicked,
+        selection_mode=PICK,
         alt="The similarity of every head with its match in the other model; the table below has the same numbers.",
     )
 
 
 def _says_nulls(
-    first: Translator, second: Translator, trace: Trace, kind: Kind, matched: np.ndarray, shuffled: np.ndarray,
+    first: Translator,
+    second: Translator,
+    trace: Trace,
+    kind: Kind,
+    matched: np.ndarray,
+    shuffled: np.ndarray,
     name: str,
 ) -> str:
     """Return Markdown: the mean similarity on this sentence, beside what chance gives."""
@@ -177,7 +204,12 @@ def _says_nulls(
 
 
 def _says_head(
-    similarity: np.ndarray, match: np.ndarray, shuffled: np.ndarray, heads: tuple[int, int], at: int, own: str,
+    similarity: np.ndarray,
+    match: np.ndarray,
+    shuffled: np.ndarray,
+    heads: tuple[int, int],
+    at: int,
+    own: str,
     title: str,
 ) -> str:
     """Return Markdown: the match of the chosen head, and the nearest head if that is another one."""
@@ -202,8 +234,10 @@ def _says_head(
 def _says_many(found: KindMatch, many: HeadMatches, at: int) -> str:
     """Return Markdown: the same over many sentences, with 95% intervals."""
     means = [
-        f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})" for name, each in (
-            ("matched heads", found.mean), ("shuffled within layers", found.mean_shuffled),
+        f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
+        for name, each in (
+            ("matched heads", found.mean),
+            ("shuffled within layers", found.mean_shuffled),
             ("random weights", found.mean_random),
         )
     ]
@@ -222,11 +256,14 @@ def _table(
 ) -> pd.DataFrame:
     """Return a row per head: its match, and their similarity."""
     numbers = range(len(match))
-    table = pd.DataFrame({
-        "head": [head_name(number, heads[0]) for number in numbers],
-        "match": [head_name(number, heads[1]) for number in match],
-        "similarity": matched_similarity(similarity, match), "shuffled": shuffled,
-    })
+    table = pd.DataFrame(
+        {
+            "head": [head_name(number, heads[0]) for number in numbers],
+            "match": [head_name(number, heads[1]) for number in match],
+            "similarity": matched_similarity(similarity, match),
+            "shuffled": shuffled,
+        }
+    )
     if over:
         table["match over many"] = [head_name(number, heads[1]) for number in over.match]
         table["similarity over many"] = over.matched.mean

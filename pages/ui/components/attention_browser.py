@@ -43,7 +43,9 @@ draw_browser = figure_component("attention_browser/attention_browser")
 
 
 def attention_browser(
-    trace: Trace, metrics: HeadMetrics, of: type[AttentionParams] = AttentionParams,
+    trace: Trace,
+    metrics: HeadMetrics,
+    of: type[AttentionParams] = AttentionParams,
     also: AlsoNamed = MappingProxyType({}),
 ) -> AttentionParams:
     """Draw the browser of a kind; return what is chosen in it.
@@ -57,7 +59,9 @@ def attention_browser(
 
     def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
         draw_browser(
-            key=key, on_choice_change=store, width="stretch",
+            key=key,
+            on_choice_change=store,
+            width="stretch",
             data=browser_message(trace, metrics, asked.state.choice, number=asked.number, also=also),
         )
 
@@ -65,7 +69,10 @@ def attention_browser(
 
 
 def drawn_with_choice(
-    trace: Trace, metrics: HeadMetrics, key: str, draw: Callable[[str, Request[Shown], Callable[[], None]], None],
+    trace: Trace,
+    metrics: HeadMetrics,
+    key: str,
+    draw: Callable[[str, Request[Shown], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
     """Draw a component that shows a kind and has a choice; return what is chosen in it.
@@ -122,8 +129,10 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     kind = metrics.kind
     opened = draw_browser(
         # The keyboard focus begins at the first head.
-        key=f"{kind}_glance", data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
-        on_open_change=lambda: None, width="stretch",
+        key=f"{kind}_glance",
+        data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
+        on_open_change=lambda: None,
+        width="stretch",
     ).open
     if opened is None:
         return False
@@ -133,7 +142,12 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
 
 
 def browser_message(
-    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
+    trace: Trace,
+    metrics: HeadMetrics,
+    choice: AttentionParams,
+    *,
+    number: int = 0,
+    glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
     """Return the `browser_payload` of a choice, built once for all runs of a page that show the same."""
@@ -152,7 +166,5 @@ class _Message:
 
 
 @MESSAGES.remember()
-def _message(
-    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, glance: bool
-) -> _Message:
+def _message(trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, glance: bool) -> _Message:
     return _Message(trace, metrics, browser_payload(trace, metrics, vars(choice), number=number, glance=glance))

@@ -68,15 +68,18 @@ def attention_editor(
 
     def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
         draw_editor(
-            key=key, data=changed_payload(after, before, asked, what, edits, written), on_choice_change=store,
-            on_edited_change=edited, width="stretch",
+            key=key,
+            data=changed_payload(after, before, asked, what, edits, written),
+            on_choice_change=store,
+            on_edited_change=edited,
+            width="stretch",
         )
 
     return drawn_with_choice(before.trace, before.metrics, key, draw)
 
 
 def changed_payload(
-    after: Version, before: Version, asked: Request[Shown], what: str, edits: str | None = None, written: str = "",
+    after: Version, before: Version, asked: Request[Shown], what: str, edits: str | None = None, written: str = ""
 ) -> bytes:
     """Return the messages of both versions in one.
 

@@ -102,8 +102,14 @@ class AttentionBox:
 
 
 def drawing(
-    source: str, target: str, languages: Languages, kinds: Mapping[Kind, AttentionBox], layers: Mapping[str, int], *,
-    norm: NormPlacement, story: Story,
+    source: str,
+    target: str,
+    languages: Languages,
+    kinds: Mapping[Kind, AttentionBox],
+    layers: Mapping[str, int],
+    *,
+    norm: NormPlacement,
+    story: Story,
 ) -> OpenedPage:
     """Draw the large diagram; return the page whose box or link was clicked.
 
@@ -119,9 +125,14 @@ def drawing(
     opened = OpenedPage("drawing")
     with saveable("drawing", "The Transformer, with three maps of its attention"):
         draw_diagram(
-            key="drawing", on_open_change=opened.note, width="stretch",
+            key="drawing",
+            on_open_change=opened.note,
+            width="stretch",
             data={
-                "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
+                "here": "translate",
+                "source": visible(source),
+                "target": visible(target),
+                "layers": dict(layers),
                 "norm": norm,
                 "languages": {"source": languages.source.name, "target": languages.target.name},
                 "kinds": {kind: vars(box) for kind, box in kinds.items()},
@@ -145,6 +156,4 @@ def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str],
         if stage in stages.values():
             open_stage(stage)
 
-    draw_diagram(
-        key="which_part", data={"here": part, "stages": dict(stages)}, on_open_change=clicked, width="stretch"
-    )
+    draw_diagram(key="which_part", data={"here": part, "stages": dict(stages)}, on_open_change=clicked, width="stretch")

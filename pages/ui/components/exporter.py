@@ -17,7 +17,8 @@ from transformer.files.paths import APP, ASSETS
 
 # Files in assets/fonts with the name and the weight that a PDF uses for each.
 FONTS = {
-    "SourceSans3-Regular.ttf": ("Source Sans 3", "400"), "SourceSans3-Semibold.ttf": ("Source Sans 3", "600"),
+    "SourceSans3-Regular.ttf": ("Source Sans 3", "400"),
+    "SourceSans3-Semibold.ttf": ("Source Sans 3", "600"),
     "DejaVuSans.ttf": ("DejaVu Sans", "400"),
 }
 # Colours of Streamlit's own lines behind a chart, in the dark theme and in the light one.

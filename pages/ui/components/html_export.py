@@ -35,8 +35,6 @@ def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics
         kind: that the browser already has.
         metrics: of the heads of another kind.
     """
-    others = [
-        browser_message(trace, metrics(other), AttentionParams()) for other in trace.kinds if other != kind
-    ]
+    others = [browser_message(trace, metrics(other), AttentionParams()) for other in trace.kinds if other != kind]
     parts = [PACKED_TEMPLATE, *others]
     return frame({"kind": kind, "id": sentence_id(trace), "sizes": [len(part) for part in parts]}, b"".join(parts))

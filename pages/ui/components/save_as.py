@@ -60,15 +60,19 @@ def saveable(
     with st.container(key=f"figure_{name}", gap="xxsmall"):
         yield
         if when:
-            draw_menu(key=f"save_{name}", width="stretch", data={
-                "file": re.sub(r"\W+|_", "-", name), "title": title.partition(";")[0].rstrip(".") + ".",
-                "sentence": visible(session.quoted() if sentence is None else sentence), "label": label,
-            })
+            draw_menu(
+                key=f"save_{name}",
+                width="stretch",
+                data={
+                    "file": re.sub(r"\W+|_", "-", name),
+                    "title": title.partition(";")[0].rstrip(".") + ".",
+                    "sentence": visible(session.quoted() if sentence is None else sentence),
+                    "label": label,
+                },
+            )
 
 
-def show_altair(
-    chart: AnyChart, key: str, alt: str, *, sentence: str | None = None, **options: Any,
-) -> None:
+def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
     """Draw an Altair chart as a figure; a large one fills its place.
 
     Args:
@@ -102,7 +106,7 @@ def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None =
 
 
 def show_figure_table(
-    table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = "",
+    table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = ""
 ) -> None:
     """Draw a table that is the main figure, or part of it; a large one is text, because Streamlit draws small type.
 

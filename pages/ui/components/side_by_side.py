@@ -56,7 +56,10 @@ def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) 
 
 def _message(one: Map) -> dict[str, object]:
     return {
-        "title": one.title, "rows": one.rows, "columns": one.columns, "scale": one.scale,
+        "title": one.title,
+        "rows": one.rows,
+        "columns": one.columns,
+        "scale": one.scale,
         "measure": one.measure,
         "axes": dict(zip(("from", "to"), one.axes or titles(one.words), strict=True)),
         "values": rounded(one.values).ravel().tolist(),

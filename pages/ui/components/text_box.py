@@ -16,8 +16,17 @@ draw_box = component("text_box/text_box")
 
 
 def text_box(
-    key: str, text: str, on_submit: Callable[[str], None], *, label: str, placeholder: str, button: str,
-    help: str = "", primary: bool = False, asked: int = 0, belongs: str = "",
+    key: str,
+    text: str,
+    on_submit: Callable[[str], None],
+    *,
+    label: str,
+    placeholder: str,
+    button: str,
+    help: str = "",
+    primary: bool = False,
+    asked: int = 0,
+    belongs: str = "",
 ) -> None:
     """Draw the box and its button; Enter presses the button.
 
@@ -37,9 +46,18 @@ def text_box(
             on_submit(submitted)
 
     draw_box(
-        key=key, on_submitted_change=store, width="stretch",
+        key=key,
+        on_submitted_change=store,
+        width="stretch",
         data={
-            "name": key, "text": text, "asked": asked, "belongs": belongs, "label": label, "placeholder": placeholder,
-            "button": button, "help": help, "primary": primary,
+            "name": key,
+            "text": text,
+            "asked": asked,
+            "belongs": belongs,
+            "label": label,
+            "placeholder": placeholder,
+            "button": button,
+            "help": help,
+            "primary": primary,
         },
     )

@@ -11,13 +11,7 @@ import streamlit as st
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import (
-    forget_visited,
-    ids_of,
-    read_elsewhere,
-    visited_translations,
-    written_by,
-)
+from pages.ui.decoding.visited import forget_visited, ids_of, read_elsewhere, visited_translations, written_by
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading
@@ -68,17 +62,32 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         session.store(DecodingParams(show=params.show, search=given))
 
     draw_decoding(
-        KEY, traced, params, choice, model.tokenizer, lambda text: model.tokenizer.encode_ids(text, end=False), message,
+        KEY,
+        traced,
+        params,
+        choice,
+        model.tokenizer,
+        lambda text: model.tokenizer.encode_ids(text, end=False),
+        message,
         # If no translation was given, there is none to ignore.
         store=lambda params: session.store(replace(params, search=params.search and given)),
-        restart=restarted, read=lambda: read_elsewhere(written, own, params, model.tokenizer),
+        restart=restarted,
+        read=lambda: read_elsewhere(written, own, params, model.tokenizer),
     )
 
 
 def draw_decoding(
-    key: str, traced: TracedTranslation, params: DecodingParams, choice: AttentionParams, tokenizer: TextVocabulary,
-    encode: Callable[[str], list[int]], message: Callable[[dict[str, Any]], bytes], *,
-    store: Callable[[DecodingParams], None], restart: Callable[[], None], read: Callable[[], None] = lambda: None,
+    key: str,
+    traced: TracedTranslation,
+    params: DecodingParams,
+    choice: AttentionParams,
+    tokenizer: TextVocabulary,
+    encode: Callable[[str], list[int]],
+    message: Callable[[dict[str, Any]], bytes],
+    *,
+    store: Callable[[DecodingParams], None],
+    restart: Callable[[], None],
+    read: Callable[[], None] = lambda: None,
 ) -> None:
     """Draw a decoded text, step by step, and keep what the user chooses there.
 
@@ -125,19 +134,22 @@ def draw_decoding(
     # The component draws two figures: a step of the text and, below it, the tree of a beam search.
     with (
         saveable(
-            "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save as (the tree)",
+            "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save as (the tree)"
         ),
         saveable("decoding_steps", "The translation, step by step", label="Save as (this step)"),
     ):
         draw_steps(
-            key=key, width="stretch", on_params_change=chosen, on_typed_change=typed, on_restart_change=restarted,
-            on_read_change=read, data=message({"number": asked.number, "params": asked.state.to_browser()}),
+            key=key,
+            width="stretch",
+            on_params_change=chosen,
+            on_typed_change=typed,
+            on_restart_change=restarted,
+            on_read_change=read,
+            data=message({"number": asked.number, "params": asked.state.to_browser()}),
         )
 
 
-def with_typed(
-    typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], list[int]], of: type[P],
-) -> P | None:
+def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], list[int]], of: type[P]) -> P | None:
     """Return the parameters that continue with a word that the user typed; None if there is no word.
 
     Args:

@@ -35,7 +35,10 @@ def show_methods_compared(reading: Reading) -> None:
         ),
         **{
             f"sample, seed {params.seed + number}": DecodingSettings(
-                "sample", temperature=params.temperature, top_k=params.top_k, top_p=params.top_p,
+                "sample",
+                temperature=params.temperature,
+                top_k=params.top_k,
+                top_p=params.top_p,
                 seed=params.seed + number,
             )
             for number in range(SAMPLES)
@@ -48,7 +51,9 @@ def show_methods_compared(reading: Reading) -> None:
         }
         table = comparison(found, reading.languages.target.name)
         draw_table(
-            table, "ways_table", shown=visible_cells(table).style.format(dict.fromkeys(NATS, typeset)),
+            table,
+            "ways_table",
+            shown=visible_cells(table).style.format(dict.fromkeys(NATS, typeset)),
             row_height=ROW_HEIGHT,
             column_config={
                 "method": st.column_config.TextColumn(width=110),
@@ -71,11 +76,16 @@ def show_methods_compared(reading: Reading) -> None:
 
 def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
     """Return a row per method; `target` is the language of the translations."""
-    return pd.DataFrame([
-        {
-            "method": name, target: each.text, "log-probability": each.log_prob,
-            "per token": each.log_prob / len(each.pieces), "tokens": len(each.pieces),
-            "hypotheses": each.settings.beam_size if each.settings.method == "beam" else 1,
-        }
-        for name, each in found.items()
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "method": name,
+                target: each.text,
+                "log-probability": each.log_prob,
+                "per token": each.log_prob / len(each.pieces),
+                "tokens": len(each.pieces),
+                "hypotheses": each.settings.beam_size if each.settings.method == "beam" else 1,
+            }
+            for name, each in found.items()
+        ]
+    )

@@ -23,8 +23,13 @@ HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {
 
 
 def decoding_payload(
-    traced: TracedTranslation, visited: Sequence[Visited], params: DecodingParams, tokenizer: TextVocabulary,
-    asked: Mapping[str, Any], head: tuple[int, int], languages: Languages,
+    traced: TracedTranslation,
+    visited: Sequence[Visited],
+    params: DecodingParams,
+    tokenizer: TextVocabulary,
+    asked: Mapping[str, Any],
+    head: tuple[int, int],
+    languages: Languages,
 ) -> bytes:
     """Return a message of `attention_atlas.browser.wire`: every step, and the codes of all weights.
 
@@ -47,7 +52,11 @@ def decoding_payload(
     identity = repr((texts, traced.translation.pieces, decoded(params))).encode("utf-8", "surrogatepass")
     header = {
         "id": f"{zlib.crc32(identity):08x}",
-        "asked": asked, "params": decoded(params), "layers": layers, "heads": heads, "before": before,
+        "asked": asked,
+        "params": decoded(params),
+        "layers": layers,
+        "heads": heads,
+        "before": before,
         "noun": "translation" if trace.source_pieces else "continuation",
         "source": [piece_label(piece, trace.source_text) for piece in trace.source_pieces],
         "read": [piece_label(piece, trace.target_text) for piece in trace.target_pieces],
@@ -92,8 +101,11 @@ def _step(traced: TracedTranslation, step: int, tokenizer: TextVocabulary) -> di
     row = first_row(traced) + step
     piece = trace.predicted_pieces[row]
     return {
-        "id": piece.id, "out": piece_label(piece, trace.target_text), "logProb": round(float(trace.log_probs[row]), 6),
-        "rank": int(traced.ranks[step]), "entropy": round(float(trace.entropy[row]), 6),
+        "id": piece.id,
+        "out": piece_label(piece, trace.target_text),
+        "logProb": round(float(trace.log_probs[row]), 6),
+        "rank": int(traced.ranks[step]),
+        "entropy": round(float(trace.entropy[row]), 6),
         "forced": step < len(traced.translation.prefix),
         "candidates": _candidates(trace.candidate_ids[row], trace.candidate_log_probs[row], tokenizer),
         "layers": [
@@ -126,11 +138,15 @@ def _visited(
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.pieces)
     return {
-        "common": visible(common), "own": visible(other.text[len(common) :]), "count": len(other.pieces),
+        "common": visible(common),
+        "own": visible(other.text[len(common) :]),
+        "count": len(other.pieces),
         "logProb": round(other.log_prob, 6),
         "how": "given" if given else HOW[used.method].format(**decoded(used)) + (", forced" if used.forced else ""),
-        "parts": None if other is first else min(parts, len(other.pieces) - 1), "params": decoded(other.params),
-        "current": current, "read": other.read,
+        "parts": None if other is first else min(parts, len(other.pieces) - 1),
+        "params": decoded(other.params),
+        "current": current,
+        "read": other.read,
     }
 
 
@@ -152,9 +168,7 @@ def shown_nodes(tree: SearchTree, size: int) -> list[int]:
     return shown
 
 
-def _tree(
-    tree: SearchTree, params: DecodingParams, tokenizer: TextVocabulary, head: tuple[int, int]
-) -> dict[str, Any]:
+def _tree(tree: SearchTree, params: DecodingParams, tokenizer: TextVocabulary, head: tuple[int, int]) -> dict[str, Any]:
     shown = shown_nodes(tree, params.beam_size)
     place = {index: number for number, index in enumerate(shown)}
     nodes = [tree.nodes[index] for index in shown]
@@ -165,17 +179,27 @@ def _tree(
         )
         whose = f"layer {head[0] + 1}, head {head[1] + 1}" if params.show == "head" else "mean of all heads"
         rows = {
-            "node": params.node, "whose": whose, "decoder": rounded(decoder).tolist(),
+            "node": params.node,
+            "whose": whose,
+            "decoder": rounded(decoder).tolist(),
             "cross": rounded(cross).tolist(),
         }
     return {
-        "best": [place[index] for index in tree.best], "cutoffs": [round(cutoff, 6) for cutoff in tree.cutoffs],
-        "rows": rows, "left": len(tree.nodes) - len(nodes),
+        "best": [place[index] for index in tree.best],
+        "cutoffs": [round(cutoff, 6) for cutoff in tree.cutoffs],
+        "rows": rows,
+        "left": len(tree.nodes) - len(nodes),
         "nodes": [
             {
-                "parent": None if node.parent is None else place[node.parent], "step": node.step, "id": node.piece,
-                "rank": node.rank, "label": entry_label(tokenizer, node.piece), "logProb": round(node.log_prob, 6),
-                "score": round(node.score, 6), "penalised": round(node.penalised, 6), "fate": node.fate.name.lower(),
+                "parent": None if node.parent is None else place[node.parent],
+                "step": node.step,
+                "id": node.piece,
+                "rank": node.rank,
+                "label": entry_label(tokenizer, node.piece),
+                "logProb": round(node.log_prob, 6),
+                "score": round(node.score, 6),
+                "penalised": round(node.penalised, 6),
+                "fate": node.fate.name.lower(),
             }
             for node in nodes
         ],

@@ -85,9 +85,7 @@ def visited_translations(reading: Reading, traced: TracedTranslation, params: De
     taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
     if taken.pieces not in (first.pieces, *(other.pieces for other in others)):
         others = (*others, taken)[1 - MAX_VISITED :]
-    others = tuple(
-        replace(other, read=reading.given and other.text == reading.trace.target_text) for other in others
-    )
+    others = tuple(replace(other, read=reading.given and other.text == reading.trace.target_text) for other in others)
     st.session_state[VISITED] = (sentence, others)
     return (first, *others)
 

@@ -46,7 +46,9 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
 
     with main_figure(), saveable("gallery", "What individual heads of this model do", sentence=""):
         draw_gallery(
-            key=key, on_open_change=clicked, width="stretch",
+            key=key,
+            on_open_change=clicked,
+            width="stretch",
             data={"exhibits": [card(each, languages) for each in found]},
         )
     opened = st.session_state.pop(CLICKED, None)
@@ -91,8 +93,13 @@ def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] |
 def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
     """Return the address of a head on a sentence, with the words of the link pinned."""
     chosen = replace(
-        session.attention(), layer=exhibit.layer, head=exhibit.head, words=example.words, hide=False,
-        rows=example.rows, columns=example.columns,
+        session.attention(),
+        layer=exhibit.layer,
+        head=exhibit.head,
+        words=example.words,
+        hide=False,
+        rows=example.rows,
+        columns=example.columns,
     )
     return session.address_of(example.text, exhibit.kind, chosen)
 
@@ -107,10 +114,11 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
     head = f"{page.title}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}"
     explained = "" if TASK[exhibit.task].general else f"; its general rules explain at most {exhibit.explained:.0%}"
     return {
-        "title": title, "meaning": meaning,
+        "title": title,
+        "meaning": meaning,
         "head": {"label": head, "href": href(exhibit.examples[0])},
         "numbers": f": {exhibit.share:.0%} of its attention goes there, on average over {exhibit.rows:,} rows (average "
-                   f"head of this kind: {exhibit.everyone:.0%}{explained}).",
+        f"head of this kind: {exhibit.everyone:.0%}{explained}).",
         "examples": [{**sentence(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
     }
 
@@ -136,7 +144,9 @@ def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[s
     translation = "" if exhibit.kind == "encoder" else f" {languages.target.name}: {isolated(example.target)}"
     return {
         "label": f"{before}{looking}{after} {aim} with {weight:.2f}: {example.text}",
-        "before": before, "looking": looking, "after": after,
+        "before": before,
+        "looking": looking,
+        "after": after,
         "direction": (languages.target if exhibit.kind == "decoder" else languages.source).direction,
         "words": [
             {"label": label, "weight": share, "aim": number == example.looked_at}

@@ -30,8 +30,12 @@ def pick_kind(
     chosen = shown_kind(kinds, of)
     if len(kinds) > 1:
         st.segmented_control(
-            "Kind of attention", kinds, format_func=titles.__getitem__, required=True,
-            **bind(of, "kind", value=chosen), **options,
+            "Kind of attention",
+            kinds,
+            format_func=titles.__getitem__,
+            required=True,
+            **bind(of, "kind", value=chosen),
+            **options,
         )
     return chosen
 
@@ -55,7 +59,10 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
     for name, count in zip(("layer", "head") if head else ("layer",), counts, strict=False):
         key = f"{page}{name}"
         st.selectbox(
-            name.capitalize(), range(count), key=preset(key, getattr(choice, name)), width=110,
+            name.capitalize(),
+            range(count),
+            key=preset(key, getattr(choice, name)),
+            width=110,
             format_func=lambda number: str(number + 1),
             on_change=lambda key=key, name=name: session.update_attention(
                 of=type(choice), **{"layer": choice.layer, "head": choice.head, name: st.session_state[key]}

@@ -41,9 +41,11 @@ class KindPage:
 
 
 PAGES: dict[Kind, KindPage] = {
-    kind: KindPage(ALL_PAGES[name].script, ALL_PAGES[name].title, looks) for (name, kind), looks in zip(
+    kind: KindPage(ALL_PAGES[name].script, ALL_PAGES[name].title, looks)
+    for (name, kind), looks in zip(
         KINDS_OF_PAGES.items(),
-        ("{source} looks at {source}", "{target} looks back at {target}", "{target} looks at {source}"), strict=True,
+        ("{source} looks at {source}", "{target} looks back at {target}", "{target} looks at {source}"),
+        strict=True,
     )
 }
 
@@ -104,14 +106,20 @@ def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: 
     """Draw a button that opens a head, counted from 0; `name` distinguishes it from other buttons of the page."""
     if st.button(
         f"Open layer {layer + 1}, head {head + 1} of {maps.pages[kind].title.lower()}",
-        key=f"{name}_{kind}", icon=":material/open_in_full:",
+        key=f"{name}_{kind}",
+        icon=":material/open_in_full:",
     ):
         open_head(kind, layer, head, maps)
 
 
 def chart_of_heads(
-    chart: AnyChart, kind: Kind | None, key: str, description: str, *,
-    fields: tuple[str, str] = ("layer", "head"), head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
+    chart: AnyChart,
+    kind: Kind | None,
+    key: str,
+    description: str,
+    *,
+    fields: tuple[str, str] = ("layer", "head"),
+    head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
     maps: HeadMaps = MAPS,
 ) -> None:
     """Draw a chart whose marks are heads; a click on one opens it.
@@ -133,9 +141,7 @@ def chart_of_heads(
             layer, head = head_at(points[0]) if head_at else (int(points[0][field]) - 1 for field in fields)
             st.session_state[CLICKED] = key, clicked_kind, layer, head
 
-    show_altair(
-        chart, key=key, on_select=clicked, selection_mode=PICK, alt=description,
-    )
+    show_altair(chart, key=key, on_select=clicked, selection_mode=PICK, alt=description)
     if st.session_state.get(CLICKED, ("",))[0] == key:
         _, clicked_kind, layer, head = st.session_state.pop(CLICKED)
         open_head(clicked_kind, layer, head, maps)

@@ -31,7 +31,8 @@ def prose(
     if not parts:
         return
     sent = [
-        part if isinstance(part, str)
+        part
+        if isinstance(part, str)
         else {**asdict(part), "text": str(part), "page": maps.pages[part.kind].address, "prefix": maps.params.PREFIX}
         for part in parts
     ]

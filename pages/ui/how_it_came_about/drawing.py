@@ -45,24 +45,39 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) 
         # Heads of one layer at one token stand side by side.
         xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * APART, y
     indices = list(drawn.nodes)
-    return pd.DataFrame({
-        "node": [question.name(node) for node in nodes], "group": [_group(node) for node in nodes],
-        "value": graph.values[indices], "from edges": graph.inflow[indices], "from biases": graph.biases[indices],
-        "short": [_short(node, question) for node in nodes], "x": xs, "y": ys,
-    }, index=indices)
+    return pd.DataFrame(
+        {
+            "node": [question.name(node) for node in nodes],
+            "group": [_group(node) for node in nodes],
+            "value": graph.values[indices],
+            "from edges": graph.inflow[indices],
+            "from biases": graph.biases[indices],
+            "short": [_short(node, question) for node in nodes],
+            "x": xs,
+            "y": ys,
+        },
+        index=indices,
+    )
 
 
 def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
     """One row per drawn edge, the largest first: from, to, and the predicted effect in logits."""
     ends = graph.paths(drawn.edges)
-    return pd.DataFrame({
-        "from": [question.name(sender) for sender, _ in ends], "to": [question.name(receiver) for _, receiver in ends],
-        "predicted": graph.edges[list(drawn.edges)],
-    })
+    return pd.DataFrame(
+        {
+            "from": [question.name(sender) for sender, _ in ends],
+            "to": [question.name(receiver) for _, receiver in ends],
+            "predicted": graph.edges[list(drawn.edges)],
+        }
+    )
 
 
 def graph_chart(
-    graph: AttributionGraph, drawn: PrunedGraph, question: Question, nodes: pd.DataFrame, paths: pd.DataFrame,
+    graph: AttributionGraph,
+    drawn: PrunedGraph,
+    question: Question,
+    nodes: pd.DataFrame,
+    paths: pd.DataFrame,
     picked: int,
 ) -> alt.LayerChart:
     """Draw nodes and edges; a click on an edge selects `PICK` with its number `path`, from 1.
@@ -77,15 +92,22 @@ def graph_chart(
         at = np.linspace(0, 1, STEPS)
         # Edges that pass other nodes of their token bend, so that they can be told apart.
         bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
-        curves.append(pd.DataFrame({
-            "path": path + 1, "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
-            "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
-            "step": range(STEPS),
-        }))
+        curves.append(
+            pd.DataFrame(
+                {
+                    "path": path + 1,
+                    "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
+                    "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
+                    "step": range(STEPS),
+                }
+            )
+        )
     shown = pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
     told = paths.assign(
-        path=range(1, len(paths) + 1), size=paths.predicted.abs(),
-        sign=np.where(paths.predicted >= 0, FOR, AGAINST), effect=[typeset(each, "+.3f") for each in paths.predicted],
+        path=range(1, len(paths) + 1),
+        size=paths.predicted.abs(),
+        sign=np.where(paths.predicted >= 0, FOR, AGAINST),
+        effect=[typeset(each, "+.3f") for each in paths.predicted],
     )
     if "measured" in told:
         told["cut"] = [typeset(each, "+.3f") for each in paths.measured]
@@ -93,29 +115,48 @@ def graph_chart(
     blue, orange = PALETTE["pair"]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
     layers = range(1, int(nodes.y.max()))
-    up = alt.Y("y:Q", title="layer", scale=alt.Scale(domain=[-0.45, nodes.y.max() + 0.5]), axis=alt.Axis(**{
-        **AXIS, "values": [layer + 0.05 for layer in layers], "labelExpr": "round(datum.value)", "grid": False,
-    }))
+    up = alt.Y(
+        "y:Q",
+        title="layer",
+        scale=alt.Scale(domain=[-0.45, nodes.y.max() + 0.5]),
+        axis=alt.Axis(
+            **{**AXIS, "values": [layer + 0.05 for layer in layers], "labelExpr": "round(datum.value)", "grid": False}
+        ),
+    )
     tooltip = ["from:N", "to:N", alt.Tooltip("effect:N", title="predicted, logits")]
     tooltip += [alt.Tooltip("cut:N", title="measured, logits")] if "cut" in told else []
-    lines = alt.Chart(shown).mark_line(cursor="pointer", strokeCap="round").encode(
-        x=across, y=up, order="step:Q", detail="path:N", tooltip=tooltip,
-        strokeWidth=alt.StrokeWidth("size:Q", scale=alt.Scale(range=[1.5, 9]), legend=None),
-        color=alt.Color(
-            "sign:N", scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
-            legend=alt.Legend(title=None, **LEGEND),
-        ),
-        opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
-    ).add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
+    lines = (
+        alt.Chart(shown)
+        .mark_line(cursor="pointer", strokeCap="round")
+        .encode(
+            x=across,
+            y=up,
+            order="step:Q",
+            detail="path:N",
+            tooltip=tooltip,
+            strokeWidth=alt.StrokeWidth("size:Q", scale=alt.Scale(range=[1.5, 9]), legend=None),
+            color=alt.Color(
+                "sign:N",
+                scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
+                legend=alt.Legend(title=None, **LEGEND),
+            ),
+            opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
+        )
+        .add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
+    )
     heads = PALETTE["heads"]
     ends = {"token": 1, "prediction": 2}
-    marks = alt.Chart(nodes.assign(
-        told=[typeset(value, "+.3f") for value in nodes.value], end=[ends.get(group, 0) for group in nodes.group],
-    )).encode(x=across, y=up)
+    marks = alt.Chart(
+        nodes.assign(
+            told=[typeset(value, "+.3f") for value in nodes.value], end=[ends.get(group, 0) for group in nodes.group]
+        )
+    ).encode(x=across, y=up)
     points = marks.mark_point(filled=True, size=150, opacity=1).encode(
-        color=alt.Color("group:N", scale=alt.Scale(
-            domain=list(GROUPS), range=[heads[6], heads[0], heads[2], heads[3], heads[5], heads[1]],
-        ), legend=alt.Legend(title=None, symbolLimit=0, columns=6, **LEGEND)),
+        color=alt.Color(
+            "group:N",
+            scale=alt.Scale(domain=list(GROUPS), range=[heads[6], heads[0], heads[2], heads[3], heads[5], heads[1]]),
+            legend=alt.Legend(title=None, symbolLimit=0, columns=6, **LEGEND),
+        ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
         tooltip=["node:N", alt.Tooltip("told:N", title="value, logits")],
     )
@@ -124,9 +165,12 @@ def graph_chart(
     beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
     unseen = _unseen_tokens(graph, drawn, question, across, up)
-    return layered(lines, points, *names, unseen).resolve_scale(color="independent").properties(
-        height=520, usermeta={"embedOptions": {"renderer": "svg"}},
-    ).configure_axis(**INK)
+    return (
+        layered(lines, points, *names, unseen)
+        .resolve_scale(color="independent")
+        .properties(height=520, usermeta={"embedOptions": {"renderer": "svg"}})
+        .configure_axis(**INK)
+    )
 
 
 def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
@@ -145,12 +189,18 @@ def _unseen_tokens(
     """The names of columns whose own token is not drawn."""
     nodes = [graph.nodes[index] for index in drawn.nodes]
     seen = {_column(node) for node in nodes if node.kind == "token"}
-    table = pd.DataFrame([
-        {"x": middle, "y": 0.0, "short": question.label("decoder" if decoder else "encoder", position)}
-        for (decoder, position), middle in _columns(nodes).items() if (decoder, position) not in seen
-    ], columns=["x", "y", "short"])
-    return alt.Chart(table).mark_text(dy=17, fontSize=13, fontStyle="italic").encode(
-        x=across, y=up, text="short:N", color=alt.value("currentColor")
+    table = pd.DataFrame(
+        [
+            {"x": middle, "y": 0.0, "short": question.label("decoder" if decoder else "encoder", position)}
+            for (decoder, position), middle in _columns(nodes).items()
+            if (decoder, position) not in seen
+        ],
+        columns=["x", "y", "short"],
+    )
+    return (
+        alt.Chart(table)
+        .mark_text(dy=17, fontSize=13, fontStyle="italic")
+        .encode(x=across, y=up, text="short:N", color=alt.value("currentColor"))
     )
 
 

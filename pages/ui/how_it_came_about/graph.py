@@ -58,14 +58,17 @@ def show_graph(reading: TracedReading) -> None:
         # A chart remembers the last click. A path chosen elsewhere gets a new chart.
         key = f"graph_drawing_{picked}"
         show_altair(
-            graph_chart(graph, drawn, question, nodes, paths, picked), key=key, selection_mode=PICK,
+            graph_chart(graph, drawn, question, nodes, paths, picked),
+            key=key,
+            selection_mode=PICK,
             on_select=lambda: _pick(key),
             alt="Graph of the parts of the model that a predicted token came from; the tables below have the numbers.",
         )
     if ends:
         _show_path(reading, question, paths, ends, picked, float(graph.values[-1]))
     st.toggle(
-        f"Cut each of the {len(ends)} paths in turn and measure the effect", **bind(GraphParams, "every"),
+        f"Cut each of the {len(ends)} paths in turn and measure the effect",
+        **bind(GraphParams, "every"),
         help="Each path is cut in a run of its own; all others stay.",
     )
     if params.every and len(ends) > 2:
@@ -78,11 +81,20 @@ def show_graph(reading: TracedReading) -> None:
     numbers = nodes.drop(columns=["x", "y", "short"])
     show_numbers(paths, "graph_paths", label="The paths", digits=4)
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
-    save_tables("how-it-came-about", "graph", {
-        "sentence": reading.trace.source_text, "text": reading.trace.target_text, "model": reading.trace.model,
-        "position": question.target.positions[0], "against": question.target.against and question.target.against[0],
-        "threshold": drawn.threshold, "kept": drawn.kept,
-    }, {"paths": paths, "nodes": numbers})
+    save_tables(
+        "how-it-came-about",
+        "graph",
+        {
+            "sentence": reading.trace.source_text,
+            "text": reading.trace.target_text,
+            "model": reading.trace.model,
+            "position": question.target.positions[0],
+            "against": question.target.against and question.target.against[0],
+            "threshold": drawn.threshold,
+            "kept": drawn.kept,
+        },
+        {"paths": paths, "nodes": numbers},
+    )
 
 
 def says_graph(question: Question, graph: AttributionGraph, drawn: PrunedGraph) -> str:
@@ -120,11 +132,15 @@ def _show_path(
     key = key_for("graph_path", names)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "Path", range(len(names)), key=preset(key, picked), format_func=names.__getitem__,
+            "Path",
+            range(len(names)),
+            key=preset(key, picked),
+            format_func=names.__getitem__,
             on_change=lambda: session.update(GraphParams, path=st.session_state[key], cut=False),
         )
         st.toggle(
-            "Switch this path off", **bind(GraphParams, "cut"),
+            "Switch this path off",
+            **bind(GraphParams, "cut"),
             help="The receiver reads without what the sender wrote. All other parts still read it.",
         )
     sender, receiver = ends[picked]
@@ -148,15 +164,32 @@ def _show_path(
         + (" carries this path:" if node is receiver else " is where its sender looked:")
     )
     show_altair(
-        matrix(weights[None], [question.label(node.stack, query)], labels, name="weight", scale=sequential(),
-               legend=False, marks=("weight", np.array([[f"{each:.2f}" for each in weights]]))).properties(height=130),
-        key="graph_row", alt=f"Row of {TITLES[kind].lower()} {layer + 1}.{head + 1} that carries the path.",
+        matrix(
+            weights[None],
+            [question.label(node.stack, query)],
+            labels,
+            name="weight",
+            scale=sequential(),
+            legend=False,
+            marks=("weight", np.array([[f"{each:.2f}" for each in weights]])),
+        ).properties(height=130),
+        key="graph_row",
+        alt=f"Row of {TITLES[kind].lower()} {layer + 1}.{head + 1} that carries the path.",
     )
     if node is receiver:
         st.button(
-            "Why does it look there?", icon=":material/help_center:", on_click=session.update, args=(GraphParams,),
-            kwargs={"part": "score", "kind": kind, "layer": layer, "head": head, "query": query,
-                    "key": sender.position},
+            "Why does it look there?",
+            icon=":material/help_center:",
+            on_click=session.update,
+            args=(GraphParams,),
+            kwargs={
+                "part": "score",
+                "kind": kind,
+                "layer": layer,
+                "head": head,
+                "query": query,
+                "key": sender.position,
+            },
         )
 
 
@@ -170,7 +203,11 @@ def _show_conclusion(reading: TracedReading) -> None:
     recorded = measured(PATHS, reading.translator)
     if recorded is None:
         offer_measuring(
-            PATHS, reading.translator, path_statistics, label="Measure over 50 sentences", turns=LONG_RUNS,
+            PATHS,
+            reading.translator,
+            path_statistics,
+            label="Measure over 50 sentences",
+            turns=LONG_RUNS,
             missing="Whether the graph predicts what cuts do was not measured for this model.",
         )
         return

@@ -82,27 +82,37 @@ def pick_question(reading: TracedReading) -> Question:
     predicted = labels_of(trace.predicted_pieces, trace.target_text)
     position = params.position if 0 <= params.position < len(predicted) else _least_certain(trace)
     st.pills(
-        "How did this token come about?", range(len(predicted)), required=True,
-        format_func=lambda at: markdown(predicted[at]), key=preset("graph_token", position),
+        "How did this token come about?",
+        range(len(predicted)),
+        required=True,
+        format_func=lambda at: markdown(predicted[at]),
+        key=preset("graph_token", position),
         on_change=when_chosen("graph_token", lambda at: session.store(session.params(GraphParams).at(at))),
         help="Each button stands for a step of the model.",
     )
     candidates = [
-        int(each) for each in trace.candidate_ids[position]
+        int(each)
+        for each in trace.candidate_ids[position]
         if each != trace.predicted_pieces[position].id and each not in reading.tokenizer.symbols.never_predicted
     ]
     against = params.against if params.against in (*candidates, NOTHING) else next(iter(candidates), NOTHING)
     labels = {each: entry_label(reading.tokenizer, each) for each in candidates} | {NOTHING: "no other token"}
     key = key_for("graph_against", labels.values())
     st.selectbox(
-        "And not …", list(labels), width=260, format_func=labels.__getitem__, key=preset(key, against),
+        "And not …",
+        list(labels),
+        width=260,
+        format_func=labels.__getitem__,
+        key=preset(key, against),
         on_change=lambda: session.update(GraphParams, against=st.session_state[key], path=-1),
         help="The graph splits the difference of two logits. The logit alone is predicted far worse, because a change "
         "of the last norm moves all logits together.",
     )
     return Question(
-        Target((position,), None if against == NOTHING else (against,)), predicted[position],
-        "" if against == NOTHING else bare(labels[against]), labels_of(trace.source_pieces, trace.source_text),
+        Target((position,), None if against == NOTHING else (against,)),
+        predicted[position],
+        "" if against == NOTHING else bare(labels[against]),
+        labels_of(trace.source_pieces, trace.source_text),
         labels_of(trace.target_pieces, trace.target_text),
     )
 

@@ -47,8 +47,10 @@ def show_score(reading: TracedReading) -> None:
             "Attention", trace.kinds, format_func=TITLES.__getitem__, width=220, **bind(GraphParams, "kind", value=kind)
         )
         for name, title, options, at, labels in (
-            ("layer", "Layer", range(layers), layer, None), ("head", "Head", range(heads), head, None),
-            ("query", "This token …", range(queries), query, looking), ("key", "… looks at", allowed, key, seen),
+            ("layer", "Layer", range(layers), layer, None),
+            ("head", "Head", range(heads), head, None),
+            ("query", "This token …", range(queries), query, looking),
+            ("key", "… looks at", allowed, key, seen),
         ):
             _box(name, title, [int(each) for each in options], at, labels)
     try:
@@ -66,17 +68,24 @@ def show_score(reading: TracedReading) -> None:
         f"score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
         + f". The largest pair of named parts is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side "
-        f"with {columns[top[1]]} on the key's side.", help=explain("query", "key", "head"),
+        f"with {columns[top[1]]} on the key's side.",
+        help=explain("query", "key", "head"),
     )
     with main_figure(
         f"Why {TITLES[kind].lower()} {layer + 1}.{head + 1} looks from “{markdown(looking[query])}” to "
-        f"“{markdown(seen[key])}”", "Rows wrote the query, columns wrote the key; all cells add up to the score",
+        f"“{markdown(seen[key])}”",
+        "Rows wrote the query, columns wrote the key; all cells add up to the score",
     ):
         show_altair(
             matrix(
-                scores, rows, columns, name="part of the score", scale=diverging(float(abs(scores).max()) or 1.0),
+                scores,
+                rows,
+                columns,
+                name="part of the score",
+                scale=diverging(float(abs(scores).max()) or 1.0),
                 titles=("wrote the query", "wrote the key"),
-            ), key="graph_score",
+            ),
+            key="graph_score",
             alt="Map of the pairs of parts of the model whose products add up to a score; the table has the numbers.",
         )
     st.caption(
@@ -88,10 +97,22 @@ def show_score(reading: TracedReading) -> None:
         columns=["query", "key", "part of the score"],
     )
     show_numbers(table, "graph_score_numbers", digits=4)
-    save_tables("score", "graph", {
-        "sentence": trace.source_text, "text": trace.target_text, "model": trace.model, "kind": kind, "layer": layer,
-        "head": head, "row": query, "column": key, "score": pairs.total,
-    }, {"pairs": table})
+    save_tables(
+        "score",
+        "graph",
+        {
+            "sentence": trace.source_text,
+            "text": trace.target_text,
+            "model": trace.model,
+            "kind": kind,
+            "layer": layer,
+            "head": head,
+            "row": query,
+            "column": key,
+            "score": pairs.total,
+        },
+        {"pairs": table},
+    )
 
 
 def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
@@ -99,6 +120,10 @@ def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, 
     names = {each: str(each + 1) if labels is None else labels[each] for each in options}
     key = key_for(f"graph_{name}", names.values())
     st.selectbox(
-        title, options, format_func=names.__getitem__, key=preset(key, at), width=90 if labels is None else 180,
+        title,
+        options,
+        format_func=names.__getitem__,
+        key=preset(key, at),
+        width=90 if labels is None else 180,
         on_change=lambda: session.update(GraphParams, **{name: st.session_state[key]}),
     )

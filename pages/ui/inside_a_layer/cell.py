@@ -44,9 +44,12 @@ def show_cell(reading: HeadReading) -> None:
     found = cell(trace, reading.weights(), kind, layer, head, row, column)
     whole = contributions(trace, reading.weights(), kind, layer)
     picture, numbers = st.columns([5, 6], gap="large")
-    with picture, main_figure(
-        f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.text)}",
-        f"{looks} looks at {looked_at}: {typeset(found.weight, 2)}",
+    with (
+        picture,
+        main_figure(
+            f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.text)}",
+            f"{looks} looks at {looked_at}: {typeset(found.weight, 2)}",
+        ),
     ):
         cell_map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
@@ -76,10 +79,14 @@ def _score(found: Cell) -> None:
     with picture:
         show_plotly(
             heatmap(
-                np.stack([found.query, found.key, found.products]), titles=("vector", "dimension of the head"),
-                name="value", rows=["q", "k", "q × k"], height=230,
+                np.stack([found.query, found.key, found.products]),
+                titles=("vector", "dimension of the head"),
+                name="value",
+                rows=["q", "k", "q × k"],
+                height=230,
             ),
-            key="inside_vectors", alt="The query, the key, and their product element by element; the table has both.",
+            key="inside_vectors",
+            alt="The query, the key, and their product element by element; the table has both.",
         )
         st.markdown(
             f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last row of the table). "
@@ -119,10 +126,13 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
     with picture:
         show_plotly(
             heatmap(
-                np.vstack([found.weighted_values, found.output]), rows=[*numbered(columns), "sum: the head’s output"],
-                titles=("weight × value of", "dimension of the head"), name="value",
+                np.vstack([found.weighted_values, found.output]),
+                rows=[*numbered(columns), "sum: the head’s output"],
+                titles=("weight × value of", "dimension of the head"),
+                name="value",
             ),
-            key="inside_values", alt="The weighted value of every column, and their sum; the table has the numbers.",
+            key="inside_values",
+            alt="The weighted value of every column, and their sum; the table has the numbers.",
         )
     with sums:
         show_table(value_table(found, columns), "inside_value_sums")
@@ -152,14 +162,17 @@ def _output(
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
     output = whole.output()[row]
-    agrees = "" if grown is None else (
-        f"; the stream in the trace grows by the same, to {typeset(np.abs(grown - output).max(), '.1e')}"
+    agrees = (
+        ""
+        if grown is None
+        else (f"; the stream in the trace grows by the same, to {typeset(np.abs(grown - output).max(), '.1e')}")
     )
     picture, words = st.columns([5, 6], gap="large")
     with picture:
         table = term_table(found, whole, columns, row, head)
         show_altair(
-            term_chart(table), key="inside_terms",
+            term_chart(table),
+            key="inside_terms",
             alt="For every column of the row its weight and the size of what it writes; the table has the numbers.",
         )
     with words:
@@ -173,15 +186,21 @@ def _output(
             f"{np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector moves little (Kobayashi et al. "
             "2020): compare the two panels."
         )
-        by_head = pd.DataFrame({
-            "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
-            "norm of its term": np.linalg.norm([*heads, whole.bias, output], axis=-1),
-        })
+        by_head = pd.DataFrame(
+            {
+                "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
+                "norm of its term": np.linalg.norm([*heads, whole.bias, output], axis=-1),
+            }
+        )
         show_numbers(by_head, "inside_heads", label="All heads joined")
-        terms = pd.DataFrame({
-            "dimension": range(len(output)), "this cell": found.term, "this head": found.head_term,
-            "the sub-layer": output,
-        })
+        terms = pd.DataFrame(
+            {
+                "dimension": range(len(output)),
+                "this cell": found.term,
+                "this head": found.head_term,
+                "the sub-layer": output,
+            }
+        )
         show_numbers(terms, "inside_term_vector", label="The vectors, dimension by dimension")
 
 
@@ -190,11 +209,14 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
-        alt.Chart(at).mark_bar(color=colour).encode(
+        alt.Chart(at)
+        .mark_bar(color=colour)
+        .encode(
             x=alt.X("at:O", title="column (the token looked at)", axis=axis),
             y=alt.Y(f"{name}:Q", title=name, axis=alt.Axis(**AXIS)),
             tooltip=["column:N", alt.Tooltip(f"{name}:Q", format=".4f")],
-        ).properties(height=130, width="container")
+        )
+        .properties(height=130, width="container")
         for name, colour in (("weight", FIRST), ("norm written", SECOND))
     ]
     return alt.vconcat(*charts)
@@ -212,20 +234,28 @@ def _unique(
             f"Yes: this row sees n = {visible} columns, and a value has only K = {found.width} numbers. Because n > K, "
             f"the weights are not unique: they can change in {int(found.null_dimensions[row])} directions without any "
             f"effect, and in {int(found.sum_keeping[row]) or 'none'} of them their sum stays 1. Read them as one of "
-            "many explanations of this output (Brunner et al. 2020).", icon=":material/info:",
+            "many explanations of this output (Brunner et al. 2020).",
+            icon=":material/info:",
         )
     else:
         st.markdown(
             f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of what "
             f"it sees is {rank}"
-            + (", so these weights are the only ones that give this output." if rank == visible else
-               f", so they can still change in {visible - rank} directions: values repeat.")
+            + (
+                ", so these weights are the only ones that give this output."
+                if rank == visible
+                else f", so they can still change in {visible - rank} directions: values repeat."
+            )
             + " Where n > K, other weights always give the same output, and this page warns."
         )
-    table = pd.DataFrame({
-        "column": numbered(columns), "weight": trace.attention(kind)[layer, head, row].astype(float),
-        "effective weight": found.effective[row], "without any effect": found.null[row],
-    })
+    table = pd.DataFrame(
+        {
+            "column": numbered(columns),
+            "weight": trace.attention(kind)[layer, head, row].astype(float),
+            "effective weight": found.effective[row],
+            "without any effect": found.null[row],
+        }
+    )
     show_numbers(table, "inside_effective", label="Effective attention of this row")
 
 

@@ -54,14 +54,24 @@ def cell_map(
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     show_altair(
         matrix(
-            weights, rows, columns, name="weight", scale=sequential(),
-            titles=titles(False), mask=trace.mask(kind), picked=picked, square=True,
+            weights,
+            rows,
+            columns,
+            name="weight",
+            scale=sequential(),
+            titles=titles(False),
+            mask=trace.mask(kind),
+            picked=picked,
+            square=True,
         ),
-        key=key, width="content", on_select=clicked, selection_mode=PICK,
+        key=key,
+        width="content",
+        on_select=clicked,
+        selection_mode=PICK,
         alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
     )
     show_numbers(
-        frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers",
+        frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers"
     )
     st.caption("Click a cell, or choose its row and its column in the boxes.")
 
@@ -72,7 +82,11 @@ def cell_boxes(
     """Draw boxes that choose the cell without a pointer; arguments are those of `cell_map`."""
     row, column = picked
     for place, name, labels, at, other in zip(
-        st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
+        st.columns(2),
+        ("rows", "columns"),
+        (rows, columns),
+        (row, column),
+        (("columns", column), ("rows", row)),
         strict=True,
     ):
         names = numbered(labels)
@@ -82,8 +96,11 @@ def cell_boxes(
             session.update_attention(kind, type(choice), **{name: (st.session_state[key],), other[0]: (other[1],)})
 
         place.selectbox(
-            dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
-            key=preset(key, at), format_func=names.__getitem__, on_change=store,
+            dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(),
+            range(len(labels)),
+            key=preset(key, at),
+            format_func=names.__getitem__,
+            on_change=store,
         )
 
 
@@ -97,8 +114,10 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
     seen = "open" if found.allowed else "masked"
     steps = {
         "1. q · k": typeset(found.raw_score, DECIMALS),
-        f"2. ÷ √{len(found.query)}": typeset(found.score, DECIMALS), "3. mask": seen,
-        "4. weight": typeset(found.weight, DECIMALS), "5. ‖weight × v‖": typeset(moved, DECIMALS),
+        f"2. ÷ √{len(found.query)}": typeset(found.score, DECIMALS),
+        "3. mask": seen,
+        "4. weight": typeset(found.weight, DECIMALS),
+        "5. ‖weight × v‖": typeset(moved, DECIMALS),
         "6. ‖written‖": typeset(float(np.linalg.norm(found.term)), DECIMALS),
     }
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
@@ -141,11 +160,17 @@ def open_positions(config: TransformerConfig, row: int, column: int) -> None:
     """
     column = row + 1 if row == column else column
     if config.positions == "sinusoidal" and st.button(
-        f"What tells position {row + 1} from position {column + 1}?", key="inside_positions",
-        icon=":material/show_chart:", help="Opens the curves of the positional encoding of this model.",
-        on_click=session.update, args=(PositionsParams,),
+        f"What tells position {row + 1} from position {column + 1}?",
+        key="inside_positions",
+        icon=":material/show_chart:",
+        help="Opens the curves of the positional encoding of this model.",
+        on_click=session.update,
+        args=(PositionsParams,),
         kwargs={
-            "part": "curves", "width": config.d_model, "first": row + 1, "second": column + 1,
+            "part": "curves",
+            "width": config.d_model,
+            "first": row + 1,
+            "second": column + 1,
             "length": max(session.params(PositionsParams).length, row + 1, column + 1),
         },
     ):

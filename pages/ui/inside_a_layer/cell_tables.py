@@ -12,10 +12,15 @@ from transformer.analysis.replay.contributions import Contributions
 
 def product_table(found: Cell) -> pd.DataFrame:
     """Return a row per dimension of the head; the last sum is the raw score."""
-    return pd.DataFrame({
-        "dimension": range(len(found.query)), "q": found.query, "k": found.key, "q × k": found.products,
-        "sum so far": found.products.cumsum(),
-    })
+    return pd.DataFrame(
+        {
+            "dimension": range(len(found.query)),
+            "q": found.query,
+            "k": found.key,
+            "q × k": found.products,
+            "sum so far": found.products.cumsum(),
+        }
+    )
 
 
 def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
@@ -24,13 +29,18 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
     Args:
         columns: labels, C.
     """
-    return pd.DataFrame({
-        "column": [*numbered(columns), "sum"],
-        "score": [*found.scores, np.nan],
-        "masked": [*(f"{score:.6f}" if np.isfinite(score) else MINUS_INFINITY for score in found.masked_scores), ""],
-        "exp(s − max)": [*found.exponentials, found.exponentials.sum()],
-        "weight": [*found.weights, found.weights.sum()],
-    })
+    return pd.DataFrame(
+        {
+            "column": [*numbered(columns), "sum"],
+            "score": [*found.scores, np.nan],
+            "masked": [
+                *(f"{score:.6f}" if np.isfinite(score) else MINUS_INFINITY for score in found.masked_scores),
+                "",
+            ],
+            "exp(s − max)": [*found.exponentials, found.exponentials.sum()],
+            "weight": [*found.weights, found.weights.sum()],
+        }
+    )
 
 
 def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
@@ -41,7 +51,7 @@ def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
     """
     weighted = found.weighted_values
     table = pd.DataFrame(
-        np.vstack([weighted, weighted.sum(axis=0), found.output]), columns=[f"v{n}" for n in range(weighted.shape[1])],
+        np.vstack([weighted, weighted.sum(axis=0), found.output]), columns=[f"v{n}" for n in range(weighted.shape[1])]
     )
     table.insert(0, "weight", [*found.weights, found.weights.sum(), np.nan])
     table.insert(0, "column", [*numbered(columns), "sum", "output in the trace"])
@@ -56,8 +66,11 @@ def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, 
         columns: labels, C.
         row, head: of the cell.
     """
-    return pd.DataFrame({
-        "column": numbered(columns), "weight": found.weights,
-        "norm of v W^O": np.linalg.norm(whole.transformed[head], axis=-1),
-        "norm written": whole.head_norms()[head, row],
-    })
+    return pd.DataFrame(
+        {
+            "column": numbered(columns),
+            "weight": found.weights,
+            "norm of v W^O": np.linalg.norm(whole.transformed[head], axis=-1),
+            "norm written": whole.head_norms()[head, row],
+        }
+    )

@@ -44,9 +44,7 @@ def show_mask(reading: HeadReading) -> None:
     words.number_input("Length of the triangle", width=200, **bind_number(InsideParams, "length"))
     _maps(masked, open_, choice)
     st.subheader("What leaks when the mask is switched off", anchor=False)
-    st.markdown(
-        _what_leaked(masked, open_, choice, reading.maps), help=explain("mask", "log-probability", "nats")
-    )
+    st.markdown(_what_leaked(masked, open_, choice, reading.maps), help=explain("mask", "log-probability", "nats"))
     show_table(leak_table(masked, open_, choice.layer, choice.head), "inside_leaks", digits=4)
 
 
@@ -55,17 +53,25 @@ def _triangle(length: int) -> None:
     values = np.tril(np.ones((length, length)))
     show_altair(
         matrix(
-            np.zeros_like(values), labels, labels, name="added to the score", mask=values > 0,
-            scale=alt.Scale(domain=[0, 1], range=[FIRST, FIRST]), titles=("step that looks", "token looked at"),
-            legend=False, square=True,
+            np.zeros_like(values),
+            labels,
+            labels,
+            name="added to the score",
+            mask=values > 0,
+            scale=alt.Scale(domain=[0, 1], range=[FIRST, FIRST]),
+            titles=("step that looks", "token looked at"),
+            legend=False,
+            square=True,
         ),
-        key="inside_triangle", width="content",
+        key="inside_triangle",
+        width="content",
         alt=f"A triangle of {length} rows: row i may look at the first i columns, the others are masked.",
         sentence="",
     )
     st.caption("Blue: 0 is added to the score, so it stays as it is. Grey: −∞ is added, which masks it.")
     show_numbers(
-        frame(np.where(values > 0, 0.0, -np.inf), labels, labels, corner="step that looks"), "inside_triangle_numbers",
+        frame(np.where(values > 0, 0.0, -np.inf), labels, labels, corner="step that looks"),
+        "inside_triangle_numbers",
         label="The triangle as numbers",
     )
 
@@ -102,17 +108,20 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
         # The main figure has the scores after the mask.
-        with place, main_figure(
-            f"**The mask, layer {at[0] + 1}, head {at[1] + 1}:** {markdown(masked.target_text)}",
-            "Grey: minus infinity is added, so the softmax makes it exactly 0; no step sees what comes later",
-            when=number == 1,
+        with (
+            place,
+            main_figure(
+                f"**The mask, layer {at[0] + 1}, head {at[1] + 1}:** {markdown(masked.target_text)}",
+                "Grey: minus infinity is added, so the softmax makes it exactly 0; no step sees what comes later",
+                when=number == 1,
+            ),
         ):
             st.markdown(f"**{title}**")
             show_altair(
-                matrix(
-                    values, rows, columns, name=name, scale=scale, titles=titles(False), mask=hidden, square=True,
-                ),
-                key=f"inside_mask_{number}", width="content", alt=f"{title}: layer {at[0] + 1}, head {at[1] + 1}.",
+                matrix(values, rows, columns, name=name, scale=scale, titles=titles(False), mask=hidden, square=True),
+                key=f"inside_mask_{number}",
+                width="content",
+                alt=f"{title}: layer {at[0] + 1}, head {at[1] + 1}.",
             )
             show_numbers(
                 frame(values if hidden is None else np.where(hidden, values, -np.inf), rows, columns, corner="from"),
@@ -127,26 +136,27 @@ def future_share(trace: Trace, mask: np.ndarray) -> np.ndarray:
 
 def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFrame:
     """Return a row per step: the leaked share of the chosen head, and the log-probability with and without the mask."""
-    return pd.DataFrame({
-        "step": numbered(row_labels(axes_of(masked, "decoder"))),
-        "on the future": future_share(open_, masked.decoder_mask)[layer, head],
-        "log-prob. with mask": masked.log_probs.astype(float),
-        "without": open_.log_probs.astype(float),
-    })
+    return pd.DataFrame(
+        {
+            "step": numbered(row_labels(axes_of(masked, "decoder"))),
+            "on the future": future_share(open_, masked.decoder_mask)[layer, head],
+            "log-prob. with mask": masked.log_probs.astype(float),
+            "without": open_.log_probs.astype(float),
+        }
+    )
 
 
 def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
     """Return Markdown, from the numbers shown."""
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
-    what, read = (
-        ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")
-    )
+    what, read = ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")
     here = shares[choice.layer, choice.head].mean()
     most = np.unravel_index(shares.mean(axis=-1).argmax(), shares.shape[:2])
     change = (
         f"falls from {typeset(before)} to **{typeset(after)}** nats: this model was trained with the mask, so seeing "
-        "later tokens only confuses it" if after < before
+        "later tokens only confuses it"
+        if after < before
         else f"rises from {typeset(before)} to **{typeset(after)}** nats: it sees some of what it has to predict"
     )
     return (

@@ -30,7 +30,9 @@ from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_s
 from transformer.values.trace import Part
 
 NAMES = {
-    "self_attention": "self-attention", "cross_attention": "cross attention", "feed_forward": "feed-forward network",
+    "self_attention": "self-attention",
+    "cross_attention": "cross attention",
+    "feed_forward": "feed-forward network",
 }
 SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
@@ -47,21 +49,25 @@ def show_norm(reading: HeadReading) -> None:
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
-                FilledChart(diagram, (place,)), key=f"inside_diagram_{place}",
+                FilledChart(diagram, (place,)),
+                key=f"inside_diagram_{place}",
                 alt=f"{title}. The residual connection bypasses the sub-layer and is added to what it writes.",
                 sentence="",
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(trace.stacks) > 1:
             st.segmented_control(
-                "Stack", trace.stacks, format_func=str.capitalize, required=True, **bind(InsideParams, "stack"),
+                "Stack", trace.stacks, format_func=str.capitalize, required=True, **bind(InsideParams, "stack")
             )
         stack, part = session.params(InsideParams).stack, session.params(InsideParams).sublayer
         stack = stack if stack in trace.stacks else "decoder"
         parts = trace.parts(stack)
         part = part if part in parts else parts[0]
         st.segmented_control(
-            "Sub-layer", parts, format_func=NAMES.__getitem__, required=True,
+            "Sub-layer",
+            parts,
+            format_func=NAMES.__getitem__,
+            required=True,
             **bind(InsideParams, "sublayer", value=part),
         )
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
@@ -70,7 +76,8 @@ def show_norm(reading: HeadReading) -> None:
     st.markdown(_what_norm_does(found, ours))
     show_table(spread_table(found, labels), "inside_spread", digits=4)
     st.subheader(
-        "The size of the residual stream, and what is written to it", anchor=False,
+        "The size of the residual stream, and what is written to it",
+        anchor=False,
         help=explain("residual stream", "norm of a vector"),
     )
     sizes = stream_sizes(trace, weights, stack)
@@ -82,7 +89,8 @@ def show_norm(reading: HeadReading) -> None:
         f"the stream grows to {table['residual stream'].iloc[-1]:.1f}",
     ):
         show_altair(
-            size_chart(table), key="inside_sizes",
+            size_chart(table),
+            key="inside_sizes",
             alt="Mean norm of the stream after every sub-layer, and of what that sub-layer wrote; the table has both.",
         )
     st.markdown(_what_grows(table))
@@ -96,9 +104,7 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
         labels: of the positions, N.
     """
     columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
-    for name, values in (
-        ("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed),
-    ):
+    for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
         # Rounding leaves the means of normalised values slightly above or below 0; adding 0.0 removes minus 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
@@ -107,8 +113,10 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
 def _what_norm_does(found: SubLayer, place: str) -> str:
     """Return Markdown, from the numbers of the table."""
     before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
-    off = float(np.abs(found.summed - found.after).max()) if place == "pre" else float(
-        np.abs(found.normed - found.after).max()
+    off = (
+        float(np.abs(found.summed - found.after).max())
+        if place == "pre"
+        else float(np.abs(found.normed - found.after).max())
     )
     return (
         f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
@@ -129,10 +137,14 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
     ]
     written = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
     stream = sizes.stream.mean(axis=1)
-    return pd.DataFrame({
-        "after": names, "residual stream": stream, "written": written,
-        "written ÷ stream before": written / np.concatenate([[np.nan], stream[:-1]]),
-    })
+    return pd.DataFrame(
+        {
+            "after": names,
+            "residual stream": stream,
+            "written": written,
+            "written ÷ stream before": written / np.concatenate([[np.nan], stream[:-1]]),
+        }
+    )
 
 
 def size_chart(table: pd.DataFrame) -> alt.LayerChart:
@@ -145,13 +157,21 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
     colours = alt.Scale(domain=["residual stream", "written"], range=[FIRST, SECOND])
     legend = alt.Legend(title=None, **LEGEND)
     axis = alt.Axis(**AXIS)
-    bars = base.transform_calculate(what="'written'").mark_bar().encode(
-        y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis),
-        color=alt.Color("what:N", scale=colours, legend=legend),
+    bars = (
+        base.transform_calculate(what="'written'")
+        .mark_bar()
+        .encode(
+            y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis),
+            color=alt.Color("what:N", scale=colours, legend=legend),
+        )
     )
-    line = base.transform_calculate(what="'residual stream'").mark_line(point=True).encode(
-        y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis),
-        color=alt.Color("what:N", scale=colours, legend=legend),
+    line = (
+        base.transform_calculate(what="'residual stream'")
+        .mark_line(point=True)
+        .encode(
+            y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis),
+            color=alt.Color("what:N", scale=colours, legend=legend),
+        )
     )
     return layered(bars, line, height=320)
 

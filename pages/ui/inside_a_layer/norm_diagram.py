@@ -23,24 +23,27 @@ def diagram(place: str) -> alt.LayerChart:
     """
     stations = STATIONS[place]
     added = stations.index("+")
-    boxes = alt.InlineData([
-        {"x": at - HALF, "x2": at + HALF, "y": -0.3, "y2": 0.3, "what": name}
-        for at, name in enumerate(stations) if name in WIDE
-    ])
+    boxes = alt.InlineData(
+        [
+            {"x": at - HALF, "x2": at + HALF, "y": -0.3, "y2": 0.3, "what": name}
+            for at, name in enumerate(stations)
+            if name in WIDE
+        ]
+    )
     words = alt.InlineData([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
     ends = [(HALF if name in WIDE else 0.3 if name == "x, next" else 0.15) for name in stations]
-    arrows = [
-        {"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)
-    ]
+    arrows = [{"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)]
     # The line goes around all nodes between its start and the addition.
-    around = alt.InlineData([
-        {"x": 0, "x2": 0, "y": 0.2, "y2": 0.75}, {"x": 0, "x2": added, "y": 0.75, "y2": 0.75},
-        {"x": added, "x2": added, "y": 0.75, "y2": 0.2},
-    ])
-    heads = alt.InlineData([
-        *({"x": arrow["x2"] - 0.04, "y": 0, "angle": 90} for arrow in arrows),
-        {"x": added, "y": 0.22, "angle": 180},
-    ])
+    around = alt.InlineData(
+        [
+            {"x": 0, "x2": 0, "y": 0.2, "y2": 0.75},
+            {"x": 0, "x2": added, "y": 0.75, "y2": 0.75},
+            {"x": added, "x2": added, "y": 0.75, "y2": 0.2},
+        ]
+    )
+    heads = alt.InlineData(
+        [*({"x": arrow["x2"] - 0.04, "y": 0, "angle": 90} for arrow in arrows), {"x": added, "y": 0.22, "angle": 180}]
+    )
     name = alt.InlineData([{"x": added / 2, "y": 0.88, "word": "residual connection"}])
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.2, len(stations) - 0.65]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.5, 1.0]))
@@ -50,11 +53,16 @@ def diagram(place: str) -> alt.LayerChart:
     ]
     return layered(
         *lines,
-        alt.Chart(heads).mark_point(shape="triangle", filled=True, size=70, color="currentColor", opacity=1).encode(
-            x=x, y=y, angle=alt.Angle("angle:Q", scale=None)
-        ),
-        alt.Chart(boxes).mark_rect(cornerRadius=6, opacity=0.3).encode(
-            x=x, y=y, x2="x2", y2="y2",
+        alt.Chart(heads)
+        .mark_point(shape="triangle", filled=True, size=70, color="currentColor", opacity=1)
+        .encode(x=x, y=y, angle=alt.Angle("angle:Q", scale=None)),
+        alt.Chart(boxes)
+        .mark_rect(cornerRadius=6, opacity=0.3)
+        .encode(
+            x=x,
+            y=y,
+            x2="x2",
+            y2="y2",
             color=alt.Color("what:N", legend=None, scale=alt.Scale(domain=list(WIDE), range=[SECOND, FIRST])),
         ),
         *(

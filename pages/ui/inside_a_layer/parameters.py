@@ -51,16 +51,23 @@ def _counts(table: list[tuple[str, int]], key: str) -> None:
     # Both are side by side if there is room, else one below the other.
     with st.container(horizontal=True, gap="large"):
         show_plotly(
-            parameter_bars(table), key=f"inside_parameters_{key}", config={"displayModeBar": False}, width=680,
-            alt="Parameters of each part; the table has the same numbers.", sentence="",
+            parameter_bars(table),
+            key=f"inside_parameters_{key}",
+            config={"displayModeBar": False},
+            width=680,
+            alt="Parameters of each part; the table has the same numbers.",
+            sentence="",
         )
         draw_table(
-            pd.DataFrame({
-                "part": [part for part, _ in table] + ["total"],
-                "parameters": [count for _, count in table] + [total],
-                "share": [f"{count / total:.2%}" for _, count in [*table, ("total", total)]],
-            }),
-            f"inside_counts_{key}", width="content",
+            pd.DataFrame(
+                {
+                    "part": [part for part, _ in table] + ["total"],
+                    "parameters": [count for _, count in table] + [total],
+                    "share": [f"{count / total:.2%}" for _, count in [*table, ("total", total)]],
+                }
+            ),
+            f"inside_counts_{key}",
+            width="content",
             column_config={
                 "parameters": st.column_config.NumberColumn(format="localized"),
                 "share": st.column_config.TextColumn(alignment="right"),

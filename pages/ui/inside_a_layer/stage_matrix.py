@@ -45,9 +45,7 @@ def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
     return shape_in_letters(stage.letters, sizes(config, trace))
 
 
-def stage_matrix(
-    stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None
-) -> StageMatrix:
+def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None) -> StageMatrix:
     """Return the matrix of a stage with numbers for its tokens or its vocabulary."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
@@ -76,7 +74,8 @@ def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.Da
     table = {"position": numbered(piece_labels(trace, letter)), "id in the vocabulary": ids}
     if stage.key == "generator.words":
         table = {
-            "position": numbered(row_labels(axes_of(trace, "decoder"))), "id in the vocabulary": ids,
+            "position": numbered(row_labels(axes_of(trace, "decoder"))),
+            "id in the vocabulary": ids,
             "most likely next token": [piece_label(piece, "") for piece in tokenizer.pieces(ids)],
         }
     return pd.DataFrame(table)

@@ -16,7 +16,7 @@ SENTENCES = {
     "tokens": "Each token is looked up in a table learned in training: {D} numbers that stand for it.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
-                 "bites dog”.",
+    "bites dog”.",
     "input": "What a token means and where it is are added, number by number: this goes into the first layer.",
     "self_attention.stream": "What arrives from below: {D} numbers for each token, to which every step will add.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
@@ -25,7 +25,7 @@ SENTENCES = {
     "encoder.self_attention.keys": "Each token puts up a sign: {K} numbers that say what it can be found by.",
     "encoder.self_attention.values": "Each token prepares {K} numbers to hand over to those that will look at it.",
     "encoder.self_attention.raw_scores": "Each question is compared with each sign: the better they match, the larger "
-                                         "the number.",
+    "the number.",
     "encoder.self_attention.masked_scores": "All {source} tokens may be looked at, so the mask hides nothing here.",
     "decoder.self_attention.queries": "Each {target} token asks: {K} numbers that say what this head wants to find.",
     "decoder.self_attention.keys": "Each {target} token puts up a sign: {K} numbers that say what it can be found by.",
@@ -92,6 +92,7 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
     pieces = sizes.get("S", 1) - 1
     return found.format(
-        **names, pieces=f"{pieces:,} {'token' if pieces == 1 else 'tokens'}",
+        **names,
+        pieces=f"{pieces:,} {'token' if pieces == 1 else 'tokens'}",
         **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
     )

@@ -26,15 +26,21 @@ from transformer.values.trace import Trace
 
 # Beginnings of keys, in the order of computation.
 SECTIONS = {
-    "encoder.": "Into the encoder", "encoder.self_attention.": "Encoder attention",
-    "encoder.feed_forward.": "Encoder: feed-forward", "decoder.": "Into the decoder",
-    "decoder.self_attention.": "Masked attention", "decoder.cross_attention.": "Cross attention",
-    "decoder.feed_forward.": "Decoder: feed-forward", "generator.": "To the output",
+    "encoder.": "Into the encoder",
+    "encoder.self_attention.": "Encoder attention",
+    "encoder.feed_forward.": "Encoder: feed-forward",
+    "decoder.": "Into the decoder",
+    "decoder.self_attention.": "Masked attention",
+    "decoder.cross_attention.": "Cross attention",
+    "decoder.feed_forward.": "Decoder: feed-forward",
+    "generator.": "To the output",
 }
 # Sections of a language model, which has one stack.
 SECTIONS_OF_ONE_STACK = {
-    "decoder.": "Into the model", "decoder.self_attention.": "Masked attention",
-    "decoder.feed_forward.": "Feed-forward", "generator.": "To the next token",
+    "decoder.": "Into the model",
+    "decoder.self_attention.": "Masked attention",
+    "decoder.feed_forward.": "Feed-forward",
+    "generator.": "To the next token",
 }
 OUTPUT = ".output"
 COLUMNS = 3
@@ -58,8 +64,11 @@ def show_stages(reading: HeadReading) -> None:
         with st.container(horizontal=True):
             choice = pick_head(reading, trace.kinds[0], InsideParams.PREFIX)
     listed = stages(
-        trace, reading.weights(), encoder_layer=choice.layer,
-        decoder_layer=min(choice.layer, len(trace.decoder) - 1), head=choice.head,
+        trace,
+        reading.weights(),
+        encoder_layer=choice.layer,
+        decoder_layer=min(choice.layer, len(trace.decoder) - 1),
+        head=choice.head,
     )
     keys = [stage.key for stage in listed]
     chosen = session.params(InsideParams).stage
@@ -67,15 +76,21 @@ def show_stages(reading: HeadReading) -> None:
     section = section_of(keys[at])
     with places:
         which_part(
-            section, {name: next(key for key in keys if section_of(key) == name) for name in sections},
+            section,
+            {name: next(key for key in keys if section_of(key) == name) for name in sections},
             lambda key: session.update(InsideParams, stage=key),
         )
     with drawing, st.container(horizontal=True):
         for label, number in (("Back", at - 1), ("Next", at + 1)):
             there = 0 <= number < len(keys)
             st.button(
-                label, key=f"inside_{label}", disabled=not there, width=110, on_click=session.update,
-                args=(InsideParams,), kwargs={"stage": keys[number] if there else keys[at]},
+                label,
+                key=f"inside_{label}",
+                disabled=not there,
+                width=110,
+                on_click=session.update,
+                args=(InsideParams,),
+                kwargs={"stage": keys[number] if there else keys[at]},
             )
     with words:
         _words(listed, at, reading, trace)
@@ -117,25 +132,33 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
     if stage.array.dtype.kind == "i":
         table = pieces_table(stage, trace, reading.tokenizer)
         with figure:
-            show_figure_table(table, "inside_pieces", words=" · ".join(
-                f"{markdown(str(piece))} **{number}**" for piece, number, *_ in table.itertuples(index=False)
-            ))
+            show_figure_table(
+                table,
+                "inside_pieces",
+                words=" · ".join(
+                    f"{markdown(str(piece))} **{number}**" for piece, number, *_ in table.itertuples(index=False)
+                ),
+            )
         return
     shown = stage_matrix(stage, trace, reading.tokenizer, reading.languages)
     with figure:
         show_plotly(
             heatmap(
-                shown.values, titles=shown.titles, name="value", colours=shown.colours, rows=shown.rows,
-                columns=shown.columns, square=square(stage),
+                shown.values,
+                titles=shown.titles,
+                name="value",
+                colours=shown.colours,
+                rows=shown.rows,
+                columns=shown.columns,
+                square=square(stage),
             ),
-            key="inside_stage", width="content" if square(stage) else "stretch",
+            key="inside_stage",
+            width="content" if square(stage) else "stretch",
             alt=f"{stage.name}, {shape(stage, config, trace)}; the table below has its numbers.",
         )
     if shown.note:
         st.caption(shown.note)
-    show_numbers(
-        frame(shown.values, shown.rows, shown.columns, corner=shown.titles[0]), "inside_stage_numbers",
-    )
+    show_numbers(frame(shown.values, shown.rows, shown.columns, corner=shown.titles[0]), "inside_stage_numbers")
 
 
 def square(stage: Stage) -> bool:
@@ -160,11 +183,17 @@ def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, ope
     else:
         shown = stage_matrix(stage, trace, tokenizer, reading.languages)
         st.image(
-            thumbnail(shown.values, share=shown.colours == SHARE, square=square(stage)), output_format="PNG",
+            thumbnail(shown.values, share=shown.colours == SHARE, square=square(stage)),
+            output_format="PNG",
             width=HEIGHT * shown.values.shape[1] // shown.values.shape[0] if square(stage) else "stretch",
             alt=f"{stage.name}: {shown.values.shape[0]} rows, {shown.values.shape[1]} columns.",
         )
     st.button(
-        "Shown above" if open_now else "Open large", key=f"inside_open_{stage.key}", disabled=open_now,
-        icon=":material/open_in_full:", on_click=session.update, args=(InsideParams,), kwargs={"stage": stage.key},
+        "Shown above" if open_now else "Open large",
+        key=f"inside_open_{stage.key}",
+        disabled=open_now,
+        icon=":material/open_in_full:",
+        on_click=session.update,
+        args=(InsideParams,),
+        kwargs={"stage": stage.key},
     )

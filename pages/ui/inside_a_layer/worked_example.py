@@ -30,10 +30,13 @@ def show_example() -> None:
     root = float(np.sqrt(inspection.width))
     scaled = scores / root
     weights, unscaled = softmax(scaled), softmax(scores)
-    with main_figure(
-        f"**Two keys, one query:** {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, then softmax",
-        f"Without dividing, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
-    ), figure_words():
+    with (
+        main_figure(
+            f"**Two keys, one query:** {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, then softmax",
+            f"Without dividing, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
+        ),
+        figure_words(),
+    ):
         with st.container(horizontal=True):
             st.metric("Weight of the first", typeset(weights[0], 2), border=True)
             st.metric("Weight of the second", typeset(weights[1], 2), border=True)
@@ -68,10 +71,12 @@ def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
     """
     scaled = scores / root
     powers = exponentials(scaled)
-    return pd.DataFrame({
-        "key": ["first", "second", "sum"],
-        "q · k": [*scores, np.nan],
-        "÷ √K": [*scaled, np.nan],
-        "exp(s − max)": [*powers, powers.sum()],
-        "weight = exp ÷ sum": [*softmax(scaled), softmax(scaled).sum()],
-    })
+    return pd.DataFrame(
+        {
+            "key": ["first", "second", "sum"],
+            "q · k": [*scores, np.nan],
+            "÷ √K": [*scaled, np.nan],
+            "exp(s − max)": [*powers, powers.sum()],
+            "weight = exp ÷ sum": [*softmax(scaled), softmax(scaled).sum()],
+        }
+    )

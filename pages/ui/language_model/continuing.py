@@ -55,7 +55,7 @@ def show_continuation(loaded: LanguageModel) -> None:
     prose("lm_sharpest", sharpest(metrics), MAPS)
     st.caption(
         how_to_read(view, ENGLISH) + " The row of a token decides which token follows it, so a head that matters for a "
-            "word shows this in the row before. For the alternatives, see “Step by step”.",
+        "word shows this in the row before. For the alternatives, see “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
     show_numbers(piece_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
@@ -72,7 +72,9 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
     """Draw every weight of the chosen head, and the lines of Python that compute them."""
     loaded, trace = reading.loaded, reading.trace
     draw_table(
-        matrix.cells(view, choice.layer, choice.head), "lm_weights", height=320,
+        matrix.cells(view, choice.layer, choice.head),
+        "lm_weights",
+        height=320,
         file=f"decoder-layer{choice.layer + 1}-head{choice.head + 1}-weights",
     )
     st.markdown("**The same in Python**, with all digits")
@@ -122,7 +124,8 @@ def show_likelihood(reading: LanguageReading) -> None:
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'token' if count == 1 else 'tokens'} written, log-probability "
-        f"{typeset(total)} nats, {typeset(total / count)} per token; {whole}.", help=explain("log-probability", "nats"),
+        f"{typeset(total)} nats, {typeset(total / count)} per token; {whole}.",
+        help=explain("log-probability", "nats"),
     )
 
 
@@ -130,7 +133,9 @@ def show_probabilities(reading: LanguageReading) -> None:
     """Draw the probability of every written token."""
     trace = reading.trace
     show_altair(
-        piece_strip([("probability", *_written(reading))]), "lm_written", "The probability of each token written, "
+        piece_strip([("probability", *_written(reading))]),
+        "lm_written",
+        "The probability of each token written, "
         "given all those before it; the numbers are in the table at the end of the page.",
         sentence=f"Text: {trace.target_text}",
     )

@@ -35,12 +35,14 @@ from transformer.language_modelling.runs import CopyingRun
 from transformer.values.trace import Trace
 
 TITLES = {
-    "previous": "1. On the previous token", "induction": "2. On what came after it before (induction)",
+    "previous": "1. On the previous token",
+    "induction": "2. On what came after it before (induction)",
     "duplicate": "3. On the same token before",
 }
 # Descriptions of where a head looks, by the name of its score.
 PLACES = {
-    "previous": "the previous token", "induction": "what came after the same token before",
+    "previous": "the previous token",
+    "induction": "what came after the same token before",
     "duplicate": "the same token before",
 }
 # Scores that mean something only for a text that repeats itself.
@@ -74,8 +76,12 @@ def _map(scores: HeadScores, name: str) -> Map:
     values = getattr(scores, name)
     layers, heads = values.shape
     return Map(
-        TITLES[name], [f"layer {layer + 1}" for layer in range(layers)],
-        [f"head {head + 1}" for head in range(heads)], values, np.ones_like(values, dtype=bool), measure="share",
+        TITLES[name],
+        [f"layer {layer + 1}" for layer in range(layers)],
+        [f"head {head + 1}" for head in range(heads)],
+        values,
+        np.ones_like(values, dtype=bool),
+        measure="share",
         axes=("layer", "head"),
     )
 
@@ -89,7 +95,8 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
         nearest = order[0]
         return [
             f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is ",
-            HeadLink("decoder", *nearest), f" with {values[nearest]:.2f}.",
+            HeadLink("decoder", *nearest),
+            f" with {values[nearest]:.2f}.",
         ]
     parts: list[str | HeadLink] = [f"Heads called “{NAMES[name]}” look at {PLACES[name]}: "]
     for number, at in enumerate(passed):

@@ -55,7 +55,8 @@ def show_likely(loaded: LanguageModel) -> None:
     with main_figure(*found):
         show_altair(
             piece_strip([(f"text {number}", labels[number], score.log_probs) for number, score in scores.items()]),
-            "lm_scores", "The probability of each token of the text, given all those before it; the numbers are below.",
+            "lm_scores",
+            "The probability of each token of the text, given all those before it; the numbers are below.",
             sentence=" · ".join(f"Text {number}: {score.text}" for number, score in scores.items()),
         )
     show_table(score_table(scores), "lm_score_table")
@@ -79,10 +80,15 @@ def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
     """Draw the box of a field, which shows the field's text."""
     first = name == "first"
     text_box(
-        f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
+        f"lm_{name}",
+        text,
+        partial(_read, name),
+        primary=first,
+        asked=session.box_request(),
         label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {most_pieces(loaded)} tokens)",
         placeholder="Type a text …" if first else "Another text, or none …",
-        button="Read", help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
+        button="Read",
+        help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
     )
 
 
@@ -116,8 +122,9 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
     likelier, other = (first, second) if gap > 0 else (second, first)
     times = f"{math.exp(abs(gap)):,.1f}" if abs(gap) < 7 else power_of_ten(abs(gap))
     return (
-        "The model finds both texts equally likely." if abs(gap) < 0.005 else
-        f"This model finds **{_quoted(likelier)}** {times} times as likely as **{_quoted(other)}**"
+        "The model finds both texts equally likely."
+        if abs(gap) < 0.005
+        else f"This model finds **{_quoted(likelier)}** {times} times as likely as **{_quoted(other)}**"
         + ("" if _quoted(other).endswith((".", "!", "?", "…")) else "."),
         _numbers(scores),
     )
@@ -136,8 +143,9 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
         for better in (first.perplexity < second.perplexity, _nats_per_word(first) < _nats_per_word(second))
     )
     expected = (
-        f"by both measures, the model expects **text {by_pieces}** more" if by_pieces == by_words else
-        f"by the first, the model expects **text {by_pieces}** more; by the second, **text {by_words}**"
+        f"by both measures, the model expects **text {by_pieces}** more"
+        if by_pieces == by_words
+        else f"by the first, the model expects **text {by_pieces}** more; by the second, **text {by_words}**"
     )
     return (
         f"{log_probs}; but text {number} has {_counted(first)}, text {another} {_counted(second)}, and every further "
@@ -159,15 +167,17 @@ def _quoted(score: TextScore) -> str:
 def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
     """One row per text."""
     each = scores.values()
-    return pd.DataFrame({
-        "text": [f"{number}: {score.text}" for number, score in scores.items()],
-        "tokens": [len(score.pieces) for score in each],
-        "probability": [power_of_ten(score.log_prob) for score in each],
-        "log-probability (nats)": [f"{score.log_prob:.4f}" for score in each],
-        "perplexity per token": [f"{score.perplexity:,.1f}" for score in each],
-        "perplexity per word": [_perplexity_per_word(score) for score in each],
-        "bits per byte": [f"{score.bits_per_byte:.3f}" for score in each],
-    })
+    return pd.DataFrame(
+        {
+            "text": [f"{number}: {score.text}" for number, score in scores.items()],
+            "tokens": [len(score.pieces) for score in each],
+            "probability": [power_of_ten(score.log_prob) for score in each],
+            "log-probability (nats)": [f"{score.log_prob:.4f}" for score in each],
+            "perplexity per token": [f"{score.perplexity:,.1f}" for score in each],
+            "perplexity per word": [_perplexity_per_word(score) for score in each],
+            "bits per byte": [f"{score.bits_per_byte:.3f}" for score in each],
+        }
+    )
 
 
 def _nats_per_word(score: TextScore) -> float:

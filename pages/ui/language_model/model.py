@@ -47,6 +47,9 @@ def language_model_choice() -> None:
         return
     chosen = session.params(LanguageModelParams).model
     st.selectbox(
-        "Model", folders, **bind(LanguageModelParams, "model", value=chosen if chosen in folders else folders[0]),
-        width=200, help="The built-in language model, and the other models in the folder `models`.",
+        "Model",
+        folders,
+        **bind(LanguageModelParams, "model", value=chosen if chosen in folders else folders[0]),
+        width=200,
+        help="The built-in language model, and the other models in the folder `models`.",
     )

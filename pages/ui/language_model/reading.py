@@ -32,11 +32,9 @@ from transformer.values.translation import TracedTranslation
 from transformer.values.weights import Weights
 
 PAGES: Mapping[Kind, KindPage] = {
-    "decoder": KindPage("pages/language_model.py", "The language model", "every token looks back"),
+    "decoder": KindPage("pages/language_model.py", "The language model", "every token looks back")
 }
-MAPS = HeadMaps(
-    PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),)
-)
+MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),))
 # A text that can be continued by looking at what came after the same words earlier.
 REPEATING = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
@@ -72,9 +70,7 @@ class LanguageReading:
     def run(self) -> TextContinuationRun:
         """The run that produces the continuation."""
         params = self.params
-        return TextContinuationRun(
-            self.text, params.settings, self.length, params.forced, frozenset(params.suppressed)
-        )
+        return TextContinuationRun(self.text, params.settings, self.length, params.forced, frozenset(params.suppressed))
 
     @property
     def details_run(self) -> TextContinuationRun:
@@ -142,13 +138,23 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
     with box:
         text_box(
-            "beginning", asked.text, go_on_from, label=f"Start of a text (up to {most_pieces(loaded)} tokens)",
-            placeholder="Type the start of a text, or nothing …", button="Continue", primary=True,
+            "beginning",
+            asked.text,
+            go_on_from,
+            label=f"Start of a text (up to {most_pieces(loaded)} tokens)",
+            placeholder="Type the start of a text, or nothing …",
+            button="Continue",
+            primary=True,
             asked=session.box_request(),
             help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
         )
     example.selectbox(
-        "or an example", BEGINNINGS, index=None, key="lm_example", on_change=_use_example, placeholder="Choose one …",
+        "or an example",
+        BEGINNINGS,
+        index=None,
+        key="lm_example",
+        on_change=_use_example,
+        placeholder="Choose one …",
         format_func=lambda text: text or NOTHING,
     )
     for place in rest:

@@ -18,13 +18,19 @@ NUMBERS = {
     "greedy": (),
     "beam": (("beam_size", "Beam size", 1), ("length_penalty", "Length penalty", 0.1)),
     "sample": (
-        ("temperature", "Temperature", 0.1), ("top_k", "Top-k (0: all)", 1), ("top_p", "Top-p", 0.05),
+        ("temperature", "Temperature", 0.1),
+        ("top_k", "Top-k (0: all)", 1),
+        ("top_p", "Top-p", 0.05),
         ("seed", "Seed", 1),
     ),
 }
 WORDS = {
-    "beam_size": "beam", "length_penalty": "length penalty", "temperature": "temperature", "top_k": "top-k",
-    "top_p": "top-p", "seed": "seed",
+    "beam_size": "beam",
+    "length_penalty": "length penalty",
+    "temperature": "temperature",
+    "top_k": "top-k",
+    "top_p": "top-p",
+    "seed": "seed",
 }
 
 
@@ -32,13 +38,15 @@ def continuation_settings() -> None:
     """Draw the settings behind a button, with the number of tokens to write, the model and its device."""
     with st.popover("Settings", icon=":material/tune:", width="stretch"):
         st.segmented_control(
-            "How the next token is chosen", METHODS, format_func=NAMES.__getitem__, required=True,
-            help=explain("greedy", "beam", "sampling"), **bind(ContinuationParams, "method"),
+            "How the next token is chosen",
+            METHODS,
+            format_func=NAMES.__getitem__,
+            required=True,
+            help=explain("greedy", "beam", "sampling"),
+            **bind(ContinuationParams, "method"),
         )
         for name, label, step in NUMBERS[session.params(ContinuationParams).method]:
-            st.number_input(
-                label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name)
-            )
+            st.number_input(label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name))
         st.number_input("Maximum tokens", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length"))
         device_choice()
         language_model_choice()

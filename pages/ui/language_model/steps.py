@@ -33,8 +33,14 @@ def show_steps(loaded: LanguageModel) -> None:
 
     with main_figure(f"**Step by step:** {markdown(traced.translation.text)}"):
         draw_decoding(
-            "lm_steps", traced, params, choice, tokenizer,
-            lambda text: [piece.id for piece in tokenizer.encode(text, end=False)], message, store=session.store,
+            "lm_steps",
+            traced,
+            params,
+            choice,
+            tokenizer,
+            lambda text: [piece.id for piece in tokenizer.encode(text, end=False)],
+            message,
+            store=session.store,
             restart=lambda: session.store(replace(ContinuationParams(), show=params.show)),
         )
     st.caption(

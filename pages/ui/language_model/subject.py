@@ -75,8 +75,13 @@ def subject_choice(page: str) -> None:
             session.update(LanguageModelParams, model=picked)
 
     st.selectbox(
-        "Whose heads", [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL]), *own], key=preset(key, chosen), on_change=choose,
-        format_func=_title, label_visibility="collapsed", width=WIDTH,
+        "Whose heads",
+        [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL]), *own],
+        key=preset(key, chosen),
+        on_change=choose,
+        format_func=_title,
+        label_visibility="collapsed",
+        width=WIDTH,
     )
 
 
@@ -85,7 +90,11 @@ def links_to_its_heads() -> None:
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(
-                label, key=f"lm_{page}", icon=icon, on_click=session.update, args=(SubjectParams,),
+                label,
+                key=f"lm_{page}",
+                icon=icon,
+                on_click=session.update,
+                args=(SubjectParams,),
                 kwargs={"subject": LANGUAGE_MODEL},
             ):
                 st.switch_page(f"pages/{page}.py")
@@ -133,7 +142,12 @@ def compared_subject() -> Compared:
         return CachedRuns(loaded).get(TextScoreRun(text))[1]
 
     return Compared(
-        loaded.model.config, ("decoder",), ("text_a", "text_b"), read, "text", session.params(LanguageModelParams).text,
+        loaded.model.config,
+        ("decoder",),
+        ("text_a", "text_b"),
+        read,
+        "text",
+        session.params(LanguageModelParams).text,
         PAIRS,
     )
 

@@ -33,7 +33,12 @@ TOO_LONG = "This page was not added: its sentence is too long for an address."
 # Pages whose own buttons take a clicker's keys, unless such a page is the shown slide.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
-    "encoder_attention", "masked_attention", "cross_attention", "decoding", "inside_a_layer", "change_attention",
+    "encoder_attention",
+    "masked_attention",
+    "cross_attention",
+    "decoding",
+    "inside_a_layer",
+    "change_attention",
 )
 # Pages that show the translator or a language model; the "Language model" page has the name of that choice.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
@@ -97,16 +102,22 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
     start = params.at(1).to_address()
     with st.container(key="lecture_bar"):
         draw_bar(
-            key=KEY, on_act_change=act, width="stretch",
+            key=KEY,
+            on_act_change=act,
+            width="stretch",
             data={
-                "lecture": params.lecture, "slide": params.slide,
+                "lecture": params.lecture,
+                "slide": params.slide,
                 "stepped": _step(page),
-                "heading": params.heading(page), "longest": LONGEST_TITLE,
+                "heading": params.heading(page),
+                "longest": LONGEST_TITLE,
                 "slides": [
                     {"title": slide.title, "page": titles[slide.page], "text": _described(slide)}
                     for slide in slides.slides
                 ],
-                "file": slides.to_file() if slides else "", "limit": MOST_BYTES, "problem": slides.problem,
+                "file": slides.to_file() if slides else "",
+                "limit": MOST_BYTES,
+                "problem": slides.problem,
                 "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",
                 "code": _code(path(page), titles) if params.qr else None,
             },
@@ -156,7 +167,9 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         "start": lambda: show_slide(1),
         "move": lambda: listed(params.slides.moved(number("slide") - 1, number("by"))),
         "remove": lambda: listed(params.slides.without(number("slide") - 1)),
-        "add": add, "load": load, "title": entitle,
+        "add": add,
+        "load": load,
+        "title": entitle,
     }
     action = actions.get(sent.get("what") if isinstance(sent.get("what"), str) else None)
     if action is not None:
@@ -212,8 +225,7 @@ def _code(path: str, pages: Container[str]) -> dict[str, str]:
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}
-    whole = full_address(
-        st.context.url or "", path, address | LectureParams(lecture=True).to_address(), pages)
+    whole = full_address(st.context.url or "", path, address | LectureParams(lecture=True).to_address(), pages)
     image = qr_code(whole)
     if image is None:
         return {"problem": NO_CODE}

@@ -38,8 +38,12 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
     base = alt.Chart(long).encode(
         # Leaves room for the number of the longest bar.
-        x=alt.X("value:Q", title=None if legend else series[0], scale=alt.Scale(domain=[0, 1.25], nice=False),
-                axis=alt.Axis(format="%", values=[0, 0.5, 1], **AXIS)),
+        x=alt.X(
+            "value:Q",
+            title=None if legend else series[0],
+            scale=alt.Scale(domain=[0, 1.25], nice=False),
+            axis=alt.Axis(format="%", values=[0, 0.5, 1], **AXIS),
+        ),
         y=alt.Y("at:O", title=None, axis=axis),
         yOffset=alt.YOffset("of:N", sort=series) if legend else alt.Undefined,
         tooltip=[f"{place}:N", "of:N", alt.Tooltip("value:Q", format=".1%")],
@@ -59,20 +63,26 @@ def costs(table: Table) -> alt.LayerChart:
     """
     words = [str(label) for label in table.labels]
     place, cost, share = (list(column) for column in table.columns.values())
-    frame = pd.DataFrame({
-        "at": place, "word": words, "cost": cost,
-        "ink": [SECOND if word == table.marked else FIRST for word in words],
-        "says": [f"{each:.1f}" for each in cost],
-        "share": [f"{each:.0%}" for each in share],
-    })
-    axis, names = labelled_axis("word_labels", [
-        f"{number}: {word}, {each}"
-        for number, word, each in zip(place, words, frame.share, strict=True)
-    ], labelLimit=LABEL)
+    frame = pd.DataFrame(
+        {
+            "at": place,
+            "word": words,
+            "cost": cost,
+            "ink": [SECOND if word == table.marked else FIRST for word in words],
+            "says": [f"{each:.1f}" for each in cost],
+            "share": [f"{each:.0%}" for each in share],
+        }
+    )
+    axis, names = labelled_axis(
+        "word_labels",
+        [f"{number}: {word}, {each}" for number, word, each in zip(place, words, frame.share, strict=True)],
+        labelLimit=LABEL,
+    )
     base = alt.Chart(frame).encode(
         y=alt.Y("at:O", title=None, axis=axis),
-        x=alt.X("cost:Q", title="nats lost if hidden; %: attention",
-                axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True})),
+        x=alt.X(
+            "cost:Q", title="nats lost if hidden; %: attention", axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True})
+        ),
         tooltip=["word:N", alt.Tooltip("cost:Q", format=".2f"), "share:N"],
     )
     bar = base.mark_bar().encode(color=alt.Color("ink:N", scale=None))
@@ -108,29 +118,42 @@ def ranks(table: Table) -> alt.LayerChart:
         table: of the figure "worth".
     """
     change, times = (list(column) for column in table.columns.values())
-    frame = pd.DataFrame({
-        "at": range(1, len(change) + 1), "without": table.labels, "change": change, "times": times,
-        "ink": [
-            PICKED if label == table.marked else FIRST if float(each) > 0 else SECOND
-            for label, each in zip(table.labels, change, strict=True)
-        ],
-    })
-    base = alt.Chart(frame).encode(x=alt.X(
-        "at:Q", title="heads, most needed first",
-        scale=alt.Scale(domain=[0, len(change) + 1], nice=False), axis=alt.Axis(tickCount=6, **AXIS),
-    ))
+    frame = pd.DataFrame(
+        {
+            "at": range(1, len(change) + 1),
+            "without": table.labels,
+            "change": change,
+            "times": times,
+            "ink": [
+                PICKED if label == table.marked else FIRST if float(each) > 0 else SECOND
+                for label, each in zip(table.labels, change, strict=True)
+            ],
+        }
+    )
+    base = alt.Chart(frame).encode(
+        x=alt.X(
+            "at:Q",
+            title="heads, most needed first",
+            scale=alt.Scale(domain=[0, len(change) + 1], nice=False),
+            axis=alt.Axis(tickCount=6, **AXIS),
+        )
+    )
     bar = base.mark_bar(size=max(2, 420 // len(change))).encode(
-        y=alt.Y("change:Q", title="effect of removing it, nats",
-                axis=alt.Axis(tickCount=6, **{**AXIS, "grid": True})),
+        y=alt.Y("change:Q", title="effect of removing it, nats", axis=alt.Axis(tickCount=6, **{**AXIS, "grid": True})),
         color=alt.Color("ink:N", scale=None),
-        tooltip=["without:N", alt.Tooltip("change:Q", format="+.3f"),
-                 alt.Tooltip("times:Q", title="times as likely", format=".3f")],
+        tooltip=[
+            "without:N",
+            alt.Tooltip("change:Q", format="+.3f"),
+            alt.Tooltip("times:Q", title="times as likely", format=".3f"),
+        ],
     )
     # If none is marked, the most needed head is labelled.
     at = table.labels.index(table.marked) if table.marked else 0
-    label = alt.Chart(frame.iloc[[at]].assign(
-        says=f"{HEAD.sub(r'head ', str(frame.without[at])).replace(', head ', '.')}: × {frame.times[at]:.3f}"
-    )).encode(x="at:Q", y="change:Q")
+    label = alt.Chart(
+        frame.iloc[[at]].assign(
+            says=f"{HEAD.sub(r'head ', str(frame.without[at])).replace(', head ', '.')}: × {frame.times[at]:.3f}"
+        )
+    ).encode(x="at:Q", y="change:Q")
     point = label.mark_point(filled=True, size=90, opacity=1).encode(color=alt.value(PICKED))
     text = label.mark_text(align="left", dx=10, dy=22 if table.marked else -6).encode(
         text="says:N", color=alt.value("currentColor")
@@ -148,11 +171,16 @@ def tiles(table: Table) -> alt.LayerChart:
     rows = tile_rows(table)
     shares = [np.array(column, dtype=np.float64) for column in table.columns.values()]
     at = np.arange(len(table.labels))
-    frame = pd.DataFrame({
-        "row": at // table.across + 1, "head": at % table.across + 1, "name": table.labels, "share": shares[0],
-        "says": [f"{100 * max(share[number] for share in shares):.0f}" for number in at],
-        "more": shares[0] > shares[-1],
-    })
+    frame = pd.DataFrame(
+        {
+            "row": at // table.across + 1,
+            "head": at % table.across + 1,
+            "name": table.labels,
+            "share": shares[0],
+            "says": [f"{100 * max(share[number] for share in shares):.0f}" for number in at],
+            "more": shares[0] > shares[-1],
+        }
+    )
     title = f"head; % {'on the word' if len(shares) > 1 else next(iter(table.columns))} in its tile"
     axis, names = labelled_axis("tile_labels", rows, labelLimit=LABEL)
     base = alt.Chart(frame).encode(

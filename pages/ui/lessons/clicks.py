@@ -17,7 +17,8 @@ def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
         return _numbers(clicked) == (values["layer"], values["head"])
     asked_in = _asked_in(measured)
     return (
-        step.next_when == "row pinned" and (clicked.layer, clicked.head) == asked_in
+        step.next_when == "row pinned"
+        and (clicked.layer, clicked.head) == asked_in
         and bool(set(clicked.rows) & set(pinned_row(measured, asked_in)))
     )
 
@@ -39,9 +40,7 @@ def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
     # The view has the user's display settings.
-    view = view_of(
-        measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide
-    )
+    view = view_of(measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide)
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:
         return ""

@@ -46,9 +46,7 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     """
     step, evidence, figure = measured.step, measured.evidence, measured.figure
     kind = figure["kind"]
-    layer, head = (
-        opened_head(step, measured.finding, evidence) if solved else evidence.head(kind, figure["head"])
-    )
+    layer, head = opened_head(step, measured.finding, evidence) if solved else evidence.head(kind, figure["head"])
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))
@@ -91,11 +89,16 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
     """
     step, trace = measured.step, measured.evidence.trace()
     draw_browser(
-        key=_key(measured), width="stretch", on_choice_change=lambda: None,
+        key=_key(measured),
+        width="stretch",
+        on_choice_change=lambda: None,
         data=browser_payload(
-            trace, measured.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), measured.figure["kind"])),
-            vars(first_choice(measured, solved=done)), number=_request_number(measured, (*opened, done)),
-            quiet=bool(step.question) and not done, beside=True,
+            trace,
+            measured.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), measured.figure["kind"])),
+            vars(first_choice(measured, solved=done)),
+            number=_request_number(measured, (*opened, done)),
+            quiet=bool(step.question) and not done,
+            beside=True,
         ),
     )
 
@@ -135,11 +138,20 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
         points = marked.rename(columns={"as unsure as among": "among", "of all steps": "part"})
         points = points[points["loss" if name == "loss" else "chrF"].notna()]
         show_altair(
-            with_points(learning_chart(table, lines, unit), pd.DataFrame({
-                "step": points.step, "value": points["loss" if name == "loss" else "chrF"],
-                "says": [said(row) for row in points.itertuples()],
-            }), last=int(table.step.max())),
-            key=f"lesson_{name}", alt=f"{unit} over the steps of training.", sentence="",
+            with_points(
+                learning_chart(table, lines, unit),
+                pd.DataFrame(
+                    {
+                        "step": points.step,
+                        "value": points["loss" if name == "loss" else "chrF"],
+                        "says": [said(row) for row in points.itertuples()],
+                    }
+                ),
+                last=int(table.step.max()),
+            ),
+            key=f"lesson_{name}",
+            alt=f"{unit} over the steps of training.",
+            sentence="",
         )
 
 
@@ -148,10 +160,22 @@ def show_values(table: Table) -> None:
     frame = framed(table)
     columns = list(table.columns)
     values = frame[columns].to_numpy(dtype=np.float64)
-    side_by_side([Map(
-        "", frame[table.head].tolist(), columns, values, np.ones_like(values, dtype=bool), scale=DIFFERENCE,
-        measure="number", axes=(table.head, "number of the vector"),
-    )], "lesson_values", sentence="")
+    side_by_side(
+        [
+            Map(
+                "",
+                frame[table.head].tolist(),
+                columns,
+                values,
+                np.ones_like(values, dtype=bool),
+                scale=DIFFERENCE,
+                measure="number",
+                axes=(table.head, "number of the vector"),
+            )
+        ],
+        "lesson_values",
+        sentence="",
+    )
 
 
 def show_table_figure(measured: MeasuredStep) -> None:
@@ -168,7 +192,9 @@ def show_table_figure(measured: MeasuredStep) -> None:
         show_values(table)
     elif chart is not None:
         show_altair(
-            chart, key="lesson_bars", alt=f"{', '.join(table.columns)}, by {table.head}; the table has the numbers.",
+            chart,
+            key="lesson_bars",
+            alt=f"{', '.join(table.columns)}, by {table.head}; the table has the numbers.",
             sentence="",
         )
     digits = FINE if show == "translations" else DIGITS
@@ -195,9 +221,7 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
         return None
     # Tokens are numbered, so that equal ones stay separate; named things are not numbered.
     names = numbered(frame[table.head].tolist())
-    labels = [
-        str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)
-    ]
+    labels = [str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)]
     return bars(frame, table.head, labels)
 
 

@@ -71,7 +71,8 @@ def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
             steps.append(step)
     rows = "".join(
         f"<tr><th scope=row>{number}</th><td></td><td>{escape(_answer(step)) if answers else ''}</td></tr>"
-        for number, step in enumerate(steps, 1) if step.step.question
+        for number, step in enumerate(steps, 1)
+        if step.step.question
     )
     head = "<tr><th>Step</th><th>What I expect</th><th>What was measured</th></tr>"
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
@@ -99,10 +100,14 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
                 f"<details><summary>What was measured</summary><p>{escape(step.plain(given.reveal))}</p>"
                 f"{figure if after else ''}</details></section>"
             )
-    return _document(lesson, "".join(blocks), (
-        f"<script id=content type=application/json>{json.dumps(maps)}</script>"
-        f"<script type=module>{script(LESSON_FILE)}</script>"
-    ))
+    return _document(
+        lesson,
+        "".join(blocks),
+        (
+            f"<script id=content type=application/json>{json.dumps(maps)}</script>"
+            f"<script type=module>{script(LESSON_FILE)}</script>"
+        ),
+    )
 
 
 def _answer(step: MeasuredStep) -> str:
@@ -144,8 +149,10 @@ def _table(table: pd.DataFrame) -> str:
 
 def _map_table(rows: list[str], columns: list[str], values: np.ndarray, mask: np.ndarray) -> str:
     shown = pd.DataFrame(
-        [[f"{value:.2f}" if seen else "masked" for value, seen in zip(*row, strict=True)]
-         for row in zip(values, mask, strict=True)]
+        [
+            [f"{value:.2f}" if seen else "masked" for value, seen in zip(*row, strict=True)]
+            for row in zip(values, mask, strict=True)
+        ]
     )
     shown.insert(0, "from", rows)
     shown.columns = ["", *columns]

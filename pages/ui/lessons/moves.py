@@ -28,17 +28,29 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
         if not done:
             # The key for "next" first shows the answer, because a clicker cannot give one.
             st.button(
-                "Show me", key="lesson_show", shortcut="PageDown" if keyed else None, on_click=answer_question,
+                "Show me",
+                key="lesson_show",
+                shortcut="PageDown" if keyed else None,
+                on_click=answer_question,
                 args=(SHOWN,),
             )
         st.button(
-            "Back", key="lesson_previous", disabled=number == 0, shortcut="PageUp" if keyed else None,
-            on_click=open_step, args=(lesson.id, number - 1),
+            "Back",
+            key="lesson_previous",
+            disabled=number == 0,
+            shortcut="PageUp" if keyed else None,
+            on_click=open_step,
+            args=(lesson.id, number - 1),
         )
         st.button(
-            label, key="lesson_next", type="primary", disabled=not done,
+            label,
+            key="lesson_next",
+            type="primary",
+            disabled=not done,
             shortcut="PageDown" if keyed and done else None,
-            help=None if done else _wanted(lesson.steps[number]), on_click=open_step, args=to,
+            help=None if done else _wanted(lesson.steps[number]),
+            on_click=open_step,
+            args=to,
         )
 
 
@@ -57,15 +69,15 @@ def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
     if number + 1 < len(lesson.steps):
         return "Next", (lesson.id, number + 1)
     after = _lesson_after(lesson.id)
-    return ("Back to all lessons", ("", 0)) if after is None else (
-        f"Next lesson: {markdown(after.title)}", (after.id, 0)
+    return (
+        ("Back to all lessons", ("", 0)) if after is None else (f"Next lesson: {markdown(after.title)}", (after.id, 0))
     )
 
 
 def _lesson_after(name: str) -> Lesson | None:
     """The next readable lesson of the list; None after the last."""
     files = lesson_files()
-    for path in list(files.values())[list(files).index(name) + 1:]:
+    for path in list(files.values())[list(files).index(name) + 1 :]:
         with suppress(LessonError, OSError):
             return read_lesson(path)
     return None
@@ -74,6 +86,8 @@ def _lesson_after(name: str) -> Lesson | None:
 def _wanted(step: Step) -> str:
     """The task that the user must do before the next step."""
     return {
-        "answered": "First answer the question.", "row pinned": "First click a cell of the row.",
-        "head opened": "First click the head.", "read": "",
+        "answered": "First answer the question.",
+        "row pinned": "First click a cell of the row.",
+        "head opened": "First click the head.",
+        "read": "",
     }[step.next_when]

@@ -45,7 +45,10 @@ def _show_list(files: list[tuple[str, Path]], params: LessonParams) -> None:
             words = st.container()
             words.markdown(f"**{number}. {markdown(lesson.title)}**  \n{markdown(lesson.summary)}")
             st.button(
-                "Again" if done else "Start", key=f"lesson_open_{name}",
-                icon=":material/check:" if done else ":material/play_arrow:", help=f"{len(lesson.steps)} steps",
-                on_click=session.store, args=(params.at(name),),
+                "Again" if done else "Start",
+                key=f"lesson_open_{name}",
+                icon=":material/check:" if done else ":material/play_arrow:",
+                help=f"{len(lesson.steps)} steps",
+                on_click=session.store,
+                args=(params.at(name),),
             )

@@ -12,14 +12,7 @@ import streamlit as st
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import aside, words_and_figure
 from pages.ui.lessons.clicks import done_by, remark_on
-from pages.ui.lessons.figures import (
-    chosen_in_map,
-    first_choice,
-    hidden,
-    show_map,
-    show_table_figure,
-    show_without,
-)
+from pages.ui.lessons.figures import chosen_in_map, first_choice, hidden, show_map, show_table_figure, show_without
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.moves import answer_question, open_step, show_moves
@@ -142,8 +135,12 @@ def _ask(measured: MeasuredStep) -> None:
     step = measured.step
     for number, choice in enumerate(measured.question.choices, 1):
         st.button(
-            markdown(choice), key=f"lesson_choice_{number}", width="stretch", shortcut=str(number),
-            on_click=answer_question, args=(str(number),),
+            markdown(choice),
+            key=f"lesson_choice_{number}",
+            width="stretch",
+            shortcut=str(number),
+            on_click=answer_question,
+            args=(str(number),),
         )
     if step.guess:
         with (
@@ -151,8 +148,13 @@ def _ask(measured: MeasuredStep) -> None:
             st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
         ):
             st.number_input(
-                "Your guess, in percent" if step.percent else "Your guess", key="lesson_number", min_value=0.0,
-                max_value=100.0 if step.percent else MOST_GUESS, value=None, step=1.0, format="%g",
+                "Your guess, in percent" if step.percent else "Your guess",
+                key="lesson_number",
+                min_value=0.0,
+                max_value=100.0 if step.percent else MOST_GUESS,
+                value=None,
+                step=1.0,
+                format="%g",
             )
             st.form_submit_button("Measure", type="primary", on_click=_guess)
 
@@ -181,8 +183,13 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Non
                 ("The whole lesson as one file, for offline use", lambda: lesson_file(lesson, model), "lesson"),
             ):
                 st.download_button(
-                    label, partial(printed, lesson, make), file_name=f"{lesson.id}-{name}.html", mime="text/html",
-                    key=f"lesson_{name}", on_click="ignore", width="stretch",
+                    label,
+                    partial(printed, lesson, make),
+                    file_name=f"{lesson.id}-{name}.html",
+                    mime="text/html",
+                    key=f"lesson_{name}",
+                    on_click="ignore",
+                    width="stretch",
                 )
 
 

@@ -19,8 +19,14 @@ from transformer.values.trace import Kind
 
 # A title's wording for the share of a job.
 JOB_WORDS = {
-    "previous": "on the one before", "next": "on the next", "same": "on itself", "end": "on the end",
-    "start": "on the start", "alignment": "as all heads", "certain": "on one place", LATER: "ahead",
+    "previous": "on the one before",
+    "next": "on the next",
+    "same": "on itself",
+    "end": "on the end",
+    "start": "on the start",
+    "alignment": "as all heads",
+    "certain": "on one place",
+    LATER: "ahead",
 }
 assert JOB_WORDS.keys() == {*JOBS, LATER}
 
@@ -47,13 +53,9 @@ def framed(table: Table) -> pd.DataFrame:
         return pd.DataFrame({table.head: labels, **table.columns, **written})
     rows = tile_rows(table)
     heads = range(1, table.across + 1)
-    values = [
-        [" | ".join(f"{column[at]:.2%}" for column in table.columns.values()) for at in range(len(table.labels))]
-    ]
+    values = [[" | ".join(f"{column[at]:.2%}" for column in table.columns.values()) for at in range(len(table.labels))]]
     cells = np.array(values, dtype=object).reshape(len(rows), table.across)
-    return pd.DataFrame({
-        ", ".join(table.columns): rows, **{f"head {head}": cells[:, head - 1] for head in heads},
-    })
+    return pd.DataFrame({", ".join(table.columns): rows, **{f"head {head}": cells[:, head - 1] for head in heads}})
 
 
 def tile_rows(table: Table) -> list[str]:
@@ -62,9 +64,14 @@ def tile_rows(table: Table) -> list[str]:
     kinds = {row.rpartition(", ")[0] for row in rows}
     layers = [row.rpartition(", ")[2] for row in rows]
     # "cross 3": only the first word of the kind, because there is little room.
-    return layers if len(kinds) == 1 else [
-        f"{re.split('[ -]', row)[0]} {layer.removeprefix('layer ')}" for row, layer in zip(rows, layers, strict=True)
-    ]
+    return (
+        layers
+        if len(kinds) == 1
+        else [
+            f"{re.split('[ -]', row)[0]} {layer.removeprefix('layer ')}"
+            for row, layer in zip(rows, layers, strict=True)
+        ]
+    )
 
 
 def totals_of(table: Table) -> str:
@@ -76,7 +83,7 @@ def totals_of(table: Table) -> str:
 
 
 def without_maps(
-    evidence: Evidence, kind: Kind, head: str, part: str, job: str = "",
+    evidence: Evidence, kind: Kind, head: str, part: str, job: str = ""
 ) -> list[tuple[str, list[str], list[str], np.ndarray, np.ndarray]]:
     """One head of a run as trained, and of a run without a part: title, labels, weights [R, C] and mask of each.
 

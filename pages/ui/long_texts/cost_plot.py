@@ -24,7 +24,8 @@ from transformer.language_modelling.cost import FITTED_FROM, Cost
 
 TITLES = {WEIGHTS: "Bytes of the map", SECONDS: "Seconds of a pass", KEYS_AND_VALUES: "Bytes of keys and values"}
 AXIS_TITLES = {
-    WEIGHTS: "bytes of the weights of one head", SECONDS: "seconds of one pass",
+    WEIGHTS: "bytes of the weights of one head",
+    SECONDS: "seconds of one pass",
     KEYS_AND_VALUES: "bytes of the keys and values of one head",
 }
 # Pixels: the width of the line of full attention, and of the other lines, which are drawn on top of it where they
@@ -42,18 +43,29 @@ def show_costs() -> None:
     quantity = session.params(LongTextsParams).quantity
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
-            "Against the length of the text", QUANTITIES, format_func=TITLES.__getitem__, required=True,
-            help=explain("logarithmic axis", "attention weight", "key", "value"), **bind(LongTextsParams, "quantity"),
+            "Against the length of the text",
+            QUANTITIES,
+            format_func=TITLES.__getitem__,
+            required=True,
+            help=explain("logarithmic axis", "attention weight", "key", "value"),
+            **bind(LongTextsParams, "quantity"),
         )
         measure_button()
     table = cost_table(recorded.costs)
     picture, words = st.columns([3, 2], gap="large")
-    with picture, main_figure(f"**{TITLES[quantity]} against the length of the text**",
-                              " ".join(line.replace("**", "") for line in says_slopes(recorded.costs, quantity)[:2])):
+    with (
+        picture,
+        main_figure(
+            f"**{TITLES[quantity]} against the length of the text**",
+            " ".join(line.replace("**", "") for line in says_slopes(recorded.costs, quantity)[:2]),
+        ),
+    ):
         show_altair(
-            cost_chart(recorded.costs, quantity), key=f"long_cost_{quantity}",
+            cost_chart(recorded.costs, quantity),
+            key=f"long_cost_{quantity}",
             alt=f"{TITLES[quantity]} against the length of the text, for three kinds of attention; the table has the "
-                "numbers.", sentence="",
+            "numbers.",
+            sentence="",
         )
     with words:
         st.markdown("\n".join(f"- {line}" for line in says_slopes(recorded.costs, quantity)))
@@ -70,36 +82,57 @@ def show_costs() -> None:
 
 def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
     """One row per measurement."""
-    return pd.DataFrame({
-        "attention": [NAMES[each.attention] for each in found], "tokens": [each.length for each in found],
-        AXIS_TITLES[WEIGHTS]: [each.weights for each in found],
-        AXIS_TITLES[KEYS_AND_VALUES]: [each.keys_and_values for each in found],
-        AXIS_TITLES[SECONDS]: [each.seconds for each in found],
-    })
+    return pd.DataFrame(
+        {
+            "attention": [NAMES[each.attention] for each in found],
+            "tokens": [each.length for each in found],
+            AXIS_TITLES[WEIGHTS]: [each.weights for each in found],
+            AXIS_TITLES[KEYS_AND_VALUES]: [each.keys_and_values for each in found],
+            AXIS_TITLES[SECONDS]: [each.seconds for each in found],
+        }
+    )
 
 
 def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
     """One line per attention; equal steps on either axis are equal factors."""
     values = [float(getattr(each, quantity)) for each in found]
-    table = pd.DataFrame({
-        "tokens": [each.length for each in found], "attention": [NAMES[each.attention] for each in found],
-        "value": values, "said": [written(value, quantity) for value in values],
-    })
+    table = pd.DataFrame(
+        {
+            "tokens": [each.length for each in found],
+            "attention": [NAMES[each.attention] for each in found],
+            "value": values,
+            "said": [written(value, quantity) for value in values],
+        }
+    )
     least, most = min(values) / 1.6, max(values) * 1.6
     powers = [10.0**power for power in range(-7, 13) if least <= 10.0**power <= most]
     full = alt.FieldEqualPredicate(field="attention", equal=NAMES["full"])
     base = alt.Chart(table).encode(
-        x=alt.X("tokens:Q", title="tokens of the text", scale=alt.Scale(type="log", base=2, nice=False),
-                axis=alt.Axis(values=sorted(set(table["tokens"])), format=",", grid=False, **AXIS)),
-        y=alt.Y("value:Q", title=AXIS_TITLES[quantity], scale=alt.Scale(type="log", domain=[least, most], nice=False),
-                axis=alt.Axis(values=powers, labelExpr="names[indexof(powers, datum.value)]", **AXIS)),
+        x=alt.X(
+            "tokens:Q",
+            title="tokens of the text",
+            scale=alt.Scale(type="log", base=2, nice=False),
+            axis=alt.Axis(values=sorted(set(table["tokens"])), format=",", grid=False, **AXIS),
+        ),
+        y=alt.Y(
+            "value:Q",
+            title=AXIS_TITLES[quantity],
+            scale=alt.Scale(type="log", domain=[least, most], nice=False),
+            axis=alt.Axis(values=powers, labelExpr="names[indexof(powers, datum.value)]", **AXIS),
+        ),
         tooltip=[alt.Tooltip("attention:N"), alt.Tooltip("tokens:Q", format=","), alt.Tooltip("said:N", title="takes")],
         color=colour(),
     )
-    return layered(
-        base.mark_line().encode(strokeWidth=alt.condition(full, *map(alt.value, WIDTHS))),
-        base.mark_point(filled=True, opacity=1).encode(shape=shape(), size=alt.condition(full, *map(alt.value, SIZES))),
-    ).add_params(
-        alt.param(name="names", value=[written(power, quantity) for power in powers]),
-        alt.param(name="powers", value=powers),
-    ).properties(height=430)
+    return (
+        layered(
+            base.mark_line().encode(strokeWidth=alt.condition(full, *map(alt.value, WIDTHS))),
+            base.mark_point(filled=True, opacity=1).encode(
+                shape=shape(), size=alt.condition(full, *map(alt.value, SIZES))
+            ),
+        )
+        .add_params(
+            alt.param(name="names", value=[written(power, quantity) for power in powers]),
+            alt.param(name="powers", value=powers),
+        )
+        .properties(height=430)
+    )

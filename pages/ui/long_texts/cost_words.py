@@ -19,7 +19,8 @@ SUBJECTS = {
 }
 # Names with the sizes of the measured attention.
 FULL_NAMES: Mapping[Attention, str] = {
-    "full": "Full", "local": f"Local, in blocks of {configuration('local').block} tokens",
+    "full": "Full",
+    "local": f"Local, in blocks of {configuration('local').block} tokens",
     "compressed": f"Compressed, {configuration('compressed').stride} tokens to a key",
 }
 # Name, and layers times heads, of a well-known model.
@@ -70,7 +71,9 @@ def says_saving(found: Sequence[Cost], quantity: str) -> str:
         )
     others = [
         f"{NAMES[attention].lower()} attention takes {_share(getattr(cost, quantity) / full)} "
-        f"({written(getattr(cost, quantity), quantity)})" for attention, cost in costs.items() if attention != "full"
+        f"({written(getattr(cost, quantity), quantity)})"
+        for attention, cost in costs.items()
+        if attention != "full"
     ]
     if others:
         sentences.append(f"For the same text, {' and '.join(others)}.")

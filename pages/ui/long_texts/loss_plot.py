@@ -33,7 +33,8 @@ def show_losses() -> None:
         return
     with main_figure("**Held-out loss of small models that differ in their attention alone**", says_losses(recorded)):
         show_altair(
-            loss_chart(recorded), key="long_losses",
+            loss_chart(recorded),
+            key="long_losses",
             alt="Held-out loss of models with full, local and compressed attention; the table has the numbers.",
             sentence="",
         )
@@ -41,8 +42,9 @@ def show_losses() -> None:
     show_table(loss_table(recorded), "long_loss_numbers", digits=3)
     seeds = len({each.seed for each in recorded.losses})
     caution = (
-        "One seed proves little: another seed changes each number by a few hundredths." if seeds == 1 else
-        f"Each was trained with {seeds} seeds, one point per seed; differences as small as those between seeds mean "
+        "One seed proves little: another seed changes each number by a few hundredths."
+        if seeds == 1
+        else f"Each was trained with {seeds} seeds, a point per seed; differences as small as those between seeds mean "
         "nothing."
     )
     st.caption(
@@ -61,11 +63,16 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
         models = recorded.of(attention)
         if models:
             held_out, spread = mean_and_spread([each.held_out for each in models])
-            rows.append({
-                "attention": NAMES[attention], "held-out loss, nats per token": held_out, "each model within ±": spread,
-                "models trained": len(models), "parameters": models[0].parameters,
-                f"cells of {recorded.context} tokens": cells(recorded, attention),
-            })
+            rows.append(
+                {
+                    "attention": NAMES[attention],
+                    "held-out loss, nats per token": held_out,
+                    "each model within ±": spread,
+                    "models trained": len(models),
+                    "parameters": models[0].parameters,
+                    f"cells of {recorded.context} tokens": cells(recorded, attention),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -79,23 +86,34 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
     """One point per model, one row per attention."""
-    table = pd.DataFrame([
-        {"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses
-    ])
-    return alt.Chart(table).mark_point(size=220, filled=True, opacity=0.8).encode(
-        x=alt.X("loss:Q", title="held-out loss (nats per token); lower is better",
-                scale=alt.Scale(zero=False, padding=20), axis=alt.Axis(format=".2f", tickCount=6, **AXIS)),
-        y=alt.Y("attention:N", title=None, sort=list(NAMES.values()), axis=alt.Axis(**AXIS)),
-        tooltip=["attention:N", "seed:Q", alt.Tooltip("loss:Q", format=".3f")],
-        color=colour(legend=None), shape=shape(legend=None),
-    ).properties(height=230)
+    table = pd.DataFrame(
+        [{"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses]
+    )
+    return (
+        alt.Chart(table)
+        .mark_point(size=220, filled=True, opacity=0.8)
+        .encode(
+            x=alt.X(
+                "loss:Q",
+                title="held-out loss (nats per token); lower is better",
+                scale=alt.Scale(zero=False, padding=20),
+                axis=alt.Axis(format=".2f", tickCount=6, **AXIS),
+            ),
+            y=alt.Y("attention:N", title=None, sort=list(NAMES.values()), axis=alt.Axis(**AXIS)),
+            tooltip=["attention:N", "seed:Q", alt.Tooltip("loss:Q", format=".3f")],
+            color=colour(legend=None),
+            shape=shape(legend=None),
+        )
+        .properties(height=230)
+    )
 
 
 def says_losses(recorded: RecordedLosses) -> str:
     """Two sentences: what each attention saves, and how much loss it adds."""
     means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
-        for each in ATTENTIONS if recorded.of(each)
+        for each in ATTENTIONS
+        if recorded.of(each)
     }
     if "full" not in means:
         return ""
@@ -104,9 +122,13 @@ def says_losses(recorded: RecordedLosses) -> str:
     others = [
         f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / whole:.0%} of them, and its loss is "
         f"{abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
-        for each, mean in means.items() if each != "full"
+        for each, mean in means.items()
+        if each != "full"
     ]
-    return " ".join((
-        f"Full attention has a held-out loss of {means['full']:.2f} nats per token; each of its heads computes "
-        f"{whole:,} cells of a context of {recorded.context} tokens.", *others,
-    ))
+    return " ".join(
+        (
+            f"Full attention has a held-out loss of {means['full']:.2f} nats per token; each of its heads computes "
+            f"{whole:,} cells of a context of {recorded.context} tokens.",
+            *others,
+        )
+    )

@@ -33,7 +33,10 @@ def costs() -> RecordedCosts | None:
 def measure_button() -> None:
     """Draw the button; after it was pressed, measure while the page waits."""
     st.button(
-        "Measure on this machine", key="long_measure", icon=":material/timer:", on_click=_ask,
+        "Measure on this machine",
+        key="long_measure",
+        icon=":material/timer:",
+        on_click=_ask,
         help="Takes a few seconds. Lengths for which this machine has no memory are left out.",
     )
     if st.session_state.pop(ASKED, False):

@@ -30,13 +30,21 @@ MOST_CHARACTERS = 1_000
 def pick_map() -> None:
     """Draw the choice of an attention and of a head beside the parts of the page, so that the maps begin higher."""
     st.segmented_control(
-        "Attention", (ALL, *ATTENTIONS), required=True, label_visibility="collapsed",
-        format_func=lambda name: NAMES.get(name, "All three"), **bind(LongTextsParams, "attention"),
+        "Attention",
+        (ALL, *ATTENTIONS),
+        required=True,
+        label_visibility="collapsed",
+        format_func=lambda name: NAMES.get(name, "All three"),
+        **bind(LongTextsParams, "attention"),
     )
     for name, count in (("layer", LAYERS), ("head", HEADS)):
         st.selectbox(
-            name.capitalize(), range(count), format_func=lambda number, name=name: f"{name.capitalize()} {number + 1}",
-            width=95, label_visibility="collapsed", **bind(LongTextsParams, name),
+            name.capitalize(),
+            range(count),
+            format_func=lambda number, name=name: f"{name.capitalize()} {number + 1}",
+            width=95,
+            label_visibility="collapsed",
+            **bind(LongTextsParams, name),
         )
 
 
@@ -45,8 +53,13 @@ def show_maps() -> None:
     params = session.params(LongTextsParams)
     text = params.text
     text_box(
-        "long_text", text, _read, label=f"Text, up to {MOST_PIECES} tokens",
-        placeholder="Type two or three sentences …", button="Show its maps", primary=True,
+        "long_text",
+        text,
+        _read,
+        label=f"Text, up to {MOST_PIECES} tokens",
+        placeholder="Type two or three sentences …",
+        button="Show its maps",
+        primary=True,
         help=f"Token: {explain('token')}",
     )
     shown: list[Attention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
@@ -62,7 +75,8 @@ def show_maps() -> None:
     with main_figure(says_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
         side_by_side(
             [drawn(attention, found, text, params.layer, params.head) for attention, found in maps.items()],
-            "long_maps", sentence=f"Text: {text}",
+            "long_maps",
+            sentence=f"Text: {text}",
         )
     st.markdown(says_sizes(maps), help=explain("attention weight", "mask", "key"))
     st.caption(
@@ -98,4 +112,3 @@ def says_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
     length = len(next(iter(maps.values())).pieces)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
     return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."
-

@@ -75,7 +75,11 @@ def offer_measuring(
     asked = _name(recording, translator)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            label, key=f"measure_{own.path.stem}", icon=":material/bar_chart:", on_click=_ask, args=asked,
+            label,
+            key=f"measure_{own.path.stem}",
+            icon=":material/bar_chart:",
+            on_click=_ask,
+            args=asked,
             help=f"Runs this model on {len(sentences)} sentences. A progress bar shows the time left, and you can stop "
             f"it. In a terminal: `{own.command}`",
         )

@@ -85,27 +85,31 @@ def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
 
 
 STATISTICS = Recording(
-    ASSETS / "head_statistics.json", Statistics.from_json,
+    ASSETS / "head_statistics.json",
+    Statistics.from_json,
     "python -m transformer.analysis measure --output assets/head_statistics.json",
 )
 GALLERY = Recording(
-    ASSETS / "head_gallery.json", Gallery.from_json,
+    ASSETS / "head_gallery.json",
+    Gallery.from_json,
     "python -m transformer.analysis gallery --output assets/head_gallery.json",
 )
 IMPORTANCE = Recording(
-    ASSETS / "head_importance.json", ImportanceStatistics.from_json,
+    ASSETS / "head_importance.json",
+    ImportanceStatistics.from_json,
     "attention-atlas importance --output assets/head_importance.json",
 )
 REMOVAL = Recording(
-    ASSETS / "head_removal.json", RemovalQuality.from_json,
+    ASSETS / "head_removal.json",
+    RemovalQuality.from_json,
     "attention-atlas removal --data dev.tsv.gz --importance assets/head_importance.json --every 16 "
     "--output assets/head_removal.json",
 )
 AGREEMENT = Recording(
-    ASSETS / "method_agreement.json", AgreementStatistics.from_json,
+    ASSETS / "method_agreement.json",
+    AgreementStatistics.from_json,
     "attention-atlas agreement --output assets/method_agreement.json",
 )
 PATHS = Recording(
-    ASSETS / "path_effects.json", PathStatistics.from_json,
-    "attention-atlas paths --output assets/path_effects.json",
+    ASSETS / "path_effects.json", PathStatistics.from_json, "attention-atlas paths --output assets/path_effects.json"
 )

@@ -33,16 +33,31 @@ class ArchitectureParams(Params, prefix="architecture_"):
             ValueError: two values do not fit together; the message names both.
         """
         return TransformerConfig(
-            source_vocabulary=self.vocabulary, target_vocabulary=self.vocabulary, d_model=self.d_model,
-            heads=self.heads, encoder_layers=self.encoder_layers, decoder_layers=self.decoder_layers, d_ff=self.d_ff,
-            tied_embeddings=self.tied, norm=self.norm, positions=self.positions, output_bias=self.output_bias,
+            source_vocabulary=self.vocabulary,
+            target_vocabulary=self.vocabulary,
+            d_model=self.d_model,
+            heads=self.heads,
+            encoder_layers=self.encoder_layers,
+            decoder_layers=self.decoder_layers,
+            d_ff=self.d_ff,
+            tied_embeddings=self.tied,
+            norm=self.norm,
+            positions=self.positions,
+            output_bias=self.output_bias,
         )
 
     @classmethod
     def of(cls, config: TransformerConfig) -> ArchitectureParams:
         """The parameters of a configuration whose two vocabularies are equally large."""
         return cls(
-            d_model=config.d_model, heads=config.heads, encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers, d_ff=config.d_ff, vocabulary=config.target_vocabulary,
-            tied=config.tied_embeddings, norm=config.norm, positions=config.positions, output_bias=config.output_bias,
+            d_model=config.d_model,
+            heads=config.heads,
+            encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers,
+            d_ff=config.d_ff,
+            vocabulary=config.target_vocabulary,
+            tied=config.tied_embeddings,
+            norm=config.norm,
+            positions=config.positions,
+            output_bias=config.output_bias,
         )

@@ -82,7 +82,8 @@ class AttentionParams(Params):
     def pinned_within(self, queries: int, keys: int) -> Self:
         """The same, without pins on positions that do not exist."""
         return replace(
-            self, rows=tuple(row for row in self.rows if row < queries),
+            self,
+            rows=tuple(row for row in self.rows if row < queries),
             columns=tuple(column for column in self.columns if column < keys),
         )
 

@@ -73,7 +73,8 @@ class DecodingParams(Params):
             parts = [
                 f"sampling at temperature {settings.temperature:g}",
                 *([f"top-k {settings.top_k}"] if settings.top_k else []),
-                *([f"top-p {settings.top_p:g}"] if settings.top_p < 1 else []), f"seed {settings.seed}",
+                *([f"top-p {settings.top_p:g}"] if settings.top_p < 1 else []),
+                f"seed {settings.seed}",
             ]
         else:
             parts = ["greedy decoding"]

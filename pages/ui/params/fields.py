@@ -85,7 +85,12 @@ def decimal(default: float, minimum: float, maximum: float, *, former: str | Non
 
 
 def integers(
-    default: tuple[int, ...], minimum: int, maximum: int, *, count: int, repeated: bool = False,
+    default: tuple[int, ...],
+    minimum: int,
+    maximum: int,
+    *,
+    count: int,
+    repeated: bool = False,
     former: str | None = None,
 ) -> Any:
     """A field of whole numbers.
@@ -107,8 +112,13 @@ def integers(
 
 
 def parsed(
-    default: Any, parse: Callable[[str], Any], limits: tuple[Any, Any] = (None, None), *, from_one: bool = False,
-    former: str | None = None, typed: bool = False,
+    default: Any,
+    parse: Callable[[str], Any],
+    limits: tuple[Any, Any] = (None, None),
+    *,
+    from_one: bool = False,
+    former: str | None = None,
+    typed: bool = False,
 ) -> Any:
     """A field of any kind.
 
@@ -121,9 +131,9 @@ def parsed(
         former: the field's name in old addresses.
         typed: whether the user types it; such a text may be cut.
     """
-    return field(default=default, metadata={
-        PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former, TYPED: typed,
-    })
+    return field(
+        default=default, metadata={PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former, TYPED: typed}
+    )
 
 
 @dataclass(frozen=True)

@@ -72,36 +72,51 @@ class Page:
 
 _PAGES = (
     Page(
-        "translate", "Translate", "Look",
+        "translate",
+        "Translate",
+        "Look",
         "Type a sentence. See its translation and the whole model as one drawing.",
         "the translation, and a drawing of the Transformer with three attention maps; every box opens a page",
     ),
     Page(
-        "encoder_attention", "Encoder attention", "Look",
+        "encoder_attention",
+        "Encoder attention",
+        "Look",
         "How the words of your sentence look at each other, in every head.",
         "how the tokens of the English sentence look at each other",
-        folder="attention", kind="encoder",
+        folder="attention",
+        kind="encoder",
     ),
     Page(
-        "masked_attention", "Masked attention", "Look",
+        "masked_attention",
+        "Masked attention",
+        "Look",
         "How each word of the translation looks back at the words before it.",
         "how the German sentence looks back at itself, never ahead",
-        folder="attention", kind="decoder",
+        folder="attention",
+        kind="decoder",
     ),
     Page(
-        "cross_attention", "Cross attention", "Look",
+        "cross_attention",
+        "Cross attention",
+        "Look",
         "Which words of your sentence each word of the translation looks at.",
         "where the German sentence looks in the English one",
-        folder="attention", kind="cross",
+        folder="attention",
+        kind="cross",
     ),
     Page(
-        "decoding", "Decoding step by step", "Look",
+        "decoding",
+        "Decoding step by step",
+        "Look",
         "The translation one token at a time, with the other candidates. Choose one and see what follows.",
         "how the German sentence is written: play, stop or step back; see the other candidates and force one; "
         "beam search with its whole tree",
     ),
     Page(
-        "language_model", "Language model", "Look",
+        "language_model",
+        "Language model",
+        "Look",
         "A model that continues a text: what it looks at, and how likely it finds a text.",
         "how a small decoder-only Transformer continues a text, with every decoding method; the probability of "
         "each token and the attention of all heads; two texts compared; copying heads",
@@ -114,7 +129,9 @@ _PAGES = (
         },
     ),
     Page(
-        "compare_heads", "Compare heads", "Look",
+        "compare_heads",
+        "Compare heads",
+        "Look",
         "All heads by what they do. Find similar ones, or lay two sentences side by side.",
         "all measurements for all heads, similar heads, two heads compared, one word through all layers, the "
         "heads of two models matched; for the translator or a language model",
@@ -127,36 +144,49 @@ _PAGES = (
         },
     ),
     Page(
-        "your_own_attention", "Your own attention", "Look",
+        "your_own_attention",
+        "Your own attention",
+        "Look",
         "Attention that another program computed, from a file: every head of any model.",
         "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
-        "*Compare heads* compares them", needs="nothing",
+        "*Compare heads* compares them",
+        needs="nothing",
     ),
     Page(
-        "gallery", "Gallery of heads", "Look",
+        "gallery",
+        "Gallery of heads",
+        "Look",
         "Heads that do one thing that can be named, each with examples.",
         "what individual heads of this model do, each on the sentences that show it best",
     ),
     Page(
-        "switch_heads_off", "Switch heads off", "Ask",
+        "switch_heads_off",
+        "Switch heads off",
+        "Ask",
         "Switch heads off and see what the model writes without them.",
         "any of the 144 heads switched off, scaled or replaced; the new translation beside the original; how "
         "important each head is for the sentence",
     ),
     Page(
-        "change_attention", "Change what it looks at", "Ask",
+        "change_attention",
+        "Change what it looks at",
+        "Ask",
         "Make a word look at another one and see what the model writes then.",
         "click to redirect a row of attention in one head or all, or erase words; see the next word change and "
         "the translation continue",
     ),
     Page(
-        "patch", "Patch", "Ask",
+        "patch",
+        "Patch",
+        "Ask",
         "Put a value of one sentence's run into another's, to see what is enough for a word, and what it needs.",
         "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
         "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
     ),
     Page(
-        "what_mattered", "What mattered", "Ask",
+        "what_mattered",
+        "What mattered",
+        "Ask",
         "Which words a translated word depends on, by several methods that can disagree.",
         "which source words a translated word depends on, by several methods, and whether they agree; which part "
         "of the model wrote it",
@@ -169,7 +199,9 @@ _PAGES = (
         },
     ),
     Page(
-        "how_it_came_about", "How it came about", "Ask",
+        "how_it_came_about",
+        "How it came about",
+        "Ask",
         "Follow a predicted token back through heads and networks, and cut a path to test it.",
         "the exact graph of a predicted token: which word, head and network passed it on; paths cut and measured; "
         "why a head looks at a word; for the translator or a language model",
@@ -179,24 +211,24 @@ _PAGES = (
         },
     ),
     Page(
-        "positional_encoding", "Positional encoding", "Understand",
+        "positional_encoding",
+        "Positional encoding",
+        "Understand",
         "How the model knows the order of the words, and what happens without it.",
         "curves, matrix, distances and rotations; what happens to this model without word order",
         parts={
             "shuffled": Part("What if word order is lost?", "shuffled.show_shuffled", former=("matters",)),
             "curves": Part("Curves", "curves.show_curves", reads=False),
             "matrix": Part("Matrix", "matrix.show_matrix", reads=False),
-            "distances": Part(
-                "What it measures", "distances.show_distances", reads=False, former=("measures",)
-            ),
+            "distances": Part("What it measures", "distances.show_distances", reads=False, former=("measures",)),
             "sum": Part("Added or concatenated", "addition.show_addition"),
-            "alternatives": Part(
-                "Alternatives", "alternatives.show_alternatives", reads=False, former=("others",)
-            ),
+            "alternatives": Part("Alternatives", "alternatives.show_alternatives", reads=False, former=("others",)),
         },
     ),
     Page(
-        "inside_a_layer", "Inside a layer", "Understand",
+        "inside_a_layer",
+        "Inside a layer",
+        "Understand",
         "Every number of the way from the sentence to the translation, step by step.",
         "every stage with its formula, shape and tensor; one cell with all of its sums; mask, norms, parameters; "
         "for the translator or a language model",
@@ -210,7 +242,9 @@ _PAGES = (
         },
     ),
     Page(
-        "backpropagation", "Backpropagation", "Understand",
+        "backpropagation",
+        "Backpropagation",
+        "Understand",
         "How a mistake becomes a small change of every parameter.",
         "the gradient of the sentence's loss, step by step back to the embeddings; every formula by hand and by "
         "autograd; any number as its sum; pre-norm and post-norm compared",
@@ -220,7 +254,9 @@ _PAGES = (
         },
     ),
     Page(
-        "training_lab", "Training lab", "Build",
+        "training_lab",
+        "Training lab",
+        "Build",
         "Watch small models learn, or train one yourself.",
         "a small Transformer learns a task (copy, reverse, sort, addition …) while you watch: all attention maps "
         "at every moment, loss and head scores on one axis; try your own items; grokking, with the Fourier "
@@ -228,7 +264,9 @@ _PAGES = (
         needs="nothing",
     ),
     Page(
-        "long_texts", "Long texts", "Build",
+        "long_texts",
+        "Long texts",
+        "Build",
         "What attention to long texts costs, and ways to make it cheaper.",
         "why the attention map of a long text does not fit into memory: bytes and seconds by length for full, "
         "local and compressed attention; the maps for your own text, and what each kind loses",
@@ -240,12 +278,16 @@ _PAGES = (
         },
     ),
     Page(
-        "lessons", "Lessons", "Learn",
+        "lessons",
+        "Lessons",
+        "Learn",
         "Short lessons with questions, from the first map to what attention explains.",
         "short lessons with a question before every number; teachers can add their own",
     ),
     Page(
-        "about", "About the model", "Learn",
+        "about",
+        "About the model",
+        "Learn",
         "How this model is built, how it was trained, how good it is and where it fails.",
         "architecture, parameters, training data, scores, limits",
     ),

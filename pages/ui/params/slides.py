@@ -129,20 +129,20 @@ class Slides:
         """The same with a slide, counted from 0, moved up or down within the list."""
         if not 0 <= at < len(self.slides):
             return self
-        others = [*self.slides[:at], *self.slides[at + 1:]]
+        others = [*self.slides[:at], *self.slides[at + 1 :]]
         others.insert(min(max(at + by, 0), len(others)), self.slides[at])
         return self._changed(tuple(others), "This slide was not moved")
 
     def without(self, at: int) -> Slides:
         """The same without a slide, counted from 0."""
-        return Slides(self.slides[:at] + self.slides[at + 1:]) if 0 <= at < len(self.slides) else self
+        return Slides(self.slides[:at] + self.slides[at + 1 :]) if 0 <= at < len(self.slides) else self
 
     def titled(self, at: int, title: str) -> Slides:
         """The same with another title of a slide, counted from 0; with a problem if there is no room for it."""
         if not 0 <= at < len(self.slides):
             return self
         named = self.slides[at].titled(title)
-        return self._changed((*self.slides[:at], named, *self.slides[at + 1:]), "This title was not kept")
+        return self._changed((*self.slides[:at], named, *self.slides[at + 1 :]), "This title was not kept")
 
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:

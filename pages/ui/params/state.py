@@ -76,6 +76,7 @@ class State:
     def from_address(cls, address: Mapping[str, str]) -> State:
         """Parse an address; it has a text."""
         return cls(
-            address[TEXT], address.get(TARGET, ""),
+            address[TEXT],
+            address.get(TARGET, ""),
             {params: params.from_address(address) for params in Params.registered()},
         )

@@ -55,9 +55,16 @@ class LabParams(Params, prefix="lab_"):
     def config(self) -> TaskConfig:
         """The configuration of the training with these settings. The hand-written optimiser has no weight decay."""
         return TaskConfig(
-            task=self.task, optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
-            d_model=int(self.width), heads=self.heads, layers=self.layers, items=self.items, steps=self.steps,
-            warmup=self.warmup, learning_rate=self.rate, seed=self.seed,
+            task=self.task,
+            optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
+            d_model=int(self.width),
+            heads=self.heads,
+            layers=self.layers,
+            items=self.items,
+            steps=self.steps,
+            warmup=self.warmup,
+            learning_rate=self.rate,
+            seed=self.seed,
             weight_decay=0.0 if self.optimizer == "adam-by-hand" else self.decay,
         )
 

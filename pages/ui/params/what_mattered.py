@@ -46,9 +46,7 @@ class MatteredParams(Params, prefix="mattered_"):
     revealed: bool = flag()
 
     def for_another_sentence(self) -> Self:
-        return replace(
-            self, explained="", against=NOTHING, slow=False, deletion=False, guess=0, revealed=False
-        )
+        return replace(self, explained="", against=NOTHING, slow=False, deletion=False, guess=0, revealed=False)
 
     def for_another_translation(self) -> Self:
         return replace(self, explained="", against=NOTHING)

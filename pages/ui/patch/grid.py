@@ -26,7 +26,9 @@ from transformer.values.trace import Trace
 
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 NAMES = {
-    "outputs": "heads' outputs", "weights": "rows of attention", "residual": "residual stream",
+    "outputs": "heads' outputs",
+    "weights": "rows of attention",
+    "residual": "residual stream",
     "feed_forward": "feed-forward outputs",
 }
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
@@ -52,7 +54,11 @@ def show_grid(asked: Asked) -> Chosen:
     site, direction = params.site, params.direction
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
-            "Ask", DIRECTIONS, format_func=ASKS.__getitem__, required=True, **bind(PatchParams, "direction"),
+            "Ask",
+            DIRECTIONS,
+            format_func=ASKS.__getitem__,
+            required=True,
+            **bind(PatchParams, "direction"),
             help="Noising: A runs, with one value of B's run. If A's choice turns into B's, A needs what was there. "
             "Denoising: B runs, with one value of A's run. If A's choice comes back, this place is enough. The two "
             "need not agree: where two places do the same, neither is needed and each is enough.",
@@ -76,26 +82,50 @@ def show_grid(asked: Asked) -> Chosen:
     ):
         show_altair(
             matrix(
-                np.nan_to_num(values), rows, labels, name=unit, scale=diverging(most), mask=np.isfinite(values),
-                masked=NO_PARTNER, marks=("effect", marks(values)) if unit == "effect" else None, picked=cell,
+                np.nan_to_num(values),
+                rows,
+                labels,
+                name=unit,
+                scale=diverging(most),
+                mask=np.isfinite(values),
+                masked=NO_PARTNER,
+                marks=("effect", marks(values)) if unit == "effect" else None,
+                picked=cell,
                 ink=either(f"abs(datum.value) > {0.6 * most}", LIGHT, DARK),
                 titles=("depth" if is_residual(site) else "layer", "head" if has_heads(site) else "token"),
             ),
-            key="patch_grid", on_select=_clicked, selection_mode=PICK,
+            key="patch_grid",
+            on_select=_clicked,
+            selection_mode=PICK,
             alt=f"The {unit} of every single patch of {site_name(site).lower()}; the table below has the numbers.",
         )
     st.caption(
-        ("0: the patch changes nothing. 1: this value alone does what the whole changed word does. Values below 0 and "
-         "above 1 exist. " if unit == "effect" else "")
-        + ("A head is patched at all its tokens that have a partner; choose one token above. " if has_heads(site) else
-           "Depth 0 is the embedding" + (", so at the changed word its effect is 1 by definition" if unit == "effect"
-                                         else "") + "; the last depth of the encoder is its output. "
-           if is_residual(site) else "")
+        (
+            "0: the patch changes nothing. 1: this value alone does all that the changed word does. Values below 0 and "
+            "above 1 exist. "
+            if unit == "effect"
+            else ""
+        )
+        + (
+            "A head is patched at all its tokens that have a partner; choose one token above. "
+            if has_heads(site)
+            else "Depth 0 is the embedding"
+            + (", so at the changed word its effect is 1 by definition" if unit == "effect" else "")
+            + "; the last depth of the encoder is its output. "
+            if is_residual(site)
+            else ""
+        )
         + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
-    show_numbers(pd.DataFrame(values, columns=[f"{at + 1}: {label}" for at, label in enumerate(labels)]).assign(
-        row=rows).set_index("row").reset_index(), "patch_grid_numbers", digits=4)
+    show_numbers(
+        pd.DataFrame(values, columns=[f"{at + 1}: {label}" for at, label in enumerate(labels)])
+        .assign(row=rows)
+        .set_index("row")
+        .reset_index(),
+        "patch_grid_numbers",
+        digits=4,
+    )
     return chosen
 
 
@@ -132,15 +162,20 @@ def both_sentences(text: str, other: str) -> str:
     shorter = min(len(words), len(others))
     start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
     end = next((at for at in range(shorter - start) if words[-1 - at] != others[-1 - at]), shorter - start)
-    changed = [markdown(" ".join(each[start: len(each) - end]) or "—") for each in (words, others)]
+    changed = [markdown(" ".join(each[start : len(each) - end]) or "—") for each in (words, others)]
     middle = [] if words == others else [f"**{changed[0]} / {changed[1]}**"]
-    return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end:])])
+    return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
 
 
 def marks(values: np.ndarray) -> np.ndarray:
     """The text of each cell: the effect where it is noticeable."""
-    return np.array([[f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
-                     for row in np.nan_to_num(values)], dtype=object)
+    return np.array(
+        [
+            [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
+            for row in np.nan_to_num(values)
+        ],
+        dtype=object,
+    )
 
 
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
@@ -156,9 +191,7 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     return row, column
 
 
-def _labels(
-    asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]
-) -> tuple[list[str], list[str]]:
+def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
@@ -187,9 +220,14 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
     layer, head = cell[0], cell[1] if heads else 0
     own = token_labels(asked, site, columns)
     at = min(params.at, len(own) - 1) if heads else cell[1]
-    _box("Depth" if is_residual(site) else "Layer", "layer", {
-        each: str(each + (not is_residual(site))) for each in layers
-    }, layer, cell, width=90)
+    _box(
+        "Depth" if is_residual(site) else "Layer",
+        "layer",
+        {each: str(each + (not is_residual(site))) for each in layers},
+        layer,
+        cell,
+        width=90,
+    )
     if heads:
         _box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=90)
     everywhere = {-1: "all tokens"} if heads else {}
@@ -224,7 +262,11 @@ def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tupl
         session.update(PatchParams, **{**kept, **moved, field: st.session_state[key]})
 
     st.selectbox(
-        label, list(choices), format_func=choices.__getitem__, width=width, on_change=store,
+        label,
+        list(choices),
+        format_func=choices.__getitem__,
+        width=width,
+        on_change=store,
         key=preset(key, value if value in choices else next(iter(choices))),
     )
 

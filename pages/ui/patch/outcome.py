@@ -43,7 +43,8 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
         st.warning(
             "This token has no partner in the other sentence, so nothing can be patched. Choose its value in B, or "
             "another token. A row of attention needs sentences with the same number of "
-            "tokens.", icon=":material/link_off:",
+            "tokens.",
+            icon=":material/link_off:",
         )
         return
     direction = session.params(PatchParams).direction
@@ -52,8 +53,11 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     plain = [_continued(asked, each, AS_TRAINED) for each in (question, question.reversed)]
     patched = _continued(asked, question, interventions)
     names = {"run": "B" if direction == "enough" else "A", "other": "A" if direction == "enough" else "B"}
-    columns = {"run": f"{names['run']}, as trained", "patched": f"{names['run']}, patched",
-               "other": f"{names['other']}, as trained"}
+    columns = {
+        "run": f"{names['run']}, as trained",
+        "patched": f"{names['run']}, patched",
+        "other": f"{names['other']}, as trained",
+    }
     st.markdown(f"#### {names['run']} runs, with {chosen.label} taken from {names['other']}")
     written = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
     base = plain[0].written.text
@@ -63,7 +67,8 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     table = next_words({name: found.after for name, found in written.items()}, question.step, asked.reading.tokenizer)
     with words:
         show_altair(
-            next_chart(table, columns), "patch_next",
+            next_chart(table, columns),
+            "patch_next",
             alt="Probability of the most likely next tokens in both runs and the patched one; the table has the "
             "numbers.",
         )
@@ -72,7 +77,8 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
             st.markdown(says_effect(asked, chosen, each))
         st.caption(
             "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
-            "others. Of places that do the same, each can be enough while none is needed.", help=explain("logit"),
+            "others. Of places that do the same, each can be enough while none is needed.",
+            help=explain("logit"),
         )
     _show_cone(asked, plain[0].after, patched.after)
     show_numbers(table, "patch_next_numbers", digits=4)
@@ -114,15 +120,22 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
     moved = changes(before, after)
     st.markdown("**What the patch reaches:** change of each cell of the residual stream, as a share of its length")
     for place, stack, pieces, text in zip(
-        st.columns(2, gap="medium"), ("encoder", "decoder"), (before.source_pieces, before.target_pieces),
-        (before.source_text, before.target_text), strict=True,
+        st.columns(2, gap="medium"),
+        ("encoder", "decoder"),
+        (before.source_pieces, before.target_pieces),
+        (before.source_text, before.target_text),
+        strict=True,
     ):
         with place:
             show_altair(
                 matrix(
-                    moved[stack], [str(depth) for depth in range(len(moved[stack]))],
-                    [piece_label(piece, text) for piece in pieces], name="change", mask=reached[stack],
-                    masked=OUTSIDE, scale=sequential(max(float(each.max()) for each in moved.values()) or 1.0),
+                    moved[stack],
+                    [str(depth) for depth in range(len(moved[stack]))],
+                    [piece_label(piece, text) for piece in pieces],
+                    name="change",
+                    mask=reached[stack],
+                    masked=OUTSIDE,
+                    scale=sequential(max(float(each.max()) for each in moved.values()) or 1.0),
                     titles=("depth", stack),
                 ),
                 key=f"patch_cone_{stack}",
@@ -131,7 +144,8 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
     st.caption(
         "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there, and both runs have the same "
         "bits there. A patch of the encoder reaches every token from the next depth on, and the whole decoder. A patch "
-        "of the decoder reaches only later steps.", help=explain("residual stream"),
+        "of the decoder reaches only later steps.",
+        help=explain("residual stream"),
     )
 
 
@@ -139,9 +153,14 @@ def facts_of(asked: Asked, patches: Patches, question: Question, patched: Contin
     """All that is needed to compute the numbers again; positions count from 1."""
     found = asked.reading.runs.get(PatchRun(question, patches))
     return {
-        "model": asked.reading.translator.version, "sentence": question.text, "other": question.other,
-        "step": question.step + 1, "tokens": [asked.reading.tokenizer.texts[piece] for piece in question.pieces],
-        "patches": [patch_name(place, other) for place, other in patches], "written": patched.written.text,
-        "logit_difference": found.run, "logit_difference_other": found.other,
+        "model": asked.reading.translator.version,
+        "sentence": question.text,
+        "other": question.other,
+        "step": question.step + 1,
+        "tokens": [asked.reading.tokenizer.texts[piece] for piece in question.pieces],
+        "patches": [patch_name(place, other) for place, other in patches],
+        "written": patched.written.text,
+        "logit_difference": found.run,
+        "logit_difference_other": found.other,
         "logit_difference_patched": float(found.patched[0]),
     }

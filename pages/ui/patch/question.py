@@ -73,7 +73,8 @@ def _pick_other(text: str) -> str:
         for number, pair in enumerate(PAIRS):
             st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
     st.text_input(
-        "Sentence B: A, above, with one word changed", width=580,
+        "Sentence B: A, above, with one word changed",
+        width=580,
         **bind(PatchParams, "other", value=other),
         help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
         "word in its place if both have the same number of tokens.",
@@ -101,8 +102,12 @@ def _pick_step(a: Trace, b: Trace) -> Question:
         session.update(PatchParams, step=number, first=-1, second=-1, layer=-1, at=-1, partner=-1)
 
     st.selectbox(
-        "At the step that writes", list(labels), format_func=labels.__getitem__, key=preset(key, question.step + 1),
-        on_change=store, help="Both sentences have read the same words of A's translation before it. Unless you "
+        "At the step that writes",
+        list(labels),
+        format_func=labels.__getitem__,
+        key=preset(key, question.step + 1),
+        on_change=store,
+        help="Both sentences have read the same words of A's translation before it. Unless you "
         "choose, the page takes the first step at which the two sentences prefer different tokens.",
     )
     return question
@@ -115,18 +120,14 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: Question, place
     first = params.first if params.first in offered else question.pieces[0]
     others = [piece for piece in (params.second, *reversed(question.pieces)) if piece in offered]
     pieces = first, next(piece for piece in others if piece != first)
-    for place, field, label, piece in zip(
-        places, ("first", "second"), ("Does it prefer", "to"), pieces, strict=True
-    ):
+    for place, field, label, piece in zip(places, ("first", "second"), ("Does it prefer", "to"), pieces, strict=True):
         labels = {one: entry_label(reading.tokenizer, one) for one in offered if one == piece or one not in pieces}
         key = key_for(f"patch_{field}", labels.values())
 
         def store(key: str = key, field: str = field) -> None:
             session.update(PatchParams, **{field: st.session_state[key], "step": step + 1})
 
-        place.selectbox(
-            label, list(labels), format_func=labels.__getitem__, key=preset(key, piece), on_change=store
-        )
+        place.selectbox(label, list(labels), format_func=labels.__getitem__, key=preset(key, piece), on_change=store)
     return pieces
 
 

@@ -28,11 +28,10 @@ def show_addition(reading: Reading) -> None:
     st.subheader("How long are the vectors that are added?", anchor=False)
     norms = norm_table(text, labels)
     picture, words = st.columns([5, 4], gap="large")
-    with picture, main_figure(
-        f"**How long are the vectors that are added?** {markdown(reading.own.source_text)}"
-    ):
+    with picture, main_figure(f"**How long are the vectors that are added?** {markdown(reading.own.source_text)}"):
         show_altair(
-            norm_chart(norms), key="positions_norms",
+            norm_chart(norms),
+            key="positions_norms",
             alt="Norms of the embedding, the scaled embedding, the position and their sum for every token.",
         )
     with words:
@@ -50,22 +49,31 @@ def show_addition(reading: Reading) -> None:
         st.info("This configuration has no positions, so there is nothing to put beside the embeddings.")
         return
     rows = concatenation_table(config)
-    table = pd.DataFrame({
-        "part": [row.part for row in rows], "added": [row.added for row in rows],
-        "concatenated": [row.concatenated for row in rows],
-    })
+    table = pd.DataFrame(
+        {
+            "part": [row.part for row in rows],
+            "added": [row.added for row in rows],
+            "concatenated": [row.concatenated for row in rows],
+        }
+    )
     total = table[["added", "concatenated"]].sum()
     table.loc[len(table)] = ["all parts", *total]
-    table["times"] = [f"{both / one:.2f}" if one else "new" for one, both in
-                      zip(table["added"], table["concatenated"], strict=True)]
+    table["times"] = [
+        f"{both / one:.2f}" if one else "new" for one, both in zip(table["added"], table["concatenated"], strict=True)
+    ]
     left, right = st.columns([2, 5], gap="large")
     with left:
         st.metric("Added", f"{total['added']:,}")
-        st.metric("Concatenated", f"{total['concatenated']:,}", f"{total['concatenated'] - total['added']:+,}",
-                  delta_color="off")
+        st.metric(
+            "Concatenated",
+            f"{total['concatenated']:,}",
+            f"{total['concatenated'] - total['added']:+,}",
+            delta_color="off",
+        )
     with right:
         draw_table(
-            table, "positions_cost",
+            table,
+            "positions_cost",
             column_config=dict.fromkeys(["added", "concatenated"], st.column_config.NumberColumn(format="localized")),
         )
 
@@ -81,8 +89,8 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
         table["scaled embedding"] = norms(text.scaled)
     if text.positions is not None:
         table["position"] = norms(text.positions)
-        table["cosine between the two"] = (
-            (text.scaled * text.positions).sum(axis=-1) / (norms(text.scaled) * norms(text.positions))
+        table["cosine between the two"] = (text.scaled * text.positions).sum(axis=-1) / (
+            norms(text.scaled) * norms(text.positions)
         )
     return pd.DataFrame({**table, "sum": norms(text.summed)})
 
@@ -91,14 +99,26 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
     """Norms by token, one colour per vector."""
     names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
     table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "token"], names, "vector", "norm")
-    return alt.Chart(table).mark_line(point={"size": 60}).encode(
-        x=alt.X("at:O", title="position of the token, from 1",
-                axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})),
-        y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
-        color=alt.Color("vector:N", sort=names, scale=alt.Scale(range=SERIES),
-                        legend=alt.Legend(title=None, columns=2, **LEGEND)),
-        tooltip=["token:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
-    ).properties(height=320)
+    return (
+        alt.Chart(table)
+        .mark_line(point={"size": 60})
+        .encode(
+            x=alt.X(
+                "at:O",
+                title="position of the token, from 1",
+                axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True}),
+            ),
+            y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
+            color=alt.Color(
+                "vector:N",
+                sort=names,
+                scale=alt.Scale(range=SERIES),
+                legend=alt.Legend(title=None, columns=2, **LEGEND),
+            ),
+            tooltip=["token:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
+        )
+        .properties(height=320)
+    )
 
 
 def _why_scaled(text: EmbeddedText) -> str:

@@ -46,7 +46,8 @@ def show_alternatives() -> None:
         "Learned": None if learned is None else (learned, "dot product"),
         "Rotary (RoFormer)": (turned_products(span, config.d_head // 2 * 2), "share of the product left"),
         f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
-            biases(config.heads, span)[SHOWN_HEAD], "added to the score"
+            biases(config.heads, span)[SHOWN_HEAD],
+            "added to the score",
         ),
         "None": (np.zeros((span, span)), "added to the score"),
     }
@@ -63,12 +64,20 @@ def show_alternatives() -> None:
                 continue
             values, name = measured
             show_plotly(
-                heatmap(values, titles=("position", "other position"), name=name, colours=colours_of(values),
-                        first=(1, 1), height=340),
-                key=f"positions_other_{number}", alt=f"{title}: {span} by {span} positions.", sentence="",
+                heatmap(
+                    values,
+                    titles=("position", "other position"),
+                    name=name,
+                    colours=colours_of(values),
+                    first=(1, 1),
+                    height=340,
+                ),
+                key=f"positions_other_{number}",
+                alt=f"{title}: {span} by {span} positions.",
+                sentence="",
             )
             show_numbers(
-                frame(values, None, None, corner="position", first=(1, 1)), f"positions_other_numbers_{number}",
+                frame(values, None, None, corner="position", first=(1, 1)), f"positions_other_numbers_{number}"
             )
     _by_offset(config, span, learned)
 
@@ -108,31 +117,55 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
     products["none"] = np.zeros(span)
     added = biases(config.heads, span)[:, 0]
     for place, title, table, value in (
-        (sines, "Vectors, or none", pd.concat([
-            pd.DataFrame({"offset": range(len(values)), "value": values, "positions": name})
-            for name, values in products.items()
-        ]), "dot product"),
-        (lines, f"Linear biases of {config.heads} heads", pd.DataFrame({
-            "offset": np.tile(np.arange(span), config.heads), "value": added.ravel(),
-            "positions": np.repeat([f"head {head}" for head in range(1, config.heads + 1)], span),
-        }), "added to the score"),
+        (
+            sines,
+            "Vectors, or none",
+            pd.concat(
+                [
+                    pd.DataFrame({"offset": range(len(values)), "value": values, "positions": name})
+                    for name, values in products.items()
+                ]
+            ),
+            "dot product",
+        ),
+        (
+            lines,
+            f"Linear biases of {config.heads} heads",
+            pd.DataFrame(
+                {
+                    "offset": np.tile(np.arange(span), config.heads),
+                    "value": added.ravel(),
+                    "positions": np.repeat([f"head {head}" for head in range(1, config.heads + 1)], span),
+                }
+            ),
+            "added to the score",
+        ),
     ):
         # The main figure is the alternative that is not a vector.
-        with place, main_figure(
-            f"**{title}:** what is added to a score, and nothing to the embeddings",
-            "The further apart two tokens are, the more is subtracted; each head has its own slope",
-            when=place is lines,
+        with (
+            place,
+            main_figure(
+                f"**{title}:** what is added to a score, and nothing to the embeddings",
+                "The further apart two tokens are, the more is subtracted; each head has its own slope",
+                when=place is lines,
+            ),
         ):
             st.markdown(f"**{title}**")
             show_altair(
-                alternatives_chart(table, value), key=f"positions_alternatives_{value}",
-                alt=f"{title} over the offset, one line each; the table has the numbers.", sentence="",
+                alternatives_chart(table, value),
+                key=f"positions_alternatives_{value}",
+                alt=f"{title} over the offset, one line each; the table has the numbers.",
+                sentence="",
             )
-            show_numbers(table.pivot(index="offset", columns="positions", values="value").reset_index(),
-                         f"positions_alternatives_numbers_{value}")
+            show_numbers(
+                table.pivot(index="offset", columns="positions", values="value").reset_index(),
+                f"positions_alternatives_numbers_{value}",
+            )
     show_numbers(
-        pd.DataFrame({"head": range(1, config.heads + 1), "slope": slopes(config.heads)}), "positions_slopes",
-        label="The slope of every head", digits=8,
+        pd.DataFrame({"head": range(1, config.heads + 1), "slope": slopes(config.heads)}),
+        "positions_slopes",
+        label="The slope of every head",
+        digits=8,
     )
     st.caption(
         "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
@@ -152,10 +185,19 @@ def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
         value: name of the values.
     """
     names = list(dict.fromkeys(table["positions"]))
-    return alt.Chart(table).mark_line().encode(
-        x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, **AXIS)),
-        y=alt.Y("value:Q", title=value, axis=alt.Axis(**AXIS)),
-        color=alt.Color("positions:N", sort=names, legend=alt.Legend(title=None, columns=4, **LEGEND)),
-        tooltip=["positions:N", "offset:Q", alt.Tooltip("value:Q", format=".4f", title=value)],
-    ).properties(height=300)
+    return (
+        alt.Chart(table)
+        .mark_line()
+        .encode(
+            x=alt.X(
+                "offset:Q",
+                title="offset between the two positions",
+                scale=alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, **AXIS),
+            ),
+            y=alt.Y("value:Q", title=value, axis=alt.Axis(**AXIS)),
+            color=alt.Color("positions:N", sort=names, legend=alt.Legend(title=None, columns=4, **LEGEND)),
+            tooltip=["positions:N", "offset:Q", alt.Tooltip("value:Q", format=".4f", title=value)],
+        )
+        .properties(height=300)
+    )

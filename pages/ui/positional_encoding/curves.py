@@ -29,7 +29,9 @@ def show_curves() -> None:
     length.number_input("Positions", **bind_number(PositionsParams, "length"))
     size.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "width", value=width))
     dimensions.multiselect(
-        f"Dimensions, up to {MAX_DIMENSIONS}", range(width), max_selections=MAX_DIMENSIONS,
+        f"Dimensions, up to {MAX_DIMENSIONS}",
+        range(width),
+        max_selections=MAX_DIMENSIONS,
         **bind(PositionsParams, "dimensions", value=encoding.shown),
     )
     rate.number_input("Dropout, %", step=5, **bind_number(PositionsParams, "drop"))
@@ -39,13 +41,17 @@ def show_curves() -> None:
     pair = [min(each, encoding.length) for each in (encoding.first, encoding.second)]
     gain = 1 / (1 - encoding.drop / 100)
     plain, dropped = st.columns(2, gap="medium")
-    with plain, main_figure(
-        "**Positional encoding:** each dimension is a sine or a cosine of the position",
-        "Fast dimensions tell neighbours apart, slow ones tell the beginning from the end",
+    with (
+        plain,
+        main_figure(
+            "**Positional encoding:** each dimension is a sine or a cosine of the position",
+            "Fast dimensions tell neighbours apart, slow ones tell the beginning from the end",
+        ),
     ):
         st.markdown("**What is added to every embedding**")
         show_plotly(
-            curves(table[:, chosen], chosen, pair, gain), key="positions_curves",
+            curves(table[:, chosen], chosen, pair, gain),
+            key="positions_curves",
             alt=f"Value over position of the dimensions {chosen} of {width}; the tables below have the numbers.",
             sentence="",
         )
@@ -53,8 +59,10 @@ def show_curves() -> None:
         st.markdown(f"**The same in training, {encoding.drop}% dropped**")
         thinned = dropout(table, rate=encoding.drop / 100, seed=encoding.seed)
         show_plotly(
-            curves(thinned[:, chosen], chosen, pair, gain), key="positions_dropped",
-            alt=f"The same curves after dropout: {(thinned == 0).mean():.1%} of all values are 0.", sentence="",
+            curves(thinned[:, chosen], chosen, pair, gain),
+            key="positions_dropped",
+            alt=f"The same curves after dropout: {(thinned == 0).mean():.1%} of all values are 0.",
+            sentence="",
         )
     hit = (thinned == 0)[table != 0].mean()
     st.caption(
@@ -85,8 +93,12 @@ def _whose(ours: TransformerConfig, width: int) -> None:
     words, place = st.columns([7, 3], vertical_alignment="center")
     words.markdown(f"These are the curves of a model with D = {width}. The model of this app has D = {ours.d_model}.")
     place.button(
-        f"The model's own, D = {ours.d_model}", key="positions_ours", on_click=session.update, args=(PositionsParams,),
-        kwargs={"width": ours.d_model}, width="stretch",
+        f"The model's own, D = {ours.d_model}",
+        key="positions_ours",
+        on_click=session.update,
+        args=(PositionsParams,),
+        kwargs={"width": ours.d_model},
+        width="stretch",
     )
 
 
@@ -99,14 +111,18 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
         marked: positions, from 1, with a vertical line.
         most: the axis's largest value, so that two plots can be compared.
     """
-    figure = go.Figure([
-        go.Scatter(x0=1, y=column, name=f"dimension {dimension}", hovertemplate="%{y:.4f}")
-        for column, dimension in zip(values.T, dimensions, strict=True)
-    ])
+    figure = go.Figure(
+        [
+            go.Scatter(x0=1, y=column, name=f"dimension {dimension}", hovertemplate="%{y:.4f}")
+            for column, dimension in zip(values.T, dimensions, strict=True)
+        ]
+    )
     for position in marked:
         figure.add_vline(x=position, line={"dash": "dot", "width": 1, "color": MASKED})
     figure.update_layout(
-        height=400, hovermode="x unified", margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
+        height=400,
+        hovermode="x unified",
+        margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
         legend={"orientation": "h", "yanchor": "top", "y": -0.22, "x": 0},
     )
     figure.update_xaxes(title="position", unifiedhovertitle={"text": "position %{x}"})
@@ -129,10 +145,17 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
         "1, as the tokens of a sentence do."
     )
     with numbers:
-        show_table(pd.DataFrame({
-            "dimension": chosen, f"position {pair[0]}": one[chosen], f"and position {pair[1]}": other[chosen],
-            "difference": (one - other)[chosen],
-        }), "positions_pair")
+        show_table(
+            pd.DataFrame(
+                {
+                    "dimension": chosen,
+                    f"position {pair[0]}": one[chosen],
+                    f"and position {pair[1]}": other[chosen],
+                    "difference": (one - other)[chosen],
+                }
+            ),
+            "positions_pair",
+        )
 
 
 def _wavelengths(width: int, chosen: list[int]) -> None:
@@ -154,10 +177,12 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
 def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
     """One row per dimension: its function and its wavelength."""
     lengths = wavelengths(width)
-    return pd.DataFrame({
-        "dimension": dimensions,
-        "function": [
-            f"{'cos' if each % 2 else 'sin'}(pos · 10000^(−{each // 2 * 2}/{width}))" for each in dimensions
-        ],
-        "wavelength, positions": [lengths[each // 2] for each in dimensions],
-    })
+    return pd.DataFrame(
+        {
+            "dimension": dimensions,
+            "function": [
+                f"{'cos' if each % 2 else 'sin'}(pos · 10000^(−{each // 2 * 2}/{width}))" for each in dimensions
+            ],
+            "wavelength, positions": [lengths[each // 2] for each in dimensions],
+        }
+    )

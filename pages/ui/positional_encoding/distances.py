@@ -45,34 +45,52 @@ def _offsets(table: np.ndarray) -> None:
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
         name = title.lower()
         read = by_offset(values)
-        with place, main_figure(
-            "**Positional encoding:** only the offset of two positions counts",
-            "Equal along the diagonals, and largest where a position meets itself",
-            when=name == "dot product",
+        with (
+            place,
+            main_figure(
+                "**Positional encoding:** only the offset of two positions counts",
+                "Equal along the diagonals, and largest where a position meets itself",
+                when=name == "dot product",
+            ),
         ):
             st.markdown(f"**{title} of every position with every other**")
             show_plotly(
                 heatmap(
-                    values, titles=("position", "other position"), name=name, colours=colours_of(values),
-                    first=(1, 1), height=380,
+                    values,
+                    titles=("position", "other position"),
+                    name=name,
+                    colours=colours_of(values),
+                    first=(1, 1),
+                    height=380,
                 ),
-                key=f"positions_{name}", alt=f"{title} of {length} by {length} positions: equal along the diagonals.",
+                key=f"positions_{name}",
+                alt=f"{title} of {length} by {length} positions: equal along the diagonals.",
                 sentence="",
             )
         with place:
             show_altair(
-                offset_chart(read, name), key=f"positions_{name}_offset",
-                alt=f"{title} by the offset between two positions, from {read.mean[0]:.4f} at 0.", sentence="",
+                offset_chart(read, name),
+                key=f"positions_{name}_offset",
+                alt=f"{title} by the offset between two positions, from {read.mean[0]:.4f} at 0.",
+                sentence="",
             )
             st.markdown(
                 f"**Only the offset counts:** of all pairs equally far apart, no two differ by more than "
                 f"**{typeset(read.spread.max(), '.1e')}**, which is what rounding leaves."
             )
-            show_numbers(pd.DataFrame({
-                "offset": read.offsets, f"mean {name}": read.mean, "largest minus smallest": read.spread,
-            }), f"positions_{name}_numbers", label=f"{title} by offset", digits=10)
-            show_numbers(frame(values, None, None, corner="position", first=(1, 1)), f"positions_{name}_matrix",
-                         label=f"{title} of every pair")
+            show_numbers(
+                pd.DataFrame(
+                    {"offset": read.offsets, f"mean {name}": read.mean, "largest minus smallest": read.spread}
+                ),
+                f"positions_{name}_numbers",
+                label=f"{title} by offset",
+                digits=10,
+            )
+            show_numbers(
+                frame(values, None, None, corner="position", first=(1, 1)),
+                f"positions_{name}_matrix",
+                label=f"{title} of every pair",
+            )
     st.caption(
         "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds the cosine of offset times "
         f"frequency, wherever the two positions are. With itself that is D / 2 = {width / 2:g}, so every position "
@@ -83,12 +101,21 @@ def _offsets(table: np.ndarray) -> None:
 def offset_chart(read: Offsets, name: str) -> alt.Chart:
     """A line over the offset."""
     table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
-    return alt.Chart(table).mark_line(point=len(read.offsets) <= 64).encode(
-        x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, **AXIS)),
-        y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
-        tooltip=["offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
-    ).properties(height=220)
+    return (
+        alt.Chart(table)
+        .mark_line(point=len(read.offsets) <= 64)
+        .encode(
+            x=alt.X(
+                "offset:Q",
+                title="offset between the two positions",
+                scale=alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, **AXIS),
+            ),
+            y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
+            tooltip=["offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
+        )
+        .properties(height=220)
+    )
 
 
 def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
@@ -116,24 +143,36 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             "hand of a clock, fast ones first; nothing in M knows the position p."
         )
         pairs = min(PAIRS_SHOWN, width // 2)
-        show_table(pd.DataFrame({
-            "dimension": range(2 * pairs),
-            "turned by, radians": np.repeat(offset * frequencies(width)[:pairs], 2),
-            f"PE({start})": table[start - 1, : 2 * pairs],
-            f"M · PE({start})": turned[start - 1, : 2 * pairs],
-            f"PE({start + offset})": further[start - 1, : 2 * pairs],
-        }), "positions_turned")
+        show_table(
+            pd.DataFrame(
+                {
+                    "dimension": range(2 * pairs),
+                    "turned by, radians": np.repeat(offset * frequencies(width)[:pairs], 2),
+                    f"PE({start})": table[start - 1, : 2 * pairs],
+                    f"M · PE({start})": turned[start - 1, : 2 * pairs],
+                    f"PE({start + offset})": further[start - 1, : 2 * pairs],
+                }
+            ),
+            "positions_turned",
+        )
     drawn = min(width, MOST_DRAWN)
     with picture:
         st.markdown(f"**M, its first {drawn} dimensions**" if drawn < width else "**M**")
         show_plotly(
-            heatmap(rotation(offset, width)[:drawn, :drawn], titles=("dimension out", "dimension in"), name="entry",
-                    height=400),
-            key="positions_rotation", alt="The map: 0 except for blocks of two by two along the diagonal.",
+            heatmap(
+                rotation(offset, width)[:drawn, :drawn],
+                titles=("dimension out", "dimension in"),
+                name="entry",
+                height=400,
+            ),
+            key="positions_rotation",
+            alt="The map: 0 except for blocks of two by two along the diagonal.",
             sentence="",
         )
-        show_numbers(frame(rotation(offset, width)[:drawn, :drawn], None, None, corner="dimension out"),
-                     "positions_rotation_numbers")
+        show_numbers(
+            frame(rotation(offset, width)[:drawn, :drawn], None, None, corner="dimension out"),
+            "positions_rotation_numbers",
+        )
 
 
 def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
@@ -149,20 +188,33 @@ def _counter(encoding: PositionsParams) -> None:
     bits, length = encoding.bits, 2 ** min(encoding.bits, 5)
     positions = [str(position) for position in range(1, length + 1)]
     counter, waves = binary_counter(length, bits), sinusoids(length, 2 * bits)
-    for place, (title, values, names, scale, columns) in zip(st.columns(2, gap="medium"), (
-        ("Counting in base two", counter, "bit", alt.Scale(domain=[0, 1], range=BITS), bits),
-        (f"The encoding, D = {2 * bits}", waves, "value", diverging(1.0), 2 * bits),
-    ), strict=True):
+    for place, (title, values, names, scale, columns) in zip(
+        st.columns(2, gap="medium"),
+        (
+            ("Counting in base two", counter, "bit", alt.Scale(domain=[0, 1], range=BITS), bits),
+            (f"The encoding, D = {2 * bits}", waves, "value", diverging(1.0), 2 * bits),
+        ),
+        strict=True,
+    ):
         labels = [str(column) for column in range(columns)]
         with place:
             st.markdown(f"**{title}**")
             show_altair(
-                matrix(values, positions, labels, name=names, scale=scale, legend=names == "value",
-                       titles=("position", "bit, the fastest first" if names == "bit" else "dimension")),
-                key=f"positions_counter_{names}", alt=f"{title}: {length} positions.", sentence="",
+                matrix(
+                    values,
+                    positions,
+                    labels,
+                    name=names,
+                    scale=scale,
+                    legend=names == "value",
+                    titles=("position", "bit, the fastest first" if names == "bit" else "dimension"),
+                ),
+                key=f"positions_counter_{names}",
+                alt=f"{title}: {length} positions.",
+                sentence="",
             )
             show_numbers(
-                frame(values, None, None, corner="position", first=(1, 0)), f"positions_counter_{names}_numbers",
+                frame(values, None, None, corner="position", first=(1, 0)), f"positions_counter_{names}_numbers"
             )
     st.caption(
         "On the left, dark is 1 and light is 0; position 1 is the number 0. Bit b changes every 2^b positions, so its "

@@ -28,22 +28,23 @@ def show_matrix() -> None:
         st.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "columns", value=columns))
     tables = {halves: sinusoids(encoding.rows, columns, halves=halves) for halves in LAYOUTS}
     for place, (halves, title) in zip(st.columns(2, gap="medium"), LAYOUTS.items(), strict=True):
-        with place, main_figure(
-            "**Positional encoding:** one row per position",
-            "On the left it changes from row to row, on the right hardly at all",
-            when=not halves,
+        with (
+            place,
+            main_figure(
+                "**Positional encoding:** one row per position",
+                "On the left it changes from row to row, on the right hardly at all",
+                when=not halves,
+            ),
         ):
             st.markdown(f"**{title}**")
             show_plotly(
-                heatmap(
-                    tables[halves], titles=("position", "dimension"), name="value", first=(1, 0), height=440,
-                ),
-                key=f"positions_matrix_{halves}", alt=f"{title}: {encoding.rows} positions by {columns} dimensions.",
+                heatmap(tables[halves], titles=("position", "dimension"), name="value", first=(1, 0), height=440),
+                key=f"positions_matrix_{halves}",
+                alt=f"{title}: {encoding.rows} positions by {columns} dimensions.",
                 sentence="",
             )
             show_numbers(
-                frame(tables[halves], None, None, corner="position", first=(1, 0)),
-                f"positions_matrix_numbers_{halves}",
+                frame(tables[halves], None, None, corner="position", first=(1, 0)), f"positions_matrix_numbers_{halves}"
             )
     order = halves_order(columns)
     same = np.array_equal(tables[False][:, order], tables[True])
@@ -54,11 +55,19 @@ def show_matrix() -> None:
         "model that starts from random weights cannot tell the two apart: renumbering its dimensions turns one into "
         "the other. Weights trained with one must not be run with the other."
     )
-    show_numbers(pd.DataFrame({
-        "dimension in halves": range(columns), "is interleaved dimension": order,
-        "function": ["sin" if each % 2 == 0 else "cos" for each in order],
-        "wavelength, positions": wavelengths(columns)[order // 2],
-    }), "positions_order", label="The permutation", digits=4)
+    show_numbers(
+        pd.DataFrame(
+            {
+                "dimension in halves": range(columns),
+                "is interleaved dimension": order,
+                "function": ["sin" if each % 2 == 0 else "cos" for each in order],
+                "wavelength, positions": wavelengths(columns)[order // 2],
+            }
+        ),
+        "positions_order",
+        label="The permutation",
+        digits=4,
+    )
 
 
 def _holds(right: bool) -> str:

@@ -39,8 +39,9 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
     return Shuffle(" ".join(words[number] for number in order), tuple(map(int, order)))
 
 
-def moved_pieces(before: tuple[Piece, ...], after: tuple[Piece, ...], groups: tuple[tuple[int, ...], ...],
-                 order: tuple[int, ...]) -> list[int] | None:
+def moved_pieces(
+    before: tuple[Piece, ...], after: tuple[Piece, ...], groups: tuple[tuple[int, ...], ...], order: tuple[int, ...]
+) -> list[int] | None:
     """The old position of each token of the shuffled text; None if the words have other tokens there.
 
     Args:

@@ -108,13 +108,15 @@ def _firsts(runs: list[Run]) -> list[float]:
 
 def run_table(runs: list[Run]) -> pd.DataFrame:
     """One row per run: what it read and wrote, and how likely the model finds that and the first translation."""
-    table = pd.DataFrame({
-        "what was read": [run.name for run in runs],
-        "sentence": [run.own.source_text for run in runs],
-        "translation": [run.own.target_text for run in runs],
-        "log-probability": [float(run.own.log_probs.sum()) for run in runs],
-        "per token": [float(run.own.log_probs.mean()) for run in runs],
-    })
+    table = pd.DataFrame(
+        {
+            "what was read": [run.name for run in runs],
+            "sentence": [run.own.source_text for run in runs],
+            "translation": [run.own.target_text for run in runs],
+            "log-probability": [float(run.own.log_probs.sum()) for run in runs],
+            "per token": [float(run.own.log_probs.mean()) for run in runs],
+        }
+    )
     firsts = _firsts(runs)
     if firsts:
         table["of the original translation"] = firsts
@@ -144,7 +146,8 @@ def _what_changed(runs: list[Run]) -> str:
     """Markdown about the differences, from the numbers shown."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
-        f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation." if changed
+        f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation."
+        if changed
         else "None of the changes gives another translation: here, the words say enough without their order."
     ]
     firsts = _firsts(runs)
@@ -154,7 +157,8 @@ def _what_changed(runs: list[Run]) -> str:
         sentences.append(
             f"The first translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
             f"has **{typeset(after[worst])}**, so the model finds it {times(before - after[worst])} less likely."
-            if after[worst] < before else "None of the changes makes the first translation less likely."
+            if after[worst] < before
+            else "None of the changes makes the first translation less likely."
         )
     sentences.append(
         "The model itself is as it was, and never learned to do without positions: a model trained without them would "
@@ -192,7 +196,10 @@ def _attention(reading: Reading, runs: list[Run]) -> None:
     """Draw the map of one head in every run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
-            "Attention before and after", TITLES, format_func=TITLES.__getitem__, required=True,
+            "Attention before and after",
+            TITLES,
+            format_func=TITLES.__getitem__,
+            required=True,
             **bind(PositionsParams, "kind"),
         )
         choice = pick_head(reading, session.params(PositionsParams).kind, PositionsParams.PREFIX)
@@ -204,8 +211,12 @@ def _attention(reading: Reading, runs: list[Run]) -> None:
             st.markdown(f"**{run.name.capitalize()}**")
             show_altair(
                 matrix(
-                    view.weights[choice.layer, choice.head], row_labels(view.axes), column_labels(view.axes),
-                    name="weight", scale=sequential(), titles=titles(False),
+                    view.weights[choice.layer, choice.head],
+                    row_labels(view.axes),
+                    column_labels(view.axes),
+                    name="weight",
+                    scale=sequential(),
+                    titles=titles(False),
                     mask=view.mask,
                 ),
                 key=f"positions_attention_{number}",

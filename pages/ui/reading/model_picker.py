@@ -50,9 +50,9 @@ def _not_installed(name: str) -> str:
     """Advice on a model that the address names but that is not installed; Markdown."""
     pair = [part.lower() for part in name.split("-")]
     add = (
-        f"To add it: `attention-atlas import Helsinki-NLP/opus-mt-{name.lower()}`." if len(pair) == 2
-        and all(is_language(part) for part in pair) else
-        "To add a model, put its folder into `models`; `attention-atlas import` converts a Hugging Face model."
+        f"To add it: `attention-atlas import Helsinki-NLP/opus-mt-{name.lower()}`."
+        if len(pair) == 2 and all(is_language(part) for part in pair)
+        else "To add a model, put its folder into `models`; `attention-atlas import` converts a Hugging Face model."
     )
     return f"“{markdown(name)}” isn't installed, so you're seeing the built-in {LANGUAGES} model. {add}"
 
@@ -87,7 +87,11 @@ def device_choice() -> None:
     devices, server = available_devices(), models.server()
     here = f"What looks at the model's weights is computed here. The model itself runs at {markdown(server)}."
     st.selectbox(
-        "Device", devices, key=session.DEVICE, persist_state="session", format_func=str.upper,
+        "Device",
+        devices,
+        key=session.DEVICE,
+        persist_state="session",
+        format_func=str.upper,
         help=here if server else "Where the model runs. The fastest device of this machine is chosen automatically.",
     )
 
@@ -118,7 +122,10 @@ def model_choice() -> None:
             session.try_sentence(rest.lstrip())
 
     st.selectbox(
-        "Model", list(folders), key=preset("model", chosen if chosen in folders else SHIPPED), on_change=choose,
+        "Model",
+        list(folders),
+        key=preset("model", chosen if chosen in folders else SHIPPED),
+        on_change=choose,
         format_func=lambda name: str(folders[name]),
         help="The built-in model, and the other models in the folder `models`. All pages show the model chosen here; "
         "at most two stay in memory.",

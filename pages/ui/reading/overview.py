@@ -13,15 +13,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.runs.shared import SharedResults
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import axes_of, view_of
-from transformer.analysis.word_links import (
-    WordLink,
-    Words,
-    across,
-    by_word,
-    source_words,
-    target_words,
-    word_links,
-)
+from transformer.analysis.word_links import WordLink, Words, across, by_word, source_words, target_words, word_links
 from transformer.values.trace import Kind
 
 # Room for about a hundred sentences at the limit on length.
@@ -49,9 +41,12 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
     head = f"layer {choice.layer + 1}, head {choice.head + 1}"
     name = ", ".join(head_names(reading.metrics(kind))[choice.layer][choice.head])
     return AttentionBox(
-        title=PAGES[kind].title, subtitle=PAGES[kind].subtitle(reading.languages),
+        title=PAGES[kind].title,
+        subtitle=PAGES[kind].subtitle(reading.languages),
         head=f"{head}: {name}" if name else head,
-        map=data_uri(weights), rows=weights.shape[0], columns=weights.shape[1],
+        map=data_uri(weights),
+        rows=weights.shape[0],
+        columns=weights.shape[1],
     )
 
 
@@ -70,10 +65,15 @@ def story(reading: Reading) -> Story:
             return [numbers.setdefault(link, len(numbers)) for link in sorted(found, key=lambda link: -link.weight)]
 
         return ToldWords(
-            language=language, words=[group_label(pieces, words.text, words=True) for pieces in words.pieces],
-            spoken=words.spoken, rows=words.rows, columns=words.columns, alone=[row in rows for row in words.rows],
+            language=language,
+            words=[group_label(pieces, words.text, words=True) for pieces in words.pieces],
+            spoken=words.spoken,
+            rows=words.rows,
+            columns=words.columns,
+            alone=[row in rows for row in words.rows],
             looks=[strongest(looks[:LOOKS]) for looks, _ in sides],
-            looked=[strongest(looked[:LOOKED]) for _, looked in sides], across=partners,
+            looked=[strongest(looked[:LOOKED]) for _, looked in sides],
+            across=partners,
         )
 
     of_source, of_target = across(trace)

@@ -37,8 +37,12 @@ class Pair:
 
 
 PAIRS = (
-    Pair("tired / wide", "The animal didn't cross the street because it was too tired.",
-         "The animal didn't cross the street because it was too wide.", "it"),
+    Pair(
+        "tired / wide",
+        "The animal didn't cross the street because it was too tired.",
+        "The animal didn't cross the street because it was too wide.",
+        "it",
+    ),
     Pair("he / she", "The doctor said that he was late.", "The doctor said that she was late.", "doctor"),
     Pair("bank / river bank", "We had lunch at the big bank.", "We had lunch at the river bank.", "bank"),
 )
@@ -75,8 +79,10 @@ def translated(trace: Trace, word: str) -> str | None:
     Returns:
         None if the sentence has no such word, or no target word is aligned with it.
     """
-    words = {_plain(trace.source_pieces, group, trace.source_text).lower(): group
-             for group in word_groups(trace.source_pieces, trace.source_text)}
+    words = {
+        _plain(trace.source_pieces, group, trace.source_text).lower(): group
+        for group in word_groups(trace.source_pieces, trace.source_text)
+    }
     if word not in words:
         return None
     mean = alignment_rows(trace, shift=False).mean(axis=(0, 1))

@@ -164,9 +164,15 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     limit = f"up to {MAX_PIECES} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
     with form_place:
         text_box(
-            "sentence", text_of_box(codes), read, label=f"{source} sentence ({limit})",
-            placeholder=f"Type a sentence in {source} …", button="Translate", primary=True,
-            asked=session.box_request(), help=f"Token: {explain('token')}",
+            "sentence",
+            text_of_box(codes),
+            read,
+            label=f"{source} sentence ({limit})",
+            placeholder=f"Type a sentence in {source} …",
+            button="Translate",
+            primary=True,
+            asked=session.box_request(),
+            help=f"Token: {explain('token')}",
         )
     for place, draw in zip(places, beside, strict=True):
         with place:
@@ -183,7 +189,9 @@ def read_sentence(*, introduced: bool = False) -> Reading:
                     "look?**" + (LIMITS if ships(model) else "")
                 )
             st.button(
-                "New to this? Watch one minute", icon=":material/play_circle:", key="film_button",
+                "New to this? Watch one minute",
+                icon=":material/play_circle:",
+                key="film_button",
                 on_click=_ask_for_film,
             )
     try:
@@ -238,9 +246,7 @@ def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
             session.try_sentence(kept_code(st.session_state.example, codes))
         st.session_state.example = None
 
-    st.selectbox(
-        "or an example", offered, index=None, key="example", on_change=use, placeholder="Choose …",
-    )
+    st.selectbox("or an example", offered, index=None, key="example", on_change=use, placeholder="Choose …")
 
 
 def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
@@ -250,6 +256,4 @@ def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
     st.markdown("Or try one of these:")
     with st.container(horizontal=True):
         for number, sentence in enumerate(offered[:OFFERED]):
-            st.button(
-                sentence, key=f"try_{number}", on_click=session.try_sentence, args=(kept_code(sentence, codes),)
-            )
+            st.button(sentence, key=f"try_{number}", on_click=session.try_sentence, args=(kept_code(sentence, codes),))

@@ -67,9 +67,14 @@ def language_choice(codes: Sequence[str], default: Languages) -> None:
     for column, (side, of) in zip(columns, ((side, of) for side, of in sides.items() if of), strict=True):
         own = f"<<{default.source.code}>>" if side == "<" else f">>{default.target.code}<<"
         column.selectbox(
-            "Read" if side == "<" else "Write in", of, index=None, format_func=_label, on_change=choose,
+            "Read" if side == "<" else "Write in",
+            of,
+            index=None,
+            format_func=_label,
+            on_change=choose,
             placeholder=_label(own) if own in of else "Choose one …",
-            key=preset(KEYS[side], chosen.get(side)), help=HELP[side] if sides["<"] else ONE_SIDE,
+            key=preset(KEYS[side], chosen.get(side)),
+            help=HELP[side] if sides["<"] else ONE_SIDE,
         )
 
 

@@ -42,14 +42,21 @@ def show_translation(
         if beside is not None:
             beside()
         another = st.popover(
-            "Try my own translation", icon=":material/compare_arrows:", on_change="rerun",
+            "Try my own translation",
+            icon=":material/compare_arrows:",
+            on_change="rerun",
             key=f"{ANOTHER}_{st.session_state.get(ANOTHER, 0)}",
         )
     with another:
         text_box(
-            "another", session.target(), _read_another, label=f"Your {target} translation",
-            placeholder=f"Type a translation into {target} …", button="Use this translation",
-            asked=session.box_request(), belongs=reading.own.source_text,
+            "another",
+            session.target(),
+            _read_another,
+            label=f"Your {target} translation",
+            placeholder=f"Type a translation into {target} …",
+            button="Use this translation",
+            asked=session.box_request(),
+            belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
     # Their container stays even if it is empty, so that the figure below keeps its place and the focus.
@@ -66,7 +73,8 @@ def _show_given(reading: Reading) -> None:
     whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
     read.markdown(
         f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
-        f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "token"),
+        f"the model's own: {likelihood(reading.own)}.",
+        help=explain("log-probability", "nats", "token"),
     )
     back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
 
@@ -94,10 +102,14 @@ def _effort(reading: Reading) -> str:
 def _unapplied(reading: Reading) -> list[str]:
     """The search settings of an imported model that this search does not apply."""
     asked = reading.translator.config.unapplied
-    return [
-        f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This page does not apply "
-        "that, so `generate` of transformers may translate differently. *Decoding steps* has a beam search."
-    ] if asked else []
+    return (
+        [
+            f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This page does not apply "
+            "that, so `generate` of transformers may translate differently. *Decoding steps* has a beam search."
+        ]
+        if asked
+        else []
+    )
 
 
 def _remarks(reading: Reading) -> list[str]:

@@ -46,7 +46,9 @@ class SharedResults:
     """
 
     def __init__(
-        self, limit: int, size: Callable[[Any], int] | None = None,
+        self,
+        limit: int,
+        size: Callable[[Any], int] | None = None,
         identity: Mapping[type, Callable[[Any], Hashable]] = MappingProxyType({}),
         waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
@@ -81,9 +83,7 @@ class SharedResults:
         with self._lock:
             self._forget_above(self.limit - size)
 
-    def remember(
-        self, message: str = ""
-    ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    def remember(self, message: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
         """Decorate a function so that its results are shared. Its arguments must be hashable.
 
         Args:

@@ -23,8 +23,10 @@ def arranged(document: bytes) -> bytes:
     seconds, text = seconds_left(), document.decode("utf-8")
     line = f"Starting the Transformer … about {seconds} s" if seconds else "Opening the page …"
     for old, new in (
-        ("<head>", f"<head>{HEAD}"), ("<title>Streamlit</title>", f"<title>{TITLE}</title>"),
-        ('href="./favicon.png"', f'href="{ICON}"'), ("<body>", "<body>" + BODY.substitute(seconds=seconds, line=line)),
+        ("<head>", f"<head>{HEAD}"),
+        ("<title>Streamlit</title>", f"<title>{TITLE}</title>"),
+        ('href="./favicon.png"', f'href="{ICON}"'),
+        ("<body>", "<body>" + BODY.substitute(seconds=seconds, line=line)),
     ):
         text = text.replace(old, new, 1)
     return text.encode("utf-8")

@@ -21,7 +21,12 @@ def pick_part(page: str, params: type[Params], **languages: str) -> str:
     parts = PAGES[page].parts
     if len(parts) > 1:
         st.segmented_control(
-            PAGES[page].title, tuple(parts), format_func=lambda part: parts[part].title.format(**languages),
-            required=True, label_visibility="collapsed", wrap=True, **bind(params, "part"),
+            PAGES[page].title,
+            tuple(parts),
+            format_func=lambda part: parts[part].title.format(**languages),
+            required=True,
+            label_visibility="collapsed",
+            wrap=True,
+            **bind(params, "part"),
         )
     return vars(session.params(params))["part"]

@@ -21,21 +21,30 @@ def architecture_form(ours: TransformerConfig) -> TransformerConfig:
         ours: the configuration of the app's model, one of the presets.
     """
     presets = {
-        BASE: ArchitectureParams(), BIG: ArchitectureParams(d_model=1024, heads=16, d_ff=4096),
+        BASE: ArchitectureParams(),
+        BIG: ArchitectureParams(d_model=1024, heads=16, d_ff=4096),
         OURS: ArchitectureParams.of(ours),
     }
     with st.container(horizontal=True):
         for name, preset in presets.items():
             st.button(name, key=f"architecture_preset_{name}", on_click=session.store, args=(preset,))
     numbers = {
-        "d_model": "model width D", "heads": "heads H", "encoder_layers": "encoder layers",
-        "decoder_layers": "decoder layers", "d_ff": "feed-forward width F", "vocabulary": "tokens V, each side",
+        "d_model": "model width D",
+        "heads": "heads H",
+        "encoder_layers": "encoder layers",
+        "decoder_layers": "decoder layers",
+        "d_ff": "feed-forward width F",
+        "vocabulary": "tokens V, each side",
     }
-    for column, (name, label) in zip(st.columns(len(numbers), vertical_alignment="bottom"), numbers.items(),
-                                     strict=True):
+    for column, (name, label) in zip(
+        st.columns(len(numbers), vertical_alignment="bottom"), numbers.items(), strict=True
+    ):
         column.number_input(label, **bind_number(ArchitectureParams, name))
-    choices = {"tied": ("embeddings shared", "tied_embeddings"), "norm": ("layer norm", "norm"),
-               "positions": ("positions", "positions")}
+    choices = {
+        "tied": ("embeddings shared", "tied_embeddings"),
+        "norm": ("layer norm", "norm"),
+        "positions": ("positions", "positions"),
+    }
     *places, last = st.columns(4, vertical_alignment="bottom")
     for column, (name, (label, field)) in zip(places, choices.items(), strict=True):
         column.selectbox(label, CHOICES[field], **bind(ArchitectureParams, name))

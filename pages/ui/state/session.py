@@ -268,9 +268,7 @@ def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
         store(params(PinParams).pinned(kind, chosen.rows, chosen.columns))
 
 
-def update_attention(
-    kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object
-) -> None:
+def update_attention(kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object) -> None:
     """Replace some of the values that `attention` returns; otherwise as `store`."""
     store_attention(replace(attention(kind, of), **changes), kind)
 

@@ -72,13 +72,20 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         (changes, "change", "change in log-probability, nats", "Change in each token's log-probability, in nats", True),
         (divergences, "kl", "KL divergence, nats", "How far the prediction moved: KL divergence, in nats", False),
     ):
-        with place, main_figure(
-            f"**Every head on:** {old or NOTHING}", f"**{what[0].upper()}{what[1:]}:** {new or NOTHING}", title,
-            when=main and signed, rows=2,
+        with (
+            place,
+            main_figure(
+                f"**Every head on:** {old or NOTHING}",
+                f"**{what[0].upper()}{what[1:]}:** {new or NOTHING}",
+                title,
+                when=main and signed,
+                rows=2,
+            ),
         ):
             st.markdown(f"**{title}**")
             show_altair(
-                step_chart(table, column, name, signed=signed, first=first), key=f"off_steps_{column}",
+                step_chart(table, column, name, signed=signed, first=first),
+                key=f"off_steps_{column}",
                 alt=f"{title}, step by step; the table below has the numbers.",
             )
     st.caption(
@@ -92,9 +99,16 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     numbers = table.drop(columns="step")
     show_numbers(table, "off_step_numbers", digits=4)
     save_tables(
-        reading, interventions, numbers, "heads_off", new_translation=free,
+        reading,
+        interventions,
+        numbers,
+        "heads_off",
+        new_translation=free,
         lines=effect_lines(
-            reading.trace, interventions, folder=reading.translator.folder, given=reading.given,
+            reading.trace,
+            interventions,
+            folder=reading.translator.folder,
+            given=reading.given,
             draws=drawn.get("draws"),
         ),
         **drawn,
@@ -107,19 +121,24 @@ def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, i
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
-    return f"without {heads_named}" if gate == 0 and interventions.mode == "zero" else (
-        f"with {heads_named} {'replaced by its mean output' if count == 1 else 'replaced by their mean outputs'}"
-        if gate == 0 and interventions.mode == "mean"
-        else f"with {heads_named} looking at everything equally" if gate == 0 and interventions.mode == "uniform"
-        else f"with {heads_named} replaced by {'its output' if count == 1 else 'their outputs'} for another sentence"
-        if gate == 0
-        else f"with {heads_named} at a gate of {gate:g}"
+    return (
+        f"without {heads_named}"
+        if gate == 0 and interventions.mode == "zero"
+        else (
+            f"with {heads_named} {'replaced by its mean output' if count == 1 else 'replaced by their mean outputs'}"
+            if gate == 0 and interventions.mode == "mean"
+            else f"with {heads_named} looking at everything equally"
+            if gate == 0 and interventions.mode == "uniform"
+            else f"with {heads_named} replaced by {'its output' if count == 1 else 'their outputs'} "
+            "for another sentence"
+            if gate == 0
+            else f"with {heads_named} at a gate of {gate:g}"
+        )
     )
 
 
 def says_effect(
-    effect: Effect, interventions: Interventions, *, given: bool,
-    named: Callable[[Kind, int, int], str] = head_title,
+    effect: Effect, interventions: Interventions, *, given: bool, named: Callable[[Kind, int, int], str] = head_title
 ) -> str:
     """Markdown: the effect, from the numbers.
 
@@ -141,7 +160,8 @@ def says_effect(
         says = f"{what[0].upper()}{what[1:]}, the translation differs **from token {effect.first_difference + 1} on**"
         old, new = (
             _spoken(trace, effect.first_difference)
-            if effect.first_difference < len(trace.predicted_pieces) else "nothing"
+            if effect.first_difference < len(trace.predicted_pieces)
+            else "nothing"
             for trace in (effect.before, effect.free)
         )
         says += f" ({new} instead of {old}). The old one"
@@ -180,26 +200,33 @@ def step_table(effect: Effect) -> pd.DataFrame:
     trace, scores = effect.before, effect.scores
     interval = over_draws(effect.step_changes) if effect.draws > 1 else None
     rank = np.median(scores.ranks, axis=0)
-    return pd.DataFrame({
-        "step": range(1, len(trace.predicted_pieces) + 1),
-        "token": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
-        "before": scores.baseline.astype(float), "after": scores.log_probs.astype(float).mean(axis=0),
-        "change": effect.step_change.astype(float),
-        **({} if interval is None else {"low": interval.low, "high": interval.high}),
-        "kl": scores.kl.astype(float).mean(axis=0), "tvd": scores.tvd.astype(float).mean(axis=0),
-        "rank": rank.astype(int) if interval is None else rank,
-    })
+    return pd.DataFrame(
+        {
+            "step": range(1, len(trace.predicted_pieces) + 1),
+            "token": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
+            "before": scores.baseline.astype(float),
+            "after": scores.log_probs.astype(float).mean(axis=0),
+            "change": effect.step_change.astype(float),
+            **({} if interval is None else {"low": interval.low, "high": interval.high}),
+            "kl": scores.kl.astype(float).mean(axis=0),
+            "tvd": scores.tvd.astype(float).mean(axis=0),
+            "rank": rank.astype(int) if interval is None else rank,
+        }
+    )
 
 
 def draw_table(effect: Effect) -> pd.DataFrame:
     """One row per draw, from 1: the other sentence, the new translation, and the change of the old translation's
     log-probability, nats.
     """
-    return pd.DataFrame({
-        "draw": range(1, effect.draws + 1), "other sentence": list(effect.others),
-        "translation": list(effect.translations),
-        "change": effect.scores.change.astype(float),
-    })
+    return pd.DataFrame(
+        {
+            "draw": range(1, effect.draws + 1),
+            "other sentence": list(effect.others),
+            "translation": list(effect.translations),
+            "change": effect.scores.change.astype(float),
+        }
+    )
 
 
 def step_chart(
@@ -218,20 +245,27 @@ def step_chart(
     most = max(float(np.abs(table[column].to_numpy(dtype=float)).max()), 1e-9)
     base = alt.Chart(table).encode(x=alt.X("step:O", title=None, axis=axis))
     colour = alt.Color("value:Q", scale=diverging(most), legend=None) if signed else alt.value(FIRST)
-    bars = base.transform_calculate(value=f"datum.{column}").mark_bar().encode(
-        y=alt.Y(f"{column}:Q", title=name, axis=alt.Axis(**{**AXIS, "grid": True})),
-        color=colour,
-        tooltip=["token:N", alt.Tooltip(f"{column}:Q", format="+.4f" if signed else ".4f", title=name),
-                 alt.Tooltip("rank:Q", title="rank of the token now")],
+    bars = (
+        base.transform_calculate(value=f"datum.{column}")
+        .mark_bar()
+        .encode(
+            y=alt.Y(f"{column}:Q", title=name, axis=alt.Axis(**{**AXIS, "grid": True})),
+            color=colour,
+            tooltip=[
+                "token:N",
+                alt.Tooltip(f"{column}:Q", format="+.4f" if signed else ".4f", title=name),
+                alt.Tooltip("rank:Q", title="rank of the token now"),
+            ],
+        )
     )
-    intervals = [
-        base.mark_rule(strokeWidth=1.5, color="currentColor", aria=False).encode(y="low:Q", y2="high:Q")
-    ] if signed and "low" in table else []
+    intervals = (
+        [base.mark_rule(strokeWidth=1.5, color="currentColor", aria=False).encode(y="low:Q", y2="high:Q")]
+        if signed and "low" in table
+        else []
+    )
     zero = alt.Chart().mark_rule(color="currentColor", aria=False).encode(y=alt.datum(0))
     layers: list[alt.Chart] = [bars, *intervals, zero]
     if first is not None and first < len(table):
         step = base.transform_filter(f"datum.step == {first + 1}")
         layers.insert(0, step.mark_rule(color=PICKED, strokeWidth=3, aria=False))
-    return layered(
-        *layers, data=table, height=HEIGHT, usermeta={"embedOptions": {"renderer": "svg"}}
-    ).add_params(names)
+    return layered(*layers, data=table, height=HEIGHT, usermeta={"embedOptions": {"renderer": "svg"}}).add_params(names)

@@ -27,15 +27,21 @@ def show_example(reading: Reading) -> None:
             found = reading.runs.get(TellingHeadsRun(text))
             says = says_example(found)
             st.button(
-                f"Try: switch off {named(found.heads)}", key="off_try", type="primary", icon=":material/lightbulb:",
-                on_click=_take, args=(text, found),
+                f"Try: switch off {named(found.heads)}",
+                key="off_try",
+                type="primary",
+                icon=":material/lightbulb:",
+                on_click=_take,
+                args=(text, found),
             )
         else:
             example = st.session_state.get(TAKEN) == (text, params.heads)
             whose = "This is the example, not your choice" if example else "Your choice"
             says = f"**{whose}:** {named(chosen)} off."
             st.button(
-                "Clear the example" if example else "Clear your choice", key="off_clear", icon=":material/close:",
+                "Clear the example" if example else "Clear your choice",
+                key="off_clear",
+                icon=":material/close:",
                 on_click=_clear,
             )
         with st.container(width="stretch"):

@@ -34,9 +34,13 @@ def save_tables(
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
     """Program, model, sentence, translation, and the changes; heads as on the command line, counted from 1."""
     return {
-        "program": f"Attention Atlas {__version__}", "model": reading.translator.version,
-        "sentence": reading.trace.source_text, "translation": reading.trace.target_text, "mode": interventions.mode,
-        "baseline": BASELINES[interventions.mode], **_reference(reading, interventions),
+        "program": f"Attention Atlas {__version__}",
+        "model": reading.translator.version,
+        "sentence": reading.trace.source_text,
+        "translation": reading.trace.target_text,
+        "mode": interventions.mode,
+        "baseline": BASELINES[interventions.mode],
+        **_reference(reading, interventions),
         "gates": {head_name(head): gate for head, gate in interventions.head_gates()},
     }
 

@@ -85,29 +85,44 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     )
     most = max(float(np.nanmax(np.abs(flattened(each)))) for each in (found.measured, found.estimated)) or 1.0
     for name, title, values in (
-        ("measured", f"**Measured**: {CHANGE}; in its place: {MODES[params.mode]}"
-         + (f" (mean of {params.draws} draws)" if params.drawn else ""), found.measured),
-        ("estimated", "**Estimated** from one gradient: a first-order approximation of the same; in its place: nothing",
-         found.estimated),
+        (
+            "measured",
+            f"**Measured**: {CHANGE}; in its place: {MODES[params.mode]}"
+            + (f" (mean of {params.draws} draws)" if params.drawn else ""),
+            found.measured,
+        ),
+        (
+            "estimated",
+            "**Estimated** from one gradient: a first-order approximation of the same; in its place: nothing",
+            found.estimated,
+        ),
     ):
         st.markdown(title)
         for column, kind in zip(st.columns(3, gap="medium"), KINDS, strict=True):
-            with column, main_figure(
-                f"**{TITLES[kind]}, what every head is worth:** {markdown(reading.trace.source_text)}",
-                f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: less likely without it",
-                when=main and name == "measured" and kind == worst[0],
+            with (
+                column,
+                main_figure(
+                    f"**{TITLES[kind]}, what every head is worth:** {markdown(reading.trace.source_text)}",
+                    f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: less likely without it",
+                    when=main and name == "measured" and kind == worst[0],
+                ),
             ):
                 st.markdown(TITLES[kind])
                 _board(values, kind, name, most)
     st.caption(
         "All six maps share one scale. In the middle nothing changes; towards one end the translation becomes less "
         "likely without the head, towards the other end more likely. Click a cell to switch off that head alone; with "
-        "the keyboard, use the switches above.", help=explain("head", "log-probability", "nats"),
+        "the keyboard, use the switches above.",
+        help=explain("head", "log-probability", "nats"),
     )
     table = importance_table(found)
     show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
     save_tables(
-        reading, Interventions(mode=params.mode), table, "head_importance", spearman=round(found.agreement, 6),
+        reading,
+        Interventions(mode=params.mode),
+        table,
+        "head_importance",
+        spearman=round(found.agreement, 6),
         lines=importance_lines(
             reading.trace, params.mode, folder=reading.translator.folder, given=reading.given, **params.drawn
         ),
@@ -116,7 +131,10 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
 
 
 def says_importance(
-    found: MeasuredImportance, config: TransformerConfig, *, named: Callable[[Kind, int, int], str] = head_title,
+    found: MeasuredImportance,
+    config: TransformerConfig,
+    *,
+    named: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
     """Markdown: the important heads, and the accuracy of the estimate, from the numbers.
@@ -173,13 +191,20 @@ def importance_table(found: MeasuredImportance) -> pd.DataFrame:
     for kind in KINDS:
         interval = over_draws(found.drawn[kind]) if drawn else None
         for (layer, head), value in np.ndenumerate(found.measured[kind]):
-            rows.append({
-                "kind": TITLES[kind], "layer": layer + 1, "head": head + 1, "measured": float(value),
-                **({} if interval is None else {
-                    "low": float(interval.low[layer, head]), "high": float(interval.high[layer, head]),
-                }),
-                "estimated": float(found.estimated[kind][layer, head]),
-            })
+            rows.append(
+                {
+                    "kind": TITLES[kind],
+                    "layer": layer + 1,
+                    "head": head + 1,
+                    "measured": float(value),
+                    **(
+                        {}
+                        if interval is None
+                        else {"low": float(interval.low[layer, head]), "high": float(interval.high[layer, head])}
+                    ),
+                    "estimated": float(found.estimated[kind][layer, head]),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -193,7 +218,9 @@ def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
             session.update(OffParams, heads=HeadSet((head,)))
 
     show_altair(
-        heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)), key=key,
-        on_select=clicked, selection_mode=PICK,
+        heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)),
+        key=key,
+        on_select=clicked,
+        selection_mode=PICK,
         alt=f"{name.capitalize()} {CHANGE}, of {TITLES[kind].lower()}; the table below has the numbers.",
     )

@@ -17,9 +17,7 @@ from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
 
 
-def show_later_layers(
-    reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str
-) -> None:
+def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
     """Draw the attention of every head while it reads the old translation: changed, as trained, and the difference.
 
     Args:
@@ -28,14 +26,20 @@ def show_later_layers(
     """
     st.markdown("**What the other heads look at now**")
     st.segmented_control(
-        "Attention", KINDS, format_func=TITLES.__getitem__, required=True, label_visibility="collapsed",
+        "Attention",
+        KINDS,
+        format_func=TITLES.__getitem__,
+        required=True,
+        label_visibility="collapsed",
         **bind(OffParams, "kind"),
     )
     kind = session.params(OffParams).kind
     scores = reading.translator.tokenizer.key_scores(kind)
     changed_attention(
-        Version(effect.after, head_metrics(effect.after, kind, scores)), Version(effect.before, reading.metrics(kind)),
-        f"off_{kind}_browser", what,
+        Version(effect.after, head_metrics(effect.after, kind, scores)),
+        Version(effect.before, reading.metrics(kind)),
+        f"off_{kind}_browser",
+        what,
     )
     st.caption(
         "Both runs read the same translation. Layers before the first switched head stay as they were; *the "

@@ -74,7 +74,8 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
         "measured, before it is less than half as likely",
     ):
         show_altair(
-            removal_chart(table, "log-probability, nats"), key="off_removal",
+            removal_chart(table, "log-probability, nats"),
+            key="off_removal",
             alt="Log-probability of the translation against the number of heads removed; the table has the numbers.",
         )
     st.caption(
@@ -93,7 +94,9 @@ def _show_recorded(recorded: RemovalQuality) -> None:
     for column, score in zip(st.columns(2, gap="large"), ("BLEU", "chrF"), strict=True):
         with column:
             show_altair(
-                removal_chart(quality_table(recorded, score), score), key=f"off_quality_{score.lower()}", sentence="",
+                removal_chart(quality_table(recorded, score), score),
+                key=f"off_quality_{score.lower()}",
+                sentence="",
                 alt=f"{score} against the number of heads removed; the table has the numbers.",
             )
     st.caption(says_origin(recorded), help=explain("BLEU", "chrF"))
@@ -103,28 +106,43 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
     """Order, heads removed and value, one row per point; orders other than MEASURED and GRADIENT are random ones."""
-    return pd.DataFrame([
-        {"order": order, "removed": gone, "value": float(value)}
-        for order, curve in values.items() for gone, value in zip(removed, curve, strict=True)
-    ])
+    return pd.DataFrame(
+        [
+            {"order": order, "removed": gone, "value": float(value)}
+            for order, curve in values.items()
+            for gone, value in zip(removed, curve, strict=True)
+        ]
+    )
 
 
 def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
     """`curve_table` of BLEU or chrF."""
-    return pd.DataFrame([
-        {"order": RECORDED.get(point.order, point.order), "removed": point.removed,
-         "value": getattr(point, score.lower())}
-        for point in recorded.points
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "order": RECORDED.get(point.order, point.order),
+                "removed": point.removed,
+                "value": getattr(point, score.lower()),
+            }
+            for point in recorded.points
+        ]
+    )
 
 
 def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
     """One row per point: number of removed heads, the last one (as on the command line), and the log-probability."""
-    return pd.DataFrame([
-        {"order": name, "removed": gone, "last removed": head_name(curve.order[gone - 1]) if gone else "",
-         "log-probability": float(value)}
-        for name, curve in curves.items() for gone, value in enumerate(curve.log_probs)
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "order": name,
+                "removed": gone,
+                "last removed": head_name(curve.order[gone - 1]) if gone else "",
+                "log-probability": float(value),
+            }
+            for name, curve in curves.items()
+            for gone, value in enumerate(curve.log_probs)
+        ]
+    )
 
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
@@ -133,15 +151,25 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
     band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
     x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
     scale = alt.Scale(zero=False)
-    shade = alt.Chart(band).mark_area(opacity=0.35, color=MASKED).encode(
-        x=x, y=alt.Y("min:Q", title=unit, scale=scale, axis=alt.Axis(tickCount=5, **AXIS)), y2="max:Q"
+    shade = (
+        alt.Chart(band)
+        .mark_area(opacity=0.35, color=MASKED)
+        .encode(x=x, y=alt.Y("min:Q", title=unit, scale=scale, axis=alt.Axis(tickCount=5, **AXIS)), y2="max:Q")
     )
     middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=unit))
-    lines = alt.Chart(table.loc[named]).mark_line(strokeWidth=2.5).encode(
-        x=x, y=alt.Y("value:Q", title=unit, scale=scale),
-        color=alt.Color("order:N", scale=alt.Scale(domain=[MEASURED, GRADIENT], range=[SECOND, FIRST]),
-                        legend=alt.Legend(title="grey: random orders", labelLimit=300, columns=1, **LEGEND)),
-        tooltip=["order:N", "removed:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
+    lines = (
+        alt.Chart(table.loc[named])
+        .mark_line(strokeWidth=2.5)
+        .encode(
+            x=x,
+            y=alt.Y("value:Q", title=unit, scale=scale),
+            color=alt.Color(
+                "order:N",
+                scale=alt.Scale(domain=[MEASURED, GRADIENT], range=[SECOND, FIRST]),
+                legend=alt.Legend(title="grey: random orders", labelLimit=300, columns=1, **LEGEND),
+            ),
+            tooltip=["order:N", "removed:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
+        )
     )
     return layered(shade, middle, lines, height=320)
 

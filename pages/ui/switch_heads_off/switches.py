@@ -19,7 +19,9 @@ from transformer.values.trace import KINDS, Trace
 
 KEY = "head_switches"
 MODES: dict[Mode, str] = {
-    "zero": "nothing (zero)", "mean": "its mean output", "uniform": "equal attention",
+    "zero": "nothing (zero)",
+    "mean": "its mean output",
+    "uniform": "equal attention",
     "resample": "its output for another sentence",
 }
 # Descriptions of the values that replace the output of a head that is off.
@@ -43,24 +45,31 @@ def pick_heads(reading: Reading) -> Interventions:
     # The narrower a screen, the larger the share of it that the names of the modes need.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
-        "Replace the head's output with", list(MODES), format_func=lambda mode: MODES[mode], required=True,
+        "Replace the head's output with",
+        list(MODES),
+        format_func=lambda mode: MODES[mode],
+        required=True,
         help="These are called zero ablation, mean ablation, uniform attention and resample ablation. A later layer "
         "never received zeros in training. The mean is what it receives on average. The output for another sentence is "
         "something it could have received; it depends on chance, so several are tried.",
         **bind(OffParams, "mode"),
     )
     gate.slider(
-        "Gate: share of the output kept", step=0.1, help=explain("gate"),
+        "Gate: share of the output kept",
+        step=0.1,
+        help=explain("gate"),
         **bind_number(OffParams, "gate", maximum=params.most),
     )
     if params.mode == "resample":
         draws, seed, _ = st.columns([1, 1, 2], gap="medium")
         draws.number_input(
-            "Draws", help="How many other sentences are tried; all numbers below are means over them.",
+            "Draws",
+            help="How many other sentences are tried; all numbers below are means over them.",
             **bind_number(OffParams, "draws"),
         )
         seed.number_input(
-            "Seed", help="Which sentences are drawn; the same number draws the same ones again.",
+            "Seed",
+            help="Which sentences are drawn; the same number draws the same ones again.",
             **bind_number(OffParams, "seed"),
         )
     return params.interventions(config)
@@ -82,13 +91,21 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
             session.update(OffParams, heads=heads)
 
     boards = [
-        {"kind": kind, "title": TITLES[kind], "layers": weights.shape[0], "heads": weights.shape[1],
-         "picture": data_uri(picture(weights, trace.mask(kind)))}
-        for kind in KINDS for weights in [trace.attention(kind)]
+        {
+            "kind": kind,
+            "title": TITLES[kind],
+            "layers": weights.shape[0],
+            "heads": weights.shape[1],
+            "picture": data_uri(picture(weights, trace.mask(kind))),
+        }
+        for kind in KINDS
+        for weights in [trace.attention(kind)]
     ]
     with saveable(KEY, f"Maps of all heads, crossed out where {changed}"):
         draw_switches(
-            key=KEY, data={"boards": boards, "off": str(off), "changed": changed}, on_switched_change=store,
+            key=KEY,
+            data={"boards": boards, "off": str(off), "changed": changed},
+            on_switched_change=store,
             width="stretch",
         )
 

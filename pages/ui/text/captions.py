@@ -10,12 +10,7 @@ from attention_atlas.browser.labels import output_label, place_of
 from attention_atlas.browser.piece_labels import bare, group_label
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
-from transformer.analysis.heads.expectation import (
-    Expectation,
-    aligning,
-    alignment_expectation,
-    position_expectation,
-)
+from transformer.analysis.heads.expectation import Expectation, aligning, alignment_expectation, position_expectation
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.pattern import Pattern, pattern
@@ -175,7 +170,8 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
         return []
     layer, head = np.unravel_index(np.nanargmax(confidence), confidence.shape)
     return [
-        "Most focused head: ", HeadLink(metrics.kind, int(layer), int(head)),
+        "Most focused head: ",
+        HeadLink(metrics.kind, int(layer), int(head)),
         f". On average, each row puts {confidence[layer, head]:.0%} of its weight on a single token (start and end "
         "symbols excluded).",
     ]
@@ -199,5 +195,8 @@ def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | H
         reason = "the most focused head; here every head parks on the first token or the end symbol"
     else:
         reason = "the most focused head that doesn't just park on the first token or the end symbol"
-    return ["To look at first: ", link, f", {reason}. "] if chosen else [
-        "This is ", link, f", {reason}. Pick another in the grid. "]
+    return (
+        ["To look at first: ", link, f", {reason}. "]
+        if chosen
+        else ["This is ", link, f", {reason}. Pick another in the grid. "]
+    )

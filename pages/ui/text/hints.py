@@ -39,7 +39,7 @@ OTHER = _words("""
 # An example, the wrong translation by the model that ships, and the explanation.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
-    "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant.",
+    "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
 }
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
 # Endings that a name and a weekday can share: "Sunday's", "Sundays".
@@ -134,7 +134,7 @@ def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
         spans = [pieces[position].span for position in group]
         spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
         if len(spelt) >= MANY_PIECES:
-            word = text[spelt[0][0]:spelt[-1][1]]
+            word = text[spelt[0][0] : spelt[-1][1]]
             found.append(_cut_off(word))
     return list(dict.fromkeys(found))[:MOST_NAMED]
 

@@ -31,14 +31,16 @@ def head_lines(
     """
     as_run = special and not words
     shown = f"trace.{kind}" if as_run else f"view_of(trace, {kind!r}, words={words}, special={special}).weights"
-    return "\n".join((
-        "import numpy",
-        "from transformer import Translator",
-        *(() if as_run else ("from transformer.analysis.view import view_of",)),
-        f"trace = {loading(folder)}.trace({_read(trace, given)})",
-        f"weights = {shown}[{layer}, {head}]",
-        'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
-    ))
+    return "\n".join(
+        (
+            "import numpy",
+            "from transformer import Translator",
+            *(() if as_run else ("from transformer.analysis.view import view_of",)),
+            f"trace = {loading(folder)}.trace({_read(trace, given)})",
+            f"weights = {shown}[{layer}, {head}]",
+            'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
+        )
+    )
 
 
 def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int) -> str:
@@ -49,16 +51,18 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
         layer, head: from 0.
     """
     path = "" if folder is None else f"Path({path_label(folder)!r})"
-    return "\n".join((
-        *(["from pathlib import Path"] if path else []),
-        "import numpy",
-        "from transformer.checkpoints.checkpoint import load_language_model",
-        "from transformer.language_modelling.tracing import trace_text",
-        f"model = load_language_model({path})",
-        f"score, trace = trace_text(model, {trace.target_text!r})",
-        f"weights = trace.decoder[{layer}, {head}]",
-        'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
-    ))
+    return "\n".join(
+        (
+            *(["from pathlib import Path"] if path else []),
+            "import numpy",
+            "from transformer.checkpoints.checkpoint import load_language_model",
+            "from transformer.language_modelling.tracing import trace_text",
+            f"model = load_language_model({path})",
+            f"score, trace = trace_text(model, {trace.target_text!r})",
+            f"weights = trace.decoder[{layer}, {head}]",
+            'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
+        )
+    )
 
 
 def effect_lines(
@@ -72,13 +76,15 @@ def effect_lines(
         draws: of the mode "resample"; None in the others.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
-    return "\n".join((
-        "from transformer import Interventions, Translator",
-        "from transformer.ablation.effect import effect_of",
-        f"changed = Interventions({{{gates}}}, {interventions.mode!r}{_drawn(seed=interventions.seed or None)})",
-        f"effect = effect_of({loading(folder)}, {_read(trace, given)}, interventions=changed{_drawn(draws=draws)})",
-        "print(effect.free.target_text, effect.change, effect.step_change)",
-    ))
+    return "\n".join(
+        (
+            "from transformer import Interventions, Translator",
+            "from transformer.ablation.effect import effect_of",
+            f"changed = Interventions({{{gates}}}, {interventions.mode!r}{_drawn(seed=interventions.seed or None)})",
+            f"effect = effect_of({loading(folder)}, {_read(trace, given)}, interventions=changed{_drawn(draws=draws)})",
+            "print(effect.free.target_text, effect.change, effect.step_change)",
+        )
+    )
 
 
 def importance_lines(
@@ -91,13 +97,15 @@ def importance_lines(
         given: whether the user gave the translation.
         seed, draws: of the mode "resample"; None in the others.
     """
-    return "\n".join((
-        "from transformer import Translator",
-        "from transformer.ablation.importance import head_importance",
-        f"found = head_importance({loading(folder)}, {_read(trace, given)}, mode={mode!r}"
-        f"{_drawn(seed=seed, draws=draws)})",
-        "print(found.measured, found.estimated, found.agreement)",
-    ))
+    return "\n".join(
+        (
+            "from transformer import Translator",
+            "from transformer.ablation.importance import head_importance",
+            f"found = head_importance({loading(folder)}, {_read(trace, given)}, mode={mode!r}"
+            f"{_drawn(seed=seed, draws=draws)})",
+            "print(found.measured, found.estimated, found.agreement)",
+        )
+    )
 
 
 def patch_lines(question: Question, interventions: Interventions, *, folder: Path | None) -> str:
@@ -107,15 +115,17 @@ def patch_lines(question: Question, interventions: Interventions, *, folder: Pat
         folder: of the model.
     """
     prefix = list(question.target[: question.step])
-    return "\n".join((
-        "from transformer import Interventions, Translator",
-        "from transformer.running.runs.scores import ContrastsRun",
-        f"changed = Interventions(patches={dict(interventions.patched())}, other={interventions.other})",
-        f"translator = {loading(folder)}",
-        f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.pieces}, (changed,))",
-        f"written = translator.translate({question.text!r}, prefix={prefix}, interventions=changed)",
-        "print(translator.get(run), written.text)",
-    ))
+    return "\n".join(
+        (
+            "from transformer import Interventions, Translator",
+            "from transformer.running.runs.scores import ContrastsRun",
+            f"changed = Interventions(patches={dict(interventions.patched())}, other={interventions.other})",
+            f"translator = {loading(folder)}",
+            f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.pieces}, (changed,))",
+            f"written = translator.translate({question.text!r}, prefix={prefix}, interventions=changed)",
+            "print(translator.get(run), written.text)",
+        )
+    )
 
 
 def loading(folder: Path | None) -> str:

@@ -14,16 +14,25 @@ def letter_titles(languages: Languages | None) -> dict[str, str]:
     """The meanings of the letters of shapes; without languages, all tokens belong to one text."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
-        "S": f"{source} token".lstrip(), "T": f"{target} token".lstrip(), "D": "dimension of the stream",
-        "K": "dimension of the head", "F": "hidden dimension", "V": "token of the vocabulary",
+        "S": f"{source} token".lstrip(),
+        "T": f"{target} token".lstrip(),
+        "D": "dimension of the stream",
+        "K": "dimension of the head",
+        "F": "hidden dimension",
+        "V": "token of the vocabulary",
     }
 
 
 def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
     """The size that each letter of a shape stands for."""
     return {
-        "B": 1, "S": len(trace.source_pieces), "T": len(trace.target_pieces), "D": config.d_model, "K": config.d_head,
-        "F": config.d_ff, "V": config.target_vocabulary,
+        "B": 1,
+        "S": len(trace.source_pieces),
+        "T": len(trace.target_pieces),
+        "D": config.d_model,
+        "K": config.d_head,
+        "F": config.d_ff,
+        "V": config.target_vocabulary,
     }
 
 

@@ -46,9 +46,14 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
 
     task = task_named(run.config.task)
     with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
-        draw_film(key=KEY, on_view_change=store, width="stretch", data=film_payload(run, events, {
-            "id": name, "asked": {"number": asked.number, "view": asked.state[1]}, "running": running,
-        }))
+        draw_film(
+            key=KEY,
+            on_view_change=store,
+            width="stretch",
+            data=film_payload(
+                run, events, {"id": name, "asked": {"number": asked.number, "view": asked.state[1]}, "running": running}
+            ),
+        )
 
 
 def written(run: TaskRun) -> str:

@@ -15,12 +15,14 @@ from transformer.tasks.registry import TASKS, task_named
 from transformer.tasks.run import TaskRun
 
 OPTIMIZER_NAMES = {
-    "muon": "Muon, as for the translation model", "adam": "Adam, PyTorch’s",
+    "muon": "Muon, as for the translation model",
+    "adam": "Adam, PyTorch’s",
     "adam-by-hand": "Adam, written out by hand",
 }
 # Numbers that the page can set, and their names in the configuration of a training.
 NUMBERS = {
-    "rate": "learning_rate", "decay": "weight_decay",
+    "rate": "learning_rate",
+    "decay": "weight_decay",
     **{name: name for name in ("layers", "heads", "items", "steps", "warmup", "seed")},
 }
 
@@ -37,7 +39,10 @@ def pick_task() -> None:
 
     binding = bind(LabParams, "task")
     st.selectbox(
-        "Task", tuple(TASKS), format_func=lambda name: f"Task: {TASKS[name].title}", label_visibility="collapsed",
+        "Task",
+        tuple(TASKS),
+        format_func=lambda name: f"Task: {TASKS[name].title}",
+        label_visibility="collapsed",
         width=220,
         **{**binding, "on_change": changed},
     )
@@ -59,8 +64,10 @@ def show_recorded_settings(config: TaskConfig) -> None:
     if config == params.config:
         return
     settings = settings_of(config, params)
-    said = (f"The recorded training has {config.heads} heads, {config.items:,} items per step, {config.steps:,} steps, "
-            f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up")
+    said = (
+        f"The recorded training has {config.heads} heads, {config.items:,} items per step, {config.steps:,} steps, "
+        f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up"
+    )
     if settings is None:
         st.caption(f"{said}: too much to wait for here.")
     else:
@@ -95,7 +102,10 @@ def settings_form(recorded: TaskRun | None) -> None:
         st.number_input("Items per step (batch)", step=8, **bind_number(LabParams, "items"))
         st.number_input("Steps", step=100, **bind_number(LabParams, "steps"))
         st.number_input(
-            "Weight decay", step=0.01, format="%g", disabled=params.optimizer == "adam-by-hand",
+            "Weight decay",
+            step=0.01,
+            format="%g",
+            disabled=params.optimizer == "adam-by-hand",
             help="The optimiser written out by hand has none." if params.optimizer == "adam-by-hand" else None,
             **bind_number(LabParams, "decay"),
         )

@@ -122,7 +122,11 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
     """
     if training is None:
         st.button(
-            "Train live", key="lab_start", icon=":material/play_arrow:", type="primary", on_click=start,
+            "Train live",
+            key="lab_start",
+            icon=":material/play_arrow:",
+            type="primary",
+            on_click=start,
             help="Trains a new Transformer with these settings. The recording stays one click away.",
         )
         return
@@ -133,17 +137,30 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
     else:
         goes_on = same and step and not training.trainer.finished
         st.button(
-            "Continue" if goes_on else "Train", key="lab_start", icon=":material/play_arrow:", type="primary",
-            help="Trains a Transformer here and now.", on_click=start,
+            "Continue" if goes_on else "Train",
+            key="lab_start",
+            icon=":material/play_arrow:",
+            type="primary",
+            help="Trains a Transformer here and now.",
+            on_click=start,
         )
     st.button("One step", key="lab_step", icon=":material/skip_next:", on_click=one_step)
     st.button(
-        "Reset", key="lab_reset", icon=":material/restart_alt:", disabled=same and not step, on_click=reset,
+        "Reset",
+        key="lab_reset",
+        icon=":material/restart_alt:",
+        disabled=same and not step,
+        on_click=reset,
         help="Back to the first weights, before the first step.",
     )
     if with_recorded:
-        st.button("Recorded", key="lab_recorded", icon=":material/movie:", on_click=leave,
-                  help="Back to the recorded training of this task.")
+        st.button(
+            "Recorded",
+            key="lab_recorded",
+            icon=":material/movie:",
+            on_click=leave,
+            help="Back to the recorded training of this task.",
+        )
 
 
 def show_training(training: Training) -> None:
@@ -165,9 +182,7 @@ def _slice() -> None:
     run = training.trainer.run()
     show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=speed_of(run))
     if waiting:
-        st.info(
-            f"{SEATS} trainings are running on this server. Yours continues as soon as one of them ends or pauses."
-        )
+        st.info(f"{SEATS} trainings are running on this server. Yours continues as soon as one of them ends or pauses.")
     if STOPPED in st.session_state:
         st.warning(
             f"{st.session_state[STOPPED].capitalize()}: choose a lower learning rate in the settings, and train again. "

@@ -45,7 +45,13 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
 
     st.markdown("**Ask the model at this moment**", help=explain("exact match", "attention weight"))
     text_box(
-        "lab_item", text, submitted, label="Your own item", placeholder=task.example, button="Ask", belongs=task.name,
+        "lab_item",
+        text,
+        submitted,
+        label="Your own item",
+        placeholder=task.example,
+        button="Ask",
+        belongs=task.name,
         help=f"{task.says} For example {task.example}.",
     )
     if not text and asked != task.name:
@@ -58,13 +64,21 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
         return
     st.markdown(says(found, run, snapshot))
     labels = kind_labels(found.item.source, found.reads[1:], (*found.written, *([END] if found.ended else [])))
-    side_by_side([
-        Map(f"{TITLES[kind]}, head {head + 1}" if run.config.layers == 1 else
-            f"{TITLES[kind]}, layer {layer + 1}, head {head + 1}",
-            *labels[kind], found.attention[kind][layer, head],
-            mask_of(kind, found.attention[kind]))
-        for kind, (layer, head) in heads.items()
-    ], "lab_answer", sentence=f"Item: {task.write(found.item.source)}")
+    side_by_side(
+        [
+            Map(
+                f"{TITLES[kind]}, head {head + 1}"
+                if run.config.layers == 1
+                else f"{TITLES[kind]}, layer {layer + 1}, head {head + 1}",
+                *labels[kind],
+                found.attention[kind][layer, head],
+                mask_of(kind, found.attention[kind]),
+            )
+            for kind, (layer, head) in heads.items()
+        ],
+        "lab_answer",
+        sentence=f"Item: {task.write(found.item.source)}",
+    )
 
 
 def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> Answer:
@@ -89,9 +103,7 @@ def says(found: Answer, run: TaskRun, snapshot: Snapshot) -> str:
     else:
         verdict = f":red-background[wrong]: the right answer is **{markdown(right)}**"
     pieces = (*found.written, *([END] if found.ended else []))
-    sure = ", ".join(
-        f"{markdown(piece)} {share:.2f}" for piece, share in zip(pieces, found.probabilities, strict=True)
-    )
+    sure = ", ".join(f"{markdown(piece)} {share:.2f}" for piece, share in zip(pieces, found.probabilities, strict=True))
     return (
         f"After step {snapshot.step:,} the model answers {markdown(task.write(found.item.source))} with "
         f"**{markdown(written)}**: {verdict}.  \nProbability of each token: {sure}."

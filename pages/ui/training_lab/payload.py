@@ -35,18 +35,23 @@ def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any
     labels = kind_labels(item.source, item.target, (*item.target, END))
     attention = [
         codes(weights, mask_of(kind, weights)).reshape(len(snapshots), -1)
-        for kind in KINDS for weights in [np.stack([snapshot.attention[kind] for snapshot in snapshots])]
+        for kind in KINDS
+        for weights in [np.stack([snapshot.attention[kind] for snapshot in snapshots])]
     ]
     task = task_named(run.config.task)
     spectra = [
-        snapshot.spectrum.astype(np.float64).round(3).tolist() for snapshot in snapshots
+        snapshot.spectrum.astype(np.float64).round(3).tolist()
+        for snapshot in snapshots
         if snapshot.spectrum is not None
     ]
     learned = [round(snapshot.training_match, 4) for snapshot in snapshots]
     complete = {
         **header,
-        "steps": run.config.steps, "layers": run.config.layers, "heads": run.config.heads,
-        "losses": points(run.losses), "at": [snapshot.step for snapshot in snapshots],
+        "steps": run.config.steps,
+        "layers": run.config.layers,
+        "heads": run.config.heads,
+        "losses": points(run.losses),
+        "at": [snapshot.step for snapshot in snapshots],
         "heldOut": [round(snapshot.held_out_loss, 5) for snapshot in snapshots],
         "exact": [round(snapshot.exact_match, 4) for snapshot in snapshots],
         "learned": None if task.sources() is None else learned,
@@ -56,8 +61,15 @@ def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any
             for name in SCORES
         },
         "events": [
-            {"step": event.step, "text": event.text, "score": event.score, "kind": event.kind or "",
-             "head": -1 if event.layer is None or event.head is None else event.layer * run.config.heads + event.head}
+            {
+                "step": event.step,
+                "text": event.text,
+                "score": event.score,
+                "kind": event.kind or "",
+                "head": -1
+                if event.layer is None or event.head is None
+                else event.layer * run.config.heads + event.head,
+            }
             for event in events
         ],
         "maps": [
@@ -96,8 +108,10 @@ def points(losses: np.ndarray) -> list[list[float]]:
     """Steps with the mean loss over as many steps each, at most MOST_POINTS of them."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MOST_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
-    return [[round(end - (len(part) - 1) / 2, 1), round(float(part.mean()), 5)]
-            for end, part in zip(ends.tolist(), parts, strict=True)]
+    return [
+        [round(end - (len(part) - 1) / 2, 1), round(float(part.mean()), 5)]
+        for end, part in zip(ends.tolist(), parts, strict=True)
+    ]
 
 
 def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:

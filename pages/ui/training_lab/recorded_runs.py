@@ -41,7 +41,8 @@ def command_of(run: TaskRun) -> str:
     config = run.config
     defaults = TaskConfig(task=config.task)
     options = [
-        f"--{field.name.replace('_', '-')} {getattr(config, field.name)}" for field in fields(config)
+        f"--{field.name.replace('_', '-')} {getattr(config, field.name)}"
+        for field in fields(config)
         if getattr(config, field.name) != getattr(defaults, field.name)
     ]
     models = sum(snapshot.weights is not None for snapshot in run.snapshots)

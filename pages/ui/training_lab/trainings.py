@@ -54,7 +54,10 @@ class Trainings:
     """
 
     def __init__(
-        self, seats: int = SEATS, limit: int = MAX_TRAININGS, patience: float = PATIENCE,
+        self,
+        seats: int = SEATS,
+        limit: int = MAX_TRAININGS,
+        patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seats, self.limit, self.patience = seats, limit, patience

@@ -33,7 +33,8 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
     """
     metrics: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in PAGES}
     message = {
-        "id": sentence_id(reading.trace), "direction": reading.languages.source.direction,
+        "id": sentence_id(reading.trace),
+        "direction": reading.languages.source.direction,
         "frames": film_frames(
             reading.detailed(), reading.weights(), metrics, word, reading.languages, reading.tokenizer
         ),
@@ -49,14 +50,24 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
 
     opened = OpenedPage(KEY)
     draw_film(
-        key=KEY, width="stretch", on_params_change=moved, on_open_change=opened.note, data={
-            **message, "play": st.session_state.pop(FILM_ASKED, False),
+        key=KEY,
+        width="stretch",
+        on_params_change=moved,
+        on_open_change=opened.note,
+        data={
+            **message,
+            "play": st.session_state.pop(FILM_ASKED, False),
             "asked": {"number": asked.number, "params": {"frame": params.frame}},
         },
     )
     st.download_button(
-        "The film as one file, for offline use", partial(film_file, message, reading.trace.source_text),
-        file_name="film.html", mime="text/html", key="film_file", on_click="ignore", icon=":material/download:",
+        "The film as one file, for offline use",
+        partial(film_file, message, reading.trace.source_text),
+        file_name="film.html",
+        mime="text/html",
+        key="film_file",
+        on_click="ignore",
+        icon=":material/download:",
     )
     return opened
 
@@ -65,6 +76,7 @@ def film_file(message: dict[str, Any], title: str) -> str:
     """The film from its first frame as an HTML file, without the links to pages."""
     frames = [{name: value for name, value in frame.items() if name != "link"} for frame in message["frames"]]
     asked = {"number": 1, "params": {"frame": 1}}
-    return filled(template("sentence_film/html_export", "<h1></h1>"), {
-        **message, "frames": frames, "asked": asked, "title": title,
-    })
+    return filled(
+        template("sentence_film/html_export", "<h1></h1>"),
+        {**message, "frames": frames, "asked": asked, "title": title},
+    )

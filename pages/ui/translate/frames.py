@@ -29,47 +29,102 @@ HEAD = "layer={layer}&head={head}&words=false&hide=false"
 INSIDE = "inside_part=stages&inside_stage=encoder."
 # Title, sentences, page and address of each frame; `film_frames` has the values.
 FRAMES = {
-    "words": ("A sentence", "The model translates it into {target}. We follow one word: {it}.",
-              "lessons", "lesson_id=why_attention"),
-    "tokens": ("Words become tokens", "A token is a word or a part of one. The model knows each by its number.",
-               "inside_a_layer", INSIDE + "pieces"),
-    "vector": ("A token becomes a vector", "{it} is now {width} learned numbers.{order}",
-               "inside_a_layer", INSIDE + "input"),
-    "scores": ("Queries meet keys", "In encoder layer {layer}, head {head}, {it} asks with its query. Each token "
-               "answers with its key. Both, multiplied and summed, give a score.",
-               "inside_a_layer", INSIDE + "self_attention.scores&" + HEAD),
-    "weights": ("A row of weights", "Softmax turns the scores into weights that sum to 1. The largest, {most}, is on "
-                "{where}.", "encoder_attention", HEAD + "&encoder_rows={row}&encoder_columns="),
-    "values": ("Values are mixed", "Each token has a value, too. The values, each times its weight, add up to what "
-               "this head gives {it}.", "inside_a_layer", INSIDE + "self_attention.head&" + HEAD),
-    "layers": ("Layer upon layer", "{heads} heads and a feed-forward network make a layer. {layers} layers follow each "
-               "other, and each adds to the vector of {it}.",
-               "compare_heads", "compare_part=layers&compare_kind=encoder&compare_row={position}&words=false"),
-    "mask": ("The mask", "The decoder writes {target}, token by token. Before it writes {es}, it looks back. The mask "
-             "hides what comes later: {hidden} of {count} tokens.",
-             "masked_attention", HEAD + "&decoder_rows={step}&decoder_columns="),
-    "cross": ("Cross-attention", "In cross-attention layer {layer}, head {head}, the decoder looks at {source}. The "
-              "largest weight, {most}, is on {where}.", "cross_attention", HEAD + "&cross_rows={step}&cross_columns="),
-    "next": ("Which token comes next?", "All {size:,} tokens of the vocabulary get a probability. {es} gets {likely}.",
-             "decoding", "step={now}"),
-    "again": ("And once more", "{es} is read in the next step. So it goes on until the end symbol: {count} steps, each "
-              "with the probability of its token.", "decoding", "step={later}"),
+    "words": (
+        "A sentence",
+        "The model translates it into {target}. We follow one word: {it}.",
+        "lessons",
+        "lesson_id=why_attention",
+    ),
+    "tokens": (
+        "Words become tokens",
+        "A token is a word or a part of one. The model knows each by its number.",
+        "inside_a_layer",
+        INSIDE + "pieces",
+    ),
+    "vector": (
+        "A token becomes a vector",
+        "{it} is now {width} learned numbers.{order}",
+        "inside_a_layer",
+        INSIDE + "input",
+    ),
+    "scores": (
+        "Queries meet keys",
+        "In encoder layer {layer}, head {head}, {it} asks with its query. Each token "
+        "answers with its key. Both, multiplied and summed, give a score.",
+        "inside_a_layer",
+        INSIDE + "self_attention.scores&" + HEAD,
+    ),
+    "weights": (
+        "A row of weights",
+        "Softmax turns the scores into weights that sum to 1. The largest, {most}, is on {where}.",
+        "encoder_attention",
+        HEAD + "&encoder_rows={row}&encoder_columns=",
+    ),
+    "values": (
+        "Values are mixed",
+        "Each token has a value, too. The values, each times its weight, add up to what this head gives {it}.",
+        "inside_a_layer",
+        INSIDE + "self_attention.head&" + HEAD,
+    ),
+    "layers": (
+        "Layer upon layer",
+        "{heads} heads and a feed-forward network make a layer. {layers} layers follow each "
+        "other, and each adds to the vector of {it}.",
+        "compare_heads",
+        "compare_part=layers&compare_kind=encoder&compare_row={position}&words=false",
+    ),
+    "mask": (
+        "The mask",
+        "The decoder writes {target}, token by token. Before it writes {es}, it looks back. The mask "
+        "hides what comes later: {hidden} of {count} tokens.",
+        "masked_attention",
+        HEAD + "&decoder_rows={step}&decoder_columns=",
+    ),
+    "cross": (
+        "Cross-attention",
+        "In cross-attention layer {layer}, head {head}, the decoder looks at {source}. The "
+        "largest weight, {most}, is on {where}.",
+        "cross_attention",
+        HEAD + "&cross_rows={step}&cross_columns=",
+    ),
+    "next": (
+        "Which token comes next?",
+        "All {size:,} tokens of the vocabulary get a probability. {es} gets {likely}.",
+        "decoding",
+        "step={now}",
+    ),
+    "again": (
+        "And once more",
+        "{es} is read in the next step. So it goes on until the end symbol: {count} steps, each "
+        "with the probability of its token.",
+        "decoding",
+        "step={later}",
+    ),
 }
 # The name of each line of numbers.
 LINES = {
-    "tokens": "Tokens of each word", "ids": "Number in the vocabulary", "position": "+ vector of position {position}",
+    "tokens": "Tokens of each word",
+    "ids": "Number in the vocabulary",
+    "position": "+ vector of position {position}",
     "embedding": "Vector of {token}: {shown} of its {size} numbers",
     "input": "= what enters the first layer{normalised}",
-    "query": "Query of {token}: {shown} of its {size} numbers", "key": "Key of {token}",
-    "scores": "Score of each token", "weights": "Weight of each token",
+    "query": "Query of {token}: {shown} of its {size} numbers",
+    "key": "Key of {token}",
+    "scores": "Score of each token",
+    "weights": "Weight of each token",
     "value": "Value of {token}, whose weight is {share}",
     "output": "All values times their weights, added up: what {token} gets",
-    "similarity": "Cosine similarity of its vector to the first one", "probabilities": "Probability",
+    "similarity": "Cosine similarity of its vector to the first one",
+    "probabilities": "Probability",
 }
 
 
 def film_frames(
-    trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int, languages: Languages,
+    trace: Trace,
+    weights: Weights,
+    metrics: Mapping[Kind, HeadMetrics],
+    word: int,
+    languages: Languages,
     vocabulary: TextVocabulary,
 ) -> list[dict[str, Any]]:
     """The frames, as assets/sentence_film/sentence_film.js describes them.
@@ -107,7 +162,10 @@ def film_frames(
         room = {"dimensions": DIMENSIONS, "vocabulary": LIKELY}.get(of, len(numbers))
         cells = [cell(shown, at) for at in sorted(kept.get(of, range(min(room, len(numbers)))))]
         name = LINES[shown.name].format(
-            token=quoted("source", shown.token), position=shown.token + 1, shown=len(cells), size=len(numbers),
+            token=quoted("source", shown.token),
+            position=shown.token + 1,
+            shown=len(cells),
+            size=len(numbers),
             share=typeset(float(film["weights"].lines[-1].numbers[shown.token])),
             normalised=", after a layer normalisation" * weights.config.embedding_norm,
         )
@@ -137,12 +195,23 @@ def film_frames(
         return {**found, "mark": "chosen"} if at == followed.get(of) else found
 
     values = {
-        "it": quoted("words", word) if word >= 0 else quoted("source", row), "es": quoted("predicted", step),
-        "source": languages.source.name, "target": languages.target.name, "size": vocabulary.size, "count": count,
-        "width": weights.config.d_model, "layers": len(trace.encoder), "heads": trace.encoder.shape[1],
-        "hidden": int((~trace.decoder_mask[step]).sum()), "likely": typeset(float(np.exp(trace.log_probs[step]))),
+        "it": quoted("words", word) if word >= 0 else quoted("source", row),
+        "es": quoted("predicted", step),
+        "source": languages.source.name,
+        "target": languages.target.name,
+        "size": vocabulary.size,
+        "count": count,
+        "width": weights.config.d_model,
+        "layers": len(trace.encoder),
+        "heads": trace.encoder.shape[1],
+        "hidden": int((~trace.decoder_mask[step]).sum()),
+        "likely": typeset(float(np.exp(trace.log_probs[step]))),
         "order": ORDER * any(each.name == "position" for each in film["vector"].lines),
-        "row": row, "position": row + 1, "step": step, "now": step + 1, "later": min(step + 2, count),
+        "row": row,
+        "position": row + 1,
+        "step": step,
+        "now": step + 1,
+        "later": min(step + 2, count),
     }
     frames = []
     for name, (title, says, page, address) in FRAMES.items():
@@ -151,11 +220,14 @@ def film_frames(
         if last.of == "source":
             own |= {"most": typeset(float(last.numbers.max())), "where": quoted("source", int(last.numbers.argmax()))}
         changed = dict(parse_qsl(address.format(**values, **own), keep_blank_values=True))
-        frames.append({
-            "title": title, "says": says.format(**values, **own),
-            "lines": [line(each) for each in film[name].lines],
-            "link": (f"More: {PAGES[page].title}", page, changed),
-        })
+        frames.append(
+            {
+                "title": title,
+                "says": says.format(**values, **own),
+                "lines": [line(each) for each in film[name].lines],
+                "link": (f"More: {PAGES[page].title}", page, changed),
+            }
+        )
     return frames
 
 

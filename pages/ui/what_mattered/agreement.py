@@ -49,16 +49,24 @@ def show_agreement(reading: Reading) -> None:
     agreed = agreement(found, question.ranked)
     table = pair_table(agreed)
     square, words = st.columns([6, 5], gap="large")
-    with square, main_figure(
-        f"Do the methods agree on {question.explained}? {markdown(reading.trace.source_text)}",
-        "1: the same order of the words, −1: the reverse; grey cannot be told from chance",
+    with (
+        square,
+        main_figure(
+            f"Do the methods agree on {question.explained}? {markdown(reading.trace.source_text)}",
+            "1: the same order of the words, −1: the reverse; grey cannot be told from chance",
+        ),
     ):
         show_altair(
             square_chart(
-                agreed.methods, table,
-                [alt.Tooltip("n:Q"), alt.Tooltip("chance:Q", format=".2f", title="chance, ±"),
-                 alt.Tooltip("same first:N")],
-            ), key="mattered_square",
+                agreed.methods,
+                table,
+                [
+                    alt.Tooltip("n:Q"),
+                    alt.Tooltip("chance:Q", format=".2f", title="chance, ±"),
+                    alt.Tooltip("same first:N"),
+                ],
+            ),
+            key="mattered_square",
             alt="Kendall's tau of every pair of methods; the file has the numbers.",
         )
     with words:
@@ -80,11 +88,19 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     """One row per pair of methods: tau, number of ranked words, chance band, whether both rank the same word first."""
     rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
     names = np.array([title(method) for method in agreed.methods], dtype=object)
-    return pd.DataFrame({
-        "method": names[rows], "other method": names[columns], "row": rows + 1, "column": columns + 1,
-        "tau": agreed.tau.ravel(), "n": len(agreed.columns), "chance": agreed.chance,
-        "beyond chance": agreed.above_chance.ravel(), "same first": agreed.same_first.ravel(),
-    })
+    return pd.DataFrame(
+        {
+            "method": names[rows],
+            "other method": names[columns],
+            "row": rows + 1,
+            "column": columns + 1,
+            "tau": agreed.tau.ravel(),
+            "n": len(agreed.columns),
+            "chance": agreed.chance,
+            "beyond chance": agreed.above_chance.ravel(),
+            "same first": agreed.same_first.ravel(),
+        }
+    )
 
 
 def what_follows(question: Question, agreed: Agreement, found: Sequence[Attribution]) -> str:
@@ -103,8 +119,11 @@ def what_follows(question: Question, agreed: Agreement, found: Sequence[Attribut
         scores = measured.source[0]
         best = max(agreed.columns, key=lambda column: scores[column])
         if scores[best] > 0:
-            same = sum(max(agreed.columns, key=lambda column, each=each: each.source[0][column]) == best
-                       for each in found if each is not measured)
+            same = sum(
+                max(agreed.columns, key=lambda column, each=each: each.source[0][column]) == best
+                for each in found
+                if each is not measured
+            )
             measure = "the difference of the log-probabilities" if question.other else "the log-probability"
             parts.append(
                 f"**What you may conclude:** without **{shown(question.source_labels[best])}**, {measure} of "
@@ -131,8 +150,10 @@ def _deletion(reading: Reading, question: Question, found: Sequence[Attribution]
             "In the order of", methods, format_func=title, width=260, **bind(MatteredParams, "method", value=chosen)
         )
         st.toggle(
-            "Delete them", help=f"Hides one {question.source_size} after another and runs the model each time: "
-            f"{(len(question.ranked) + 1) * 10} runs per method.", **bind(MatteredParams, "deletion"),
+            "Delete them",
+            help=f"Hides one {question.source_size} after another and runs the model each time: "
+            f"{(len(question.ranked) + 1) * 10} runs per method.",
+            **bind(MatteredParams, "deletion"),
         )
     if not params.deletion:
         st.caption(
@@ -150,7 +171,8 @@ def _deletion(reading: Reading, question: Question, found: Sequence[Attribution]
     picture, numbers = st.columns([6, 5], gap="large")
     with picture:
         show_altair(
-            deletion_chart(curves[chosen], question), key="mattered_curves",
+            deletion_chart(curves[chosen], question),
+            key="mattered_curves",
             alt=f"The score after each deletion, in the order of {title(chosen)}; the table beside has the areas.",
         )
     with numbers:
@@ -181,39 +203,58 @@ def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
     """One row per method: mean heights, nats."""
-    return pd.DataFrame([
-        {
-            "method": title(method), BEST: area(each.best_first), WORST: area(each.worst_first),
-            "below random": float(each.below_random.mean()), "least": float(each.below_random.min()),
-            "most": float(each.below_random.max()),
-        }
-        for method, each in curves.items()
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "method": title(method),
+                BEST: area(each.best_first),
+                WORST: area(each.worst_first),
+                "below random": float(each.below_random.mean()),
+                "least": float(each.below_random.min()),
+                "most": float(each.below_random.max()),
+            }
+            for method, each in curves.items()
+        ]
+    )
 
 
 def deletion_chart(curves: DeletionCurves, question: Question) -> alt.LayerChart:
     """Two curves, and the range of the random ones."""
     steps = np.arange(len(curves.best_first))
-    lines = pd.concat([
-        pd.DataFrame({"deleted": steps, "score": curve, "order": name})
-        for name, curve in ((BEST, curves.best_first), (WORST, curves.worst_first))
-    ])
-    band = pd.DataFrame({
-        "deleted": steps, "low": curves.random.min(axis=0), "high": curves.random.max(axis=0),
-        "mean": curves.random.mean(axis=0),
-    })
+    lines = pd.concat(
+        [
+            pd.DataFrame({"deleted": steps, "score": curve, "order": name})
+            for name, curve in ((BEST, curves.best_first), (WORST, curves.worst_first))
+        ]
+    )
+    band = pd.DataFrame(
+        {
+            "deleted": steps,
+            "low": curves.random.min(axis=0),
+            "high": curves.random.max(axis=0),
+            "mean": curves.random.mean(axis=0),
+        }
+    )
     x = alt.X("deleted:Q", title=f"{question.source_size}s deleted", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
     y_title = "difference of log-probabilities, nats" if question.other else "log-probability, nats"
     y = alt.Y("score:Q", title=y_title, axis=alt.Axis(**AXIS), scale=alt.Scale(zero=False))
-    shade = alt.Chart(band).mark_area(opacity=0.35, color=MASKED).encode(
-        x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q"
+    shade = (
+        alt.Chart(band).mark_area(opacity=0.35, color=MASKED).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q")
     )
     middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=y_title))
-    curve = alt.Chart(lines).mark_line(point=True, strokeWidth=2.5).encode(
-        x=x, y=y,
-        color=alt.Color("order:N", scale=alt.Scale(domain=[BEST, WORST], range=[SECOND, FIRST]),
-                        legend=alt.Legend(title="grey: random orders", **LEGEND)),
-        tooltip=["order:N", "deleted:Q", alt.Tooltip("score:Q", format=".3f")],
+    curve = (
+        alt.Chart(lines)
+        .mark_line(point=True, strokeWidth=2.5)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "order:N",
+                scale=alt.Scale(domain=[BEST, WORST], range=[SECOND, FIRST]),
+                legend=alt.Legend(title="grey: random orders", **LEGEND),
+            ),
+            tooltip=["order:N", "deleted:Q", alt.Tooltip("score:Q", format=".3f")],
+        )
     )
     return layered(shade, middle, curve, height=340)
 

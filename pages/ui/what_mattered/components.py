@@ -53,8 +53,10 @@ def show_components(reading: Reading) -> None:
         f"Most for it: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
     ):
         chart_of_heads(
-            lambda large: component_chart(table if shown else largest(table, LARGE if large else LARGEST)), None,
-            "mattered_bars", "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
+            lambda large: component_chart(table if shown else largest(table, LARGE if large else LARGEST)),
+            None,
+            "mattered_bars",
+            "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
         )
     st.caption(
         "The decoder's residual stream is the sum of what the embedding, every head and every feed-forward network "
@@ -69,9 +71,7 @@ def show_components(reading: Reading) -> None:
         open_button(top.kind, int(top.layer) - 1, int(top["head"]) - 1)
     numbers = columns_of(table, "component", "score")
     show_numbers(numbers, "mattered_component_numbers", digits=4)
-    save_buttons(
-        reading, question, numbers.assign(method="direct logit attribution", unit="logit"), "components"
-    )
+    save_buttons(reading, question, numbers.assign(method="direct logit attribution", unit="logit"), "components")
 
 
 def component_table(found: DirectLogits) -> pd.DataFrame:
@@ -84,11 +84,16 @@ def component_table(found: DirectLogits) -> pd.DataFrame:
     rows = []
     for component, score in zip(found.components, found.scores[0].tolist(), strict=True):
         kind = KINDS_OF_HEADS.get(component.kind, "")
-        rows.append({
-            "component": component_title(component), "group": _group(component), "score": score, "kind": kind,
-            "layer": component.layer + 1 if kind and component.layer is not None else 0,
-            "head": component.head + 1 if component.head is not None else 0,
-        })
+        rows.append(
+            {
+                "component": component_title(component),
+                "group": _group(component),
+                "score": score,
+                "kind": kind,
+                "layer": component.layer + 1 if kind and component.layer is not None else 0,
+                "head": component.head + 1 if component.head is not None else 0,
+            }
+        )
     return pd.DataFrame(rows).sort_values("score", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -99,8 +104,12 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
     if rest.empty:
         return table
     others = {
-        "component": f"{len(rest)} others together", "group": "all others", "score": float(rest.score.sum()),
-        "kind": "", "layer": 0, "head": 0,
+        "component": f"{len(rest)} others together",
+        "group": "all others",
+        "score": float(rest.score.sum()),
+        "kind": "",
+        "layer": 0,
+        "head": 0,
     }
     return pd.concat([top, pd.DataFrame([others])], ignore_index=True)
 
@@ -109,17 +118,22 @@ def component_chart(table: pd.DataFrame) -> alt.Chart:
     """Bars of a `component_table`; a click selects `PICK` with fields kind, layer and head."""
     drawn = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
-    return alt.Chart(drawn).mark_bar(cursor="pointer").encode(
-        y=alt.Y("at:O", title=None, axis=axis),
-        x=alt.X("score:Q", title="what it adds to the logit", axis=alt.Axis(**{**AXIS, "grid": True})),
-        color=alt.Color(
-            "group:N", scale=alt.Scale(domain=list(GROUPS), range=_colours()),
-            legend=alt.Legend(title=None, columns=3, symbolLimit=0, **LEGEND),
-        ),
-        tooltip=["component:N", alt.Tooltip("score:Q", format=".4f")],
-    ).add_params(
-        alt.selection_point(name=PICK, fields=["kind", "layer", "head"], toggle=False), names
-    ).properties(height=120 + 18 * len(table), usermeta={"embedOptions": {"renderer": "svg"}})
+    return (
+        alt.Chart(drawn)
+        .mark_bar(cursor="pointer")
+        .encode(
+            y=alt.Y("at:O", title=None, axis=axis),
+            x=alt.X("score:Q", title="what it adds to the logit", axis=alt.Axis(**{**AXIS, "grid": True})),
+            color=alt.Color(
+                "group:N",
+                scale=alt.Scale(domain=list(GROUPS), range=_colours()),
+                legend=alt.Legend(title=None, columns=3, symbolLimit=0, **LEGEND),
+            ),
+            tooltip=["component:N", alt.Tooltip("score:Q", format=".4f")],
+        )
+        .add_params(alt.selection_point(name=PICK, fields=["kind", "layer", "head"], toggle=False), names)
+        .properties(height=120 + 18 * len(table), usermeta={"embedOptions": {"renderer": "svg"}})
+    )
 
 
 def linked_component(row: Any) -> str:
@@ -130,7 +144,10 @@ def linked_component(row: Any) -> str:
 
 
 def says_who(
-    question: Question, found: DirectLogits, table: pd.DataFrame, *,
+    question: Question,
+    found: DirectLogits,
+    table: pd.DataFrame,
+    *,
     named: Callable[[Any], str] = lambda row: f"**{row.component}**",
 ) -> str:
     """Markdown: the sum of the bars, and the components that contribute most, from their numbers.
@@ -138,8 +155,10 @@ def says_who(
     Args:
         named: returns the name of a row's component.
     """
-    what = "difference of the logits" if question.other else (
-        "logit" if len(question.target.positions) == 1 else "sum of the logits"
+    what = (
+        "difference of the logits"
+        if question.other
+        else ("logit" if len(question.target.positions) == 1 else "sum of the logits")
     )
     total, summed = float(found.logits[0]), float(table.score.sum())
     groups = table.groupby("group").score.sum().sort_values(ascending=False)
@@ -149,7 +168,9 @@ def says_who(
         f"**{typeset(summed)}**, which is the {what} (to within {typeset(abs(summed - total), '.0e')}). The most for "
         f"it comes from {named(first)} ({typeset(first.score, '+.2f')})"
         + (f", the most against it from {named(last)} ({typeset(last.score, '+.2f')})" if last.score < 0 else "")
-        + ". By kind: " + ", ".join(f"{name} {typeset(score, '+.2f')}" for name, score in groups.items()) + "."
+        + ". By kind: "
+        + ", ".join(f"{name} {typeset(score, '+.2f')}" for name, score in groups.items())
+        + "."
     )
 
 

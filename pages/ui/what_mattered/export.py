@@ -28,16 +28,18 @@ def save_buttons(
         further: other tables, for the JSON.
     """
     save_tables(
-        name, "mattered", run_facts(reading.trace, reading.translator.version, question), {"numbers": table, **further},
-        rows=with_baselines(table), noted={"baselines": BASELINES},
+        name,
+        "mattered",
+        run_facts(reading.trace, reading.translator.version, question),
+        {"numbers": table, **further},
+        rows=with_baselines(table),
+        noted={"baselines": BASELINES},
     )
 
 
 def run_facts(trace: Trace, version: str, question: Question | None) -> dict[str, Any]:
     """The facts for computing the numbers again; positions count from 0, as in Python."""
-    facts: dict[str, Any] = {
-        "model": version, "sentence": trace.source_text, "translation": trace.target_text,
-    }
+    facts: dict[str, Any] = {"model": version, "sentence": trace.source_text, "translation": trace.target_text}
     if question is not None:
         facts |= {
             "positions": list(question.target.positions),

@@ -71,21 +71,20 @@ def show_guess(reading: Reading) -> None:
     def store_guess() -> None:
         session.update(MatteredParams, guess=st.session_state[GUESS] or 0)
 
-    place = main_figure(
-        question, markdown(trace.source_text), when=not params.revealed,
-    )
+    place = main_figure(question, markdown(trace.source_text), when=not params.revealed)
     place.pills(
-        "Your guess", list(firsts), format_func=names.__getitem__,
-        key=preset(GUESS, params.guess if params.guess in firsts else None), on_change=store_guess,
+        "Your guess",
+        list(firsts),
+        format_func=names.__getitem__,
+        key=preset(GUESS, params.guess if params.guess in firsts else None),
+        on_change=store_guess,
     )
     slow_choice(reading)
     place.toggle("See what happens", **bind(MatteredParams, "revealed"))
     if not params.revealed:
         return
     later = is_long(trace) and not params.slow
-    listed: list[Method] = [
-        method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)
-    ]
+    listed: list[Method] = [method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)]
     whole = (whole_sentence(trace),)
     found = [reading.runs.get(AttributionRun(reading.run, method, whole, words=True)) for method in listed]
     guessed = firsts.get(params.guess)
@@ -93,16 +92,15 @@ def show_guess(reading: Reading) -> None:
     measured = next(each for each in found if each.method == "erasure").source[0]
     typed = {column: _typed_without(reading, groups[column]) for column in answers}
     table = answer_table(answers, labels, measured, ranked, typed)
-    st.markdown(
-        says_winner(answers, labels, measured, ranked, typed), help=explain("log-probability", "nats"),
-    )
+    st.markdown(says_winner(answers, labels, measured, ranked, typed), help=explain("log-probability", "nats"))
     show_table(table, "mattered_answers", digits=2, wrapped=WIDTHS)
     with main_figure(
         "**Without which one word would the translation change most?**",
         says_winner(answers, labels, measured, ranked, typed).partition(":")[0],
     ):
         show_altair(
-            fall_chart(measured, ranked, labels, guessed), key="mattered_falls",
+            fall_chart(measured, ranked, labels, guessed),
+            key="mattered_falls",
             alt=f"For every {reading.languages.source.name} word: by how much the translation's log-probability falls "
             "when the word is hidden.",
         )
@@ -113,10 +111,20 @@ def show_guess(reading: Reading) -> None:
         "likely the translation of the whole sentence becomes.",
         help=explain("log-probability", "nats"),
     )
-    save_buttons(reading, None, table, "which_word", hidden=pd.DataFrame({
-        "number": [column + 1 for column in ranked], "word": [labels[column] for column in ranked],
-        "falls by": [float(measured[column]) for column in ranked], "unit": "nats",
-    }))
+    save_buttons(
+        reading,
+        None,
+        table,
+        "which_word",
+        hidden=pd.DataFrame(
+            {
+                "number": [column + 1 for column in ranked],
+                "word": [labels[column] for column in ranked],
+                "falls by": [float(measured[column]) for column in ranked],
+                "unit": "nats",
+            }
+        ),
+    )
 
 
 def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
@@ -130,24 +138,34 @@ def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int 
 
 
 def answer_table(
-    answers: Mapping[int, Sequence[str]], labels: Sequence[str], measured: np.ndarray, ranked: Sequence[int],
+    answers: Mapping[int, Sequence[str]],
+    labels: Sequence[str],
+    measured: np.ndarray,
+    ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> pd.DataFrame:
     """One row per named word, the one whose hiding changes most first."""
     places = _places(measured, ranked)
-    return pd.DataFrame([
-        {
-            "word": labels[column], "named by": ", ".join(answers[column]),
-            "hidden: falls by, nats": float(measured[column]), "place": f"{places[column]} of {len(ranked)}",
-            "typed without it, the model writes": typed[column].translation,
-            "typed: falls by, nats": np.nan if typed[column].fall is None else typed[column].fall,
-        }
-        for column in sorted(answers, key=lambda column: places[column])
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "word": labels[column],
+                "named by": ", ".join(answers[column]),
+                "hidden: falls by, nats": float(measured[column]),
+                "place": f"{places[column]} of {len(ranked)}",
+                "typed without it, the model writes": typed[column].translation,
+                "typed: falls by, nats": np.nan if typed[column].fall is None else typed[column].fall,
+            }
+            for column in sorted(answers, key=lambda column: places[column])
+        ]
+    )
 
 
 def says_winner(
-    answers: Mapping[int, Sequence[str]], labels: Sequence[str], measured: np.ndarray, ranked: Sequence[int],
+    answers: Mapping[int, Sequence[str]],
+    labels: Sequence[str],
+    measured: np.ndarray,
+    ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> str:
     """Return Markdown that says from the numbers who was right."""
@@ -161,8 +179,9 @@ def says_winner(
     guessed = next((column for column, names in answers.items() if YOU in names), None)
     if guessed is not None:
         parts.append(
-            "**You were right.**" if guessed == best else
-            f"Your word, **{shown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
+            "**You were right.**"
+            if guessed == best
+            else f"Your word, **{shown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
             f"({measured[guessed]:.2f} nats)."
         )
     falls = {column: each.fall for column, each in typed.items() if each.fall is not None}
@@ -178,19 +197,30 @@ def says_winner(
 def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
     """One bar per word, the largest fall first."""
     order = sorted(ranked, key=lambda column: -measured[column])
-    table = pd.DataFrame({
-        "at": range(1, len(order) + 1), "word": [labels[column] for column in order],
-        "fall": [float(measured[column]) for column in order],
-        "ink": [SECOND if column == guessed else FIRST if measured[column] > 0 else MASKED for column in order],
-    })
+    table = pd.DataFrame(
+        {
+            "at": range(1, len(order) + 1),
+            "word": [labels[column] for column in order],
+            "fall": [float(measured[column]) for column in order],
+            "ink": [SECOND if column == guessed else FIRST if measured[column] > 0 else MASKED for column in order],
+        }
+    )
     axis, names = labelled_axis("word_labels", table.word.tolist(), labelLimit=140)
-    return alt.Chart(table).mark_bar().encode(
-        y=alt.Y("at:O", title=None, axis=axis),
-        x=alt.X("fall:Q", title="when hidden, the log-probability falls by (nats)",
-                axis=alt.Axis(tickCount=7, **{**AXIS, "grid": True})),
-        color=alt.Color("ink:N", scale=None), tooltip=["word:N", alt.Tooltip("fall:Q", format=".3f")],
-    ).add_params(names).properties(
-        height=70 + 24 * len(order), usermeta={"embedOptions": {"renderer": "svg"}}
+    return (
+        alt.Chart(table)
+        .mark_bar()
+        .encode(
+            y=alt.Y("at:O", title=None, axis=axis),
+            x=alt.X(
+                "fall:Q",
+                title="when hidden, the log-probability falls by (nats)",
+                axis=alt.Axis(tickCount=7, **{**AXIS, "grid": True}),
+            ),
+            color=alt.Color("ink:N", scale=None),
+            tooltip=["word:N", alt.Tooltip("fall:Q", format=".3f")],
+        )
+        .add_params(names)
+        .properties(height=70 + 24 * len(order), usermeta={"embedOptions": {"renderer": "svg"}})
     )
 
 

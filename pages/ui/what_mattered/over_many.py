@@ -26,7 +26,11 @@ def show_over_many(translator: Translator) -> None:
     recorded = measured(AGREEMENT, translator)
     if recorded is None:
         offer_measuring(
-            AGREEMENT, translator, agreement_statistics, label="Measure over many sentences", turns=LONG_RUNS,
+            AGREEMENT,
+            translator,
+            agreement_statistics,
+            label="Measure over many sentences",
+            turns=LONG_RUNS,
             missing="Whether the methods agree over many sentences was not measured for this model: all of them "
             "explain one word of each.",
         )
@@ -36,10 +40,16 @@ def show_over_many(translator: Translator) -> None:
     with square:
         show_altair(
             square_chart(
-                recorded.methods, table,
-                [alt.Tooltip("from:Q", format=".2f"), alt.Tooltip("to:Q", format=".2f"),
-                 alt.Tooltip("same first:Q", format=".0%")],
-            ), key="mattered_many", sentence="",
+                recorded.methods,
+                table,
+                [
+                    alt.Tooltip("from:Q", format=".2f"),
+                    alt.Tooltip("to:Q", format=".2f"),
+                    alt.Tooltip("same first:Q", format=".0%"),
+                ],
+            ),
+            key="mattered_many",
+            sentence="",
             alt="Mean of Kendall's tau over many sentences, of every pair of methods; the table has the numbers.",
         )
     with words:
@@ -58,11 +68,19 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
     rows, columns = np.indices(recorded.tau.mean.shape).reshape(2, -1)
     names = np.array([title(method) for method in recorded.methods], dtype=object)
     low, high = recorded.tau.low.ravel(), recorded.tau.high.ravel()
-    return pd.DataFrame({
-        "method": names[rows], "other method": names[columns], "row": rows + 1, "column": columns + 1,
-        "tau": recorded.tau.mean.ravel(), "from": low, "to": high, "beyond chance": (low > 0) | (high < 0),
-        "same first": recorded.same_first.mean.ravel(),
-    })
+    return pd.DataFrame(
+        {
+            "method": names[rows],
+            "other method": names[columns],
+            "row": rows + 1,
+            "column": columns + 1,
+            "tau": recorded.tau.mean.ravel(),
+            "from": low,
+            "to": high,
+            "beyond chance": (low > 0) | (high < 0),
+            "same first": recorded.same_first.mean.ravel(),
+        }
+    )
 
 
 def says_over_many(recorded: AgreementStatistics) -> str:
@@ -77,7 +95,8 @@ def says_over_many(recorded: AgreementStatistics) -> str:
         f"Erasure measures, and **{title(methods[near])}** comes closest to its ranking: tau "
         f"{_with_interval(recorded, near, measured)}. Farthest from it is **{title(methods[far])}**: "
         f"{_with_interval(recorded, far, measured)}. The two intervals "
-        + ("do not overlap" if apart else "overlap, so which of the two is closer is not certain") + ".\n\nAttention "
+        + ("do not overlap" if apart else "overlap, so which of the two is closer is not certain")
+        + ".\n\nAttention "
         f"weights put the same word first as erasure in **{first.mean[weights, measured]:.0%}** of the sentences "
         f"({first.low[weights, measured]:.0%} to {first.high[weights, measured]:.0%}).\n\n**What you may not "
         "conclude:** that a method which agrees more is right. The methods built from attention share their "

@@ -37,7 +37,10 @@ def pick_question(reading: Reading) -> Question:
     names = map(shown, spoken_labels(trace, tuple(groups.values()), words=words))
     labels = dict(zip(map(str, groups), names, strict=True)) | {WHOLE: "the whole translation"}
     st.pills(
-        "What mattered for", list(labels), format_func=labels.__getitem__, required=True,
+        "What mattered for",
+        list(labels),
+        format_func=labels.__getitem__,
+        required=True,
         key=preset(EXPLAINED, asked),
         on_change=when_chosen(EXPLAINED, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
         help="Each button is a step of the model. Choose one to explain the word written there.",
@@ -65,8 +68,12 @@ def _pick_other(reading: Reading, group: Group) -> None:
         session.update(MatteredParams, against=st.session_state[key])
 
     st.selectbox(
-        "Compared with", list(labels), width=320, format_func=labels.__getitem__,
-        key=preset(key, against if against in labels else NOTHING), on_change=store_other,
+        "Compared with",
+        list(labels),
+        width=320,
+        format_func=labels.__getitem__,
+        key=preset(key, against if against in labels else NOTHING),
+        on_change=store_other,
         help="The other tokens that the model found likely at this step, with their probabilities.",
     )
 

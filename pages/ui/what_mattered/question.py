@@ -89,9 +89,7 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
     return groups, labels, tuple(column for column, group in enumerate(pieces) if not group[0].special)
 
 
-def ask(
-    trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
-) -> Question:
+def ask(trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages) -> Question:
     """The question of the user.
 
     Args:
@@ -119,10 +117,12 @@ def ask(
         source=source,
         prefix=prefix,
         source_labels=source_labels,
-        prefix_labels=tuple(told_apart(
-            group_label([trace.target_pieces[position] for position in each], trace.target_text, words=words)
-            for each in prefix
-        )),
+        prefix_labels=tuple(
+            told_apart(
+                group_label([trace.target_pieces[position] for position in each], trace.target_text, words=words)
+                for each in prefix
+            )
+        ),
         ranked=ranked,
         languages=languages,
     )
@@ -159,8 +159,7 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
         words: whether a group is a word.
     """
     groups = [
-        group for group in spoken(trace, words=words)
-        if has_word(group, trace.predicted_pieces, trace.target_text)
+        group for group in spoken(trace, words=words) if has_word(group, trace.predicted_pieces, trace.target_text)
     ]
     differing = [group for group in groups if tops[group[0]] != others[group[0]]]
     if differing:

@@ -50,7 +50,8 @@ def show_sides(reading: Reading) -> None:
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     found = [
         reading.runs.get(AttributionRun(reading.run, method))
-        for method in METHODS_SHOWN if not (later and method == "erasure")
+        for method in METHODS_SHOWN
+        if not (later and method == "erasure")
     ]
     source, target = (each.name for each in reading.languages)
     table = share_table(reading.trace, found)
@@ -63,7 +64,8 @@ def show_sides(reading: Reading) -> None:
         f"{shares[lowest]:.0%}",
     ):
         show_altair(
-            share_chart(reading.trace, table, source), key="mattered_sides",
+            share_chart(reading.trace, table, source),
+            key="mattered_sides",
             alt=f"A line for every method: the share of the {source} sentence at every step; the table has the "
             "numbers.",
         )
@@ -83,31 +85,44 @@ def show_sides(reading: Reading) -> None:
 def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
     """One row per step and method: the share of the source, from 0 to 1."""
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
-    return pd.concat([
-        pd.DataFrame({
-            "step": range(1, len(pieces) + 1), "token": pieces, "method": title(each.method),
-            "share": each.source_share(),
-        })
-        for each in found
-    ], ignore_index=True)
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "step": range(1, len(pieces) + 1),
+                    "token": pieces,
+                    "method": title(each.method),
+                    "share": each.source_share(),
+                }
+            )
+            for each in found
+        ],
+        ignore_index=True,
+    )
 
 
 def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChart:
     """The lines of a `share_table`; `source` is the language of the sentence."""
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
-    axis, names = labelled_axis(
-        "step_labels", pieces, values=thinned(pieces),
-        labelAngle=-60, labelAlign="right",
-    )
-    lines = alt.Chart(table).mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2.5).encode(
-        x=alt.X("step:O", title="the token that is written", axis=axis),
-        y=alt.Y("share:Q", title=f"share of the {source} sentence", scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(**{**AXIS, "format": "%"})),
-        color=alt.Color("method:N", scale=alt.Scale(
-            domain=[title(method) for method in METHODS_SHOWN], range=PALETTE["heads"][:3]
-        ),
-                        legend=alt.Legend(title=None, **LEGEND)),
-        tooltip=["step:O", "token:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
+    axis, names = labelled_axis("step_labels", pieces, values=thinned(pieces), labelAngle=-60, labelAlign="right")
+    lines = (
+        alt.Chart(table)
+        .mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2.5)
+        .encode(
+            x=alt.X("step:O", title="the token that is written", axis=axis),
+            y=alt.Y(
+                "share:Q",
+                title=f"share of the {source} sentence",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(**{**AXIS, "format": "%"}),
+            ),
+            color=alt.Color(
+                "method:N",
+                scale=alt.Scale(domain=[title(method) for method in METHODS_SHOWN], range=PALETTE["heads"][:3]),
+                legend=alt.Legend(title=None, **LEGEND),
+            ),
+            tooltip=["step:O", "token:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
+        )
     )
     half = alt.Chart(pd.DataFrame({"share": [HALF]})).mark_rule(strokeDash=[4, 4], color="currentColor")
     return layered(lines.add_params(names), half.encode(y="share:Q"), height=360)
@@ -127,8 +142,11 @@ def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages)
         f"According to {title(found[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the {source} "
         f"sentence on average. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where the model "
         f"writes “**{written}**” after “**{read}**”; "
-        + (f"{leaning} of {len(shares)} steps lean on the {target} more than on the {source}." if leaning else
-           f"no step leans on the {target} more than on the {source}.")
+        + (
+            f"{leaning} of {len(shares)} steps lean on the {target} more than on the {source}."
+            if leaning
+            else f"no step leans on the {target} more than on the {source}."
+        )
     )
 
 
@@ -137,7 +155,9 @@ def _wrong_beginning(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox("Begin with", BEGINNINGS, key=BEGINNING, width=220)
         st.button(
-            "Let the model continue from there", icon=":material/edit:", on_click=_force,
+            "Let the model continue from there",
+            icon=":material/edit:",
+            on_click=_force,
             args=(reading.runs, reading.trace.source_text),
             key="mattered_force",
         )

@@ -30,21 +30,30 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     )
     # The chart is a square, so each pair is drawn twice.
     drawn = table.assign(
-        inside=~table["beyond chance"], text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
-        ink=[LIGHT if abs(tau) > 0.75 and beyond else DARK
-             for tau, beyond in zip(table.tau, table["beyond chance"], strict=True)],
+        inside=~table["beyond chance"],
+        text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
+        ink=[
+            LIGHT if abs(tau) > 0.75 and beyond else DARK
+            for tau, beyond in zip(table.tau, table["beyond chance"], strict=True)
+        ],
     )
     base = alt.Chart(drawn).encode(
-        x=alt.X("column:O", title=None, axis=column_axis), y=alt.Y("row:O", title=None, axis=row_axis),
+        x=alt.X("column:O", title=None, axis=column_axis),
+        y=alt.Y("row:O", title=None, axis=row_axis),
         tooltip=["method:N", "other method:N", alt.Tooltip("text:N", title="tau"), *facts],
     )
-    cells = base.transform_filter("!datum.inside").mark_rect().encode(
-        color=alt.Color("tau:Q", scale=diverging(1.0), legend=alt.Legend(title="Kendall's tau", **LEGEND))
+    cells = (
+        base.transform_filter("!datum.inside")
+        .mark_rect()
+        .encode(color=alt.Color("tau:Q", scale=diverging(1.0), legend=alt.Legend(title="Kendall's tau", **LEGEND)))
     )
     chance = base.transform_filter("datum.inside").mark_rect(color=MASKED)
     text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
     # For a screen reader, a layer without a mark is a picture without a name.
     layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
-    return layered(*layers).resolve_scale(color="independent").add_params(
-        row_names, column_names
-    ).properties(height=150 + 40 * len(names), usermeta={"embedOptions": {"renderer": "svg"}})
+    return (
+        layered(*layers)
+        .resolve_scale(color="independent")
+        .add_params(row_names, column_names)
+        .properties(height=150 + 40 * len(names), usermeta={"embedOptions": {"renderer": "svg"}})
+    )

@@ -60,13 +60,22 @@ def strip_table(question: Question, found: Sequence[Attribution]) -> pd.DataFram
             offset = 1 if side == source else len(question.source) + 2
             for number, (score, label) in enumerate(zip(scores.tolist(), labels[side], strict=True)):
                 missing = HIDDEN if properties.measured else UNDECIDED
-                cells.append({
-                    "method": title(each.method), "unit": properties.unit, "row": row, "column": offset + number,
-                    "side": side, "number": number + 1, "word": label, "score": score,
-                    "scaled": score / most[side] if most[side] else 0.0 * score, "signed": properties.signed,
-                    "first": side == source and number == first,
-                    "shown": typeset(score, DECIMALS) if np.isfinite(score) else missing,
-                })
+                cells.append(
+                    {
+                        "method": title(each.method),
+                        "unit": properties.unit,
+                        "row": row,
+                        "column": offset + number,
+                        "side": side,
+                        "number": number + 1,
+                        "word": label,
+                        "score": score,
+                        "scaled": score / most[side] if most[side] else 0.0 * score,
+                        "signed": properties.signed,
+                        "first": side == source and number == first,
+                        "shown": typeset(score, DECIMALS) if np.isfinite(score) else missing,
+                    }
+                )
     return pd.DataFrame(cells)
 
 
@@ -94,15 +103,20 @@ def strip_chart(
         x=alt.X("column:O", title=None, axis=column_axis, scale=alt.Scale(domain=list(range(1, len(columns) + 1)))),
         y=alt.Y("row:O", title=None, axis=row_axis),
         tooltip=[
-            alt.Tooltip("method:N"), alt.Tooltip("side:N"), alt.Tooltip("word:N"),
-            alt.Tooltip("shown:N", title="score"), alt.Tooltip("unit:N"),
+            alt.Tooltip("method:N"),
+            alt.Tooltip("side:N"),
+            alt.Tooltip("word:N"),
+            alt.Tooltip("shown:N", title="score"),
+            alt.Tooltip("unit:N"),
         ],
     )
     finite = base.transform_filter("isValid(datum.score)")
     # On a phone both legends stand side by side, too.
     length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
     layers = [
-        finite.transform_filter("datum.signed" if signed else "!datum.signed").mark_rect().encode(
+        finite.transform_filter("datum.signed" if signed else "!datum.signed")
+        .mark_rect()
+        .encode(
             color=alt.Color(
                 "scaled:Q", scale=scale, legend=alt.Legend(title=legend, **{**LEGEND, "gradientLength": length})
             )
@@ -121,9 +135,7 @@ def strip_chart(
         layers.append(
             base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
         )
-    layers.append(
-        base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3)
-    )
+    layers.append(base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
     # Altair copies a whole layered chart with each addition to it.
@@ -138,13 +150,17 @@ def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFram
     rows = []
     for each in found:
         promised = METHODS[each.method].adds_up != "no"
-        rows.append({
-            "method": title(each.method), "unit": METHODS[each.method].unit,
-            source: float(np.nansum(each.source[0])), prefix: float(np.nansum(each.prefix[0])),
-            **{name: float(part[0]) for name, part in each.remainders.items()},
-            "should add up to": float(each.total[0]) if promised else np.nan,
-            "off by": float(each.error()[0]) if promised else np.nan,
-        })
+        rows.append(
+            {
+                "method": title(each.method),
+                "unit": METHODS[each.method].unit,
+                source: float(np.nansum(each.source[0])),
+                prefix: float(np.nansum(each.prefix[0])),
+                **{name: float(part[0]) for name, part in each.remainders.items()},
+                "should add up to": float(each.total[0]) if promised else np.nan,
+                "off by": float(each.error()[0]) if promised else np.nan,
+            }
+        )
     table = pd.DataFrame(rows)
     ends = ["should add up to", "off by"]
     return columns_of(table, *(name for name in table.columns if name not in ends), *ends)
@@ -160,12 +176,17 @@ def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
     The error has as many decimals as the numbers, because it would need eight."""
     source, prefix = side_names(languages)
     positions = [name for name in table.columns if name.endswith("positions")]
-    return pd.DataFrame({
-        "method": table.method, source: table[source], languages.target.name: table[prefix],
-        "positions": table[positions].sum(axis=1, min_count=1), "biases": table.biases,
-        "total": table["should add up to"],
-        "off by": ["" if np.isnan(error) else f"{error:.2f}" for error in table["off by"]],
-    })
+    return pd.DataFrame(
+        {
+            "method": table.method,
+            source: table[source],
+            languages.target.name: table[prefix],
+            "positions": table[positions].sum(axis=1, min_count=1),
+            "biases": table.biases,
+            "total": table["should add up to"],
+            "off by": ["" if np.isnan(error) else f"{error:.2f}" for error in table["off by"]],
+        }
+    )
 
 
 def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
@@ -182,19 +203,20 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
     """Bars of `part_table`, the parts of a `whole`, and the total, which is their sum."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
-    shown_table["text"] = [typeset(score, '+.2f') for score in shown_table.score]
+    shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
     axis, names = labelled_axis("part_labels", shown_table.part.tolist(), labelLimit=170)
     most = float(abs(shown_table.score).max() or 1.0)
     base = alt.Chart(shown_table).encode(
         y=alt.Y("at:O", title=None, axis=axis),
-        x=alt.X("score:Q", title=f"what it adds to the {whole}",
-                axis=alt.Axis(grid=False, tickCount=3, labelColor="currentColor", titleColor="currentColor"),
-                scale=alt.Scale(domain=[-most, most], padding=BAR_NUMBER)),
+        x=alt.X(
+            "score:Q",
+            title=f"what it adds to the {whole}",
+            axis=alt.Axis(grid=False, tickCount=3, labelColor="currentColor", titleColor="currentColor"),
+            scale=alt.Scale(domain=[-most, most], padding=BAR_NUMBER),
+        ),
         tooltip=["part:N", alt.Tooltip("score:Q", format=".4f")],
     )
-    bars = base.mark_bar().encode(
-        color=either("datum.score > 0", DIVERGING[-1], DIVERGING[0])
-    )
+    bars = base.mark_bar().encode(color=either("datum.score > 0", DIVERGING[-1], DIVERGING[0]))
     style = {"fontSize": 12, "color": "currentColor"}
     numbers = [
         base.transform_filter("datum.score >= 0").mark_text(align="left", dx=4, **style).encode(text="text:N"),
@@ -217,8 +239,10 @@ def first_words(question: Question, found: Sequence[Attribution]) -> str:
     best = ranked[0]
     if len(ranked) == 1:
         return f"**All {count}** methods put {_named(question, best)} first."
-    rest = [f"{_listed(firsts[column])} put{'s' * (len(firsts[column]) == 1)} {_named(question, column)} first"
-            for column in ranked[1:]]
+    rest = [
+        f"{_listed(firsts[column])} put{'s' * (len(firsts[column]) == 1)} {_named(question, column)} first"
+        for column in ranked[1:]
+    ]
     return f"**{len(firsts[best])} of {count}** methods put {_named(question, best)} first; {'; '.join(rest)}."
 
 

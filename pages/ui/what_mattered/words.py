@@ -46,7 +46,8 @@ def asked_methods(reading: Reading, question: Question) -> list[Method]:
     """The methods that can answer a question, without the slow ones that the user does not want."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
-        method for method, properties in METHODS.items()
+        method
+        for method, properties in METHODS.items()
         if (properties.contrastive or not question.other) and not (later and properties.slow)
     ]
 
@@ -55,8 +56,9 @@ def slow_choice(reading: Reading) -> None:
     """Draw a switch for the slow methods if the sentence is long."""
     if is_long(reading.trace):
         st.toggle(
-            "Include integrated gradients and erasure", help="They run the model many times, which takes some seconds "
-            "for a sentence this long.", **bind(MatteredParams, "slow"),
+            "Include integrated gradients and erasure",
+            help="They run the model many times, which takes some seconds for a sentence this long.",
+            **bind(MatteredParams, "slow"),
         )
 
 
@@ -69,7 +71,8 @@ def show_words(reading: Reading) -> None:
     source, target = (each.name for each in languages)
     st.markdown(
         f"{question.explained[0].upper()}{question.explained[1:]}: {first_words(question, found)} "
-        f"{likelier_without(question, found)}", help=explain("log-probability", "nats"),
+        f"{likelier_without(question, found)}",
+        help=explain("log-probability", "nats"),
     )
     table = strip_table(question, found)
     with main_figure(
@@ -77,7 +80,8 @@ def show_words(reading: Reading) -> None:
         first_words(question, found).partition(";")[0],
     ):
         show_altair(
-            lambda large: strip_chart(question, found, table, large=large), key="mattered_strip",
+            lambda large: strip_chart(question, found, table, large=large),
+            key="mattered_strip",
             alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
             "word already written. The table below has the numbers.",
         )
@@ -95,21 +99,24 @@ def show_words(reading: Reading) -> None:
         )
     with parts:
         exact = next(each for each in found if each.method == "frozen_gradient")
-        what = "difference of the logits" if question.other else (
-            "logit" if len(question.target.positions) == 1 else "sum of the logits"
+        what = (
+            "difference of the logits"
+            if question.other
+            else ("logit" if len(question.target.positions) == 1 else "sum of the logits")
         )
         st.markdown(f"**Every term of the {what}**, by frozen gradients")
         show_altair(
-            part_chart(part_table(exact, languages), what, float(exact.total[0])), key="mattered_parts",
+            part_chart(part_table(exact, languages), what, float(exact.total[0])),
+            key="mattered_parts",
             alt=f"Bars of all terms of the {what}, biases among them; the table beside has the numbers.",
         )
     numbers = columns_of(table, "method", "unit", "side", "number", "word", "score")
     show_numbers(numbers, "mattered_numbers", digits=4)
     save_buttons(reading, question, numbers, "what_mattered", sums=sum_table(found, languages))
     with st.expander("What each method does"):
-        st.markdown("\n".join(
-            f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in METHODS.values()
-        ))
+        st.markdown(
+            "\n".join(f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in METHODS.values())
+        )
 
 
 def _how_to_read(question: Question, found: Sequence[Attribution]) -> str:
@@ -119,7 +126,7 @@ def _how_to_read(question: Question, found: Sequence[Attribution]) -> str:
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
         f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the method "
         f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. Grey, "
-        "in the row of erasure: the token just read cannot be hidden from its own step.",
+        "in the row of erasure: the token just read cannot be hidden from its own step."
     ]
     missing = [title(method) for method in METHODS if method not in {each.method for each in found}]
     if question.other:

@@ -29,7 +29,7 @@ ENDINGS = (".npz", ".json")
 # The largest file, and the most bytes of its arrays: 16 layers of 32 heads of 256 tokens.
 MOST_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MOST_BYTES)
-SAYS = "Write it with attention_atlas.show(..., save=\"mine.npz\"), or give arrays and tokens as JSON."
+SAYS = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
 
 
 class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -137,6 +137,9 @@ def _of_arrays(content: bytes) -> Trace:
     said = msgspec.convert(words, Words)
     given: dict[str, Any] = {kind: array for kind, array in arrays.items() if array.size}
     return Trace.from_attention(
-        **given, source_text=said.source_text, target_text=said.target_text, source_tokens=said.source_pieces,
+        **given,
+        source_text=said.source_text,
+        target_text=said.target_text,
+        source_tokens=said.source_pieces,
         target_tokens=(*said.target_pieces, *said.predicted_pieces[-1:]),
     )

@@ -31,8 +31,12 @@ def show_maps() -> None:
         kind = kind if kind in trace.kinds else trace.kinds[-1]
         if len(trace.kinds) > 1:
             st.segmented_control(
-                "Kind of attention", trace.kinds, format_func=TITLES.__getitem__, required=True,
-                label_visibility="collapsed", **bind(OwnParams, "kind", value=kind),
+                "Kind of attention",
+                trace.kinds,
+                format_func=TITLES.__getitem__,
+                required=True,
+                label_visibility="collapsed",
+                **bind(OwnParams, "kind", value=kind),
             )
         metrics = reading.metrics(kind)
         with main_figure():
@@ -45,7 +49,10 @@ def show_maps() -> None:
     )
     prose("own_sharpest", sharpest(metrics), reading.maps)
     if st.button(
-        "Compare its heads", icon=":material/grid_view:", on_click=session.update, args=(SubjectParams,),
+        "Compare its heads",
+        icon=":material/grid_view:",
+        on_click=session.update,
+        args=(SubjectParams,),
         kwargs={"subject": OWN},
     ):
         st.switch_page("pages/compare_heads.py")

@@ -38,9 +38,7 @@ import attention_atlas
 trace = attention_atlas.from_huggingface(model, tokenizer, text)
 attention_atlas.show(trace, save="mine.npz")
 # or: attention_atlas.show(attentions, tokens, save="mine.npz")"""
-MAPS: Mapping[Kind, KindPage] = {
-    kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS
-}
+MAPS: Mapping[Kind, KindPage] = {kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS}
 # A cache, because several parts of a page request the same metrics.
 _MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
 
@@ -85,7 +83,10 @@ def read_own() -> OwnReading:
     first = EXAMPLE if uploaded is None else uploaded[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "File", ["", *listed], format_func=lambda name: name or first, width=320,
+            "File",
+            ["", *listed],
+            format_func=lambda name: name or first,
+            width=320,
             **bind(OwnParams, "file", value=chosen if chosen in listed else ""),
         )
         if st.get_option("server.maxUploadSize"):

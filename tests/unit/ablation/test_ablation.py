@@ -257,7 +257,9 @@ def test_resampled_importance_uses_the_same_draws_for_every_head(drawing):
     np.testing.assert_allclose(found.drawn["cross"][:, 2, 1], expected, atol=1e-5)
     assert found.measured["cross"][2, 1] == pytest.approx(expected.mean(), abs=1e-5)
     assert {kind: each.shape for kind, each in found.drawn.items()} == {
-        "encoder": (3, 2, 4), "decoder": (3, 3, 4), "cross": (3, 3, 4)
+        "encoder": (3, 2, 4),
+        "decoder": (3, 3, 4),
+        "cross": (3, 3, 4),
     }
     statistics = importance_statistics(drawing, [TEXT, "A dog."], mode="resample", seed=4, draws=3)
     again = ImportanceStatistics.from_json(statistics.to_json())

@@ -108,18 +108,26 @@ def two_headed(tokenizer):
     but nothing reads its output. The second looks at all positions evenly, and writes the two words to the output.
     """
     texts = "I see a dog.", "I see a dig."
-    (one, other), = {tuple(pair) for pair in zip(*map(tokenizer.encode_ids, texts), strict=True) if len(set(pair)) > 1}
+    ((one, other),) = {
+        tuple(pair) for pair in zip(*map(tokenizer.encode_ids, texts), strict=True) if len(set(pair)) > 1
+    }
     places = 32
     width, positions = 2 + places, slice(2, 2 + places)
     config = TransformerConfig(
-        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=2 * width, heads=2,
-        encoder_layers=1, decoder_layers=1, d_ff=4, positions="learned", max_positions=places, tied_embeddings="all",
+        source_vocabulary=tokenizer.size,
+        target_vocabulary=tokenizer.size,
+        d_model=2 * width,
+        heads=2,
+        encoder_layers=1,
+        decoder_layers=1,
+        d_ff=4,
+        positions="learned",
+        max_positions=places,
+        tied_embeddings="all",
         scale_embedding=False,
     )
     model = build(config)
-    weights = {
-        name: torch.full_like(each, name.endswith("norm.weight")) for name, each in model.named_parameters()
-    }
+    weights = {name: torch.full_like(each, name.endswith("norm.weight")) for name, each in model.named_parameters()}
     weights["source_embedding.weight"][[one, other], [0, 1]] = 1
     for side in ("source", "target"):
         weights[f"{side}_positions.table"][:, positions] = torch.eye(places)
@@ -185,11 +193,14 @@ def test_effect_is_a_share_of_the_difference_and_absent_where_there_is_hardly_an
     assert Contrasts(3.0, 2.6, np.array([3.0])).effects is None
 
 
-@pytest.mark.parametrize(("texts", "expected"), [
-    (("I see a dog.", "I see a dig."), "all"),
-    (("I see a dog.", "I see a very old man."), "I s e e a . </s>"),
-    (("A dog.", "A dog."), "all"),
-])
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("I see a dog.", "I see a dig."), "all"),
+        (("I see a dog.", "I see a very old man."), "I s e e a . </s>"),
+        (("A dog.", "A dog."), "all"),
+    ],
+)
 def test_words_are_matched(tokenizer, texts, expected):
     sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
     found = matched_positions(*sides, texts)
@@ -209,30 +220,47 @@ def test_partners_are_mutual(tokenizer):
 
 
 def test_patch_names_are_read_back():
-    for place, other in ((("encoder.residual", 0, 0, 6), 6), (("cross.outputs", 3, 7, 9), 9),
-                         (("decoder.feed_forward", 5, 0, 2), 11), (("encoder.weights", 0, 0, 0), 0)):
+    for place, other in (
+        (("encoder.residual", 0, 0, 6), 6),
+        (("cross.outputs", 3, 7, 9), 9),
+        (("decoder.feed_forward", 5, 0, 2), 11),
+        (("encoder.weights", 0, 0, 0), 0),
+    ):
         assert parse_patch(patch_name(place, other)) == (place, other)
     assert patch_name(("cross.outputs", 3, 7, 9), 9) == "cross.outputs.4.8~10"
     assert patch_name(("encoder.residual", 3, 0, 6), 8) == "encoder.residual.3~7~9"
 
 
-@pytest.mark.parametrize("name", [
-    "", "cross.residual.1~2", "encoder.outputs.1~2", "encoder.residual.1.2~3", "cross.outputs.0.1~2",
-    "cross.outputs.1.0~2", "decoder.feed_forward.0~1", "encoder.residual.3~0", "encoder.residual.3",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "cross.residual.1~2",
+        "encoder.outputs.1~2",
+        "encoder.residual.1.2~3",
+        "cross.outputs.0.1~2",
+        "cross.outputs.1.0~2",
+        "decoder.feed_forward.0~1",
+        "encoder.residual.3~0",
+        "encoder.residual.3",
+    ],
+)
 def test_other_names_are_reported(name):
     with pytest.raises(InterventionError, match="is not a patch"):
         parse_patch(name)
 
 
 @ONE_SHAPE
-@pytest.mark.parametrize(("patches", "message"), [
-    ({("encoder.residual", 3, 0, 0): 0}, "no such layer or head"),
-    ({("cross.outputs", 0, 3, 0): 0}, "no such layer or head"),
-    ({("encoder.outputs", 0, 0, 99): 0}, "no such token"),
-    ({("decoder.outputs", 0, 0, 0): 99}, "no such token"),
-    ({("decoder.weights", 0, 0, 1): 2}, "equally many tokens"),
-])
+@pytest.mark.parametrize(
+    ("patches", "message"),
+    [
+        ({("encoder.residual", 3, 0, 0): 0}, "no such layer or head"),
+        ({("cross.outputs", 0, 3, 0): 0}, "no such layer or head"),
+        ({("encoder.outputs", 0, 0, 99): 0}, "no such token"),
+        ({("decoder.outputs", 0, 0, 0): 99}, "no such token"),
+        ({("decoder.weights", 0, 0, 1): 2}, "equally many tokens"),
+    ],
+)
 def test_patches_that_do_not_fit_are_reported(shaped_translator, patches, message):
     with pytest.raises(InterventionError, match=message):
         read(shaped_translator, TEXT, patch(patches, read(shaped_translator, OTHER)))

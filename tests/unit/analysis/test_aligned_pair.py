@@ -39,7 +39,9 @@ def test_weight_of_a_word_is_the_sum_of_its_tokens_in_the_mean_row(small_transla
     groups = [
         [at for at, piece in enumerate(pieces) if piece.span and begin <= piece.span[0] < end]
         for pieces, begin, end in (
-            (trace.source_pieces, 0, 11), (trace.source_pieces, 12, 18), (trace.predicted_pieces, 0, 10)
+            (trace.source_pieces, 0, 11),
+            (trace.source_pieces, 12, 18),
+            (trace.predicted_pieces, 0, 10),
         )
     ]
     first, second = (trace.cross[0, 0][np.ix_(groups[2], columns)].sum(axis=1).mean() for columns in groups[:2])

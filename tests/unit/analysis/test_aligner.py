@@ -30,6 +30,9 @@ def test_file_of_the_shipped_model_names_its_alignment_heads():
     found, written = Statistics.from_json(text).aligner, json.loads(text)["aligner"]
     assert found and found.agreement > 0.7
     assert written == {
-        "layer": found.layer, "heads": list(found.heads), "step": found.step, "pieces": found.pieces,
+        "layer": found.layer,
+        "heads": list(found.heads),
+        "step": found.step,
+        "pieces": found.pieces,
         "agreement": pytest.approx(found.agreement),
     }

@@ -97,7 +97,10 @@ def test_means_importance_and_quality_without_heads_are_written(model_folder, tm
     recorded = RemovalQuality.from_json(removal.read_text(encoding="utf-8"))
     points = recorded.points
     assert (recorded.model, recorded.mode, recorded.data, recorded.pairs) == (
-        translator.version, "zero", "pairs.tsv", 2
+        translator.version,
+        "zero",
+        "pairs.tsv",
+        2,
     )
     assert recorded.digest == pairs_digest(read_pairs(pairs)) != pairs_digest(read_pairs(pairs)[:1])
     assert done.returncode == 0 and [point.removed for point in points[:3]] == [0, 20, 32]
@@ -121,8 +124,16 @@ def test_importance_of_another_model_is_reported(model_folder, tmp_path, run_mai
     (tmp_path / "importance.json").write_text(other.to_json(), encoding="utf-8")
     (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
     done = run_main(
-        main, "removal", "--data", tmp_path / "pairs.tsv", "--importance", tmp_path / "importance.json",
-        "--output", tmp_path / "removal.json", "--model", model_folder,
+        main,
+        "removal",
+        "--data",
+        tmp_path / "pairs.tsv",
+        "--importance",
+        tmp_path / "importance.json",
+        "--output",
+        tmp_path / "removal.json",
+        "--model",
+        model_folder,
     )
     assert done.returncode == 1 and "was measured on another model" in done.stderr and done.stderr.count("\n") == 1
 
@@ -133,8 +144,16 @@ def test_file_without_head_statistics_is_reported(model_folder, tmp_path, run_ma
     path.write_bytes(content)
     (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
     done = run_main(
-        main, "removal", "--data", tmp_path / "pairs.tsv", "--importance", path, "--output", tmp_path / "removal.json",
-        "--model", model_folder,
+        main,
+        "removal",
+        "--data",
+        tmp_path / "pairs.tsv",
+        "--importance",
+        path,
+        "--output",
+        tmp_path / "removal.json",
+        "--model",
+        model_folder,
     )
     assert done.returncode == 1 and done.stderr.startswith(f"error: {path} is not a file of head importance")
     assert done.stderr.count("\n") == 1
@@ -181,7 +200,8 @@ def test_reported_speed_of_two_parallel_processes_is_their_real_one(tmp_path, mo
         monkeypatch.setattr("time.monotonic", lambda now=now: now)
         clock.report(240 * number, NOTHING)
     assert capsys.readouterr().err.splitlines() == [
-        "720 of 6,000 sentences, 40 a second, 0:02:12 left", "1,200 of 6,000 sentences, 40 a second, 0:02:00 left",
+        "720 of 6,000 sentences, 40 a second, 0:02:12 left",
+        "1,200 of 6,000 sentences, 40 a second, 0:02:00 left",
         "1,680 of 6,000 sentences, 40 a second, 0:01:48 left",
     ]
 

@@ -54,8 +54,7 @@ def test_wavelengths_run_from_two_pi_to_the_last_one():
 
 
 @pytest.mark.parametrize(
-    ("offset", "product"),
-    [(0, 256.0), (1, 249.1021), (2, 231.7336), (5, 189.5967), (10, 173.7897), (50, 131.0908)],
+    ("offset", "product"), [(0, 256.0), (1, 249.1021), (2, 231.7336), (5, 189.5967), (10, 173.7897), (50, 131.0908)]
 )
 def test_dot_products_match_the_reference(offset, product):
     products = by_offset(dot_products(sinusoids(80, 512)))

@@ -32,7 +32,17 @@ def numbers(frame):
 
 def test_frames_go_from_the_word_to_the_next_step(film):
     assert list(film[2]) == [
-        "words", "tokens", "vector", "scores", "weights", "values", "layers", "mask", "cross", "next", "again",
+        "words",
+        "tokens",
+        "vector",
+        "scores",
+        "weights",
+        "values",
+        "layers",
+        "mask",
+        "cross",
+        "next",
+        "again",
     ]
 
 

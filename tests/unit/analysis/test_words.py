@@ -64,8 +64,10 @@ def test_words_next_to_letters_without_spaces_are_split_as_usual(spelt, expected
 def test_bytes_and_other_tokens_of_one_character_stay_together():
     """For this vocabulary an emoji is four bytes, "…" three full stops, and "は" three bytes."""
     pieces = (
-        Piece(9, "▁", (0, 0)), *[Piece(9, f"<0x{byte:02X}>", (0, 1)) for byte in "🙂".encode()],
-        *[Piece(9, ".", (1, 2))] * 3, *[Piece(9, f"<0x{byte:02X}>", (2, 3)) for byte in "は".encode()],
+        Piece(9, "▁", (0, 0)),
+        *[Piece(9, f"<0x{byte:02X}>", (0, 1)) for byte in "🙂".encode()],
+        *[Piece(9, ".", (1, 2))] * 3,
+        *[Piece(9, f"<0x{byte:02X}>", (2, 3)) for byte in "は".encode()],
         Piece(9, "a", (3, 4)),
     )
     assert word_groups(pieces, "🙂…はa") == ((0, 1, 2, 3, 4), (5, 6, 7), (8, 9, 10), (11,))

@@ -35,8 +35,11 @@ def test_erased_token_acts_like_padding(shaped_translator, shaped_trace):
 def test_erasure_equals_the_intervention(shaped_translator, shaped_trace):
     """The attribution methods' pass and the model's own give the same numbers for any hidden tokens on either side."""
     variants = [
-        AS_TRAINED, Interventions(hidden_source=[2]), Interventions(hidden_target=[1, 3]),
-        Interventions(hidden_source=[0, 4, 5], hidden_target=[2]), Interventions(hidden_source=[2]),
+        AS_TRAINED,
+        Interventions(hidden_source=[2]),
+        Interventions(hidden_target=[1, 3]),
+        Interventions(hidden_source=[0, 4, 5], hidden_target=[2]),
+        Interventions(hidden_source=[2]),
         Interventions(hidden_source=range(len(shaped_trace.source_pieces))),
     ]
     taken = [piece.id for piece in shaped_trace.predicted_pieces]
@@ -54,10 +57,15 @@ def test_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
 
     def log_prob(source, prefix):
         return torch.from_numpy(
-            erased_log_probs(model, shaped_trace, target, [
-                Interventions(hidden_source=hidden(left), hidden_target=hidden(read))
-                for left, read in zip(source, prefix, strict=True)
-            ])[:, 0]
+            erased_log_probs(
+                model,
+                shaped_trace,
+                target,
+                [
+                    Interventions(hidden_source=hidden(left), hidden_target=hidden(read))
+                    for left, read in zip(source, prefix, strict=True)
+                ],
+            )[:, 0]
         )
 
     def hidden(mask):

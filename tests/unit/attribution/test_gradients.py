@@ -127,8 +127,10 @@ def test_words_are_sums_of_their_tokens(shaped_translator, shaped_trace):
 def test_integrated_gradients_of_a_hand_computed_case():
     """relu(relu(x1) - 1 - relu(x2)) at (3, 1), from captum's own tests."""
     found = integrate(
-        lambda a, b: torch.relu(torch.relu(a) - 1 - torch.relu(b)), [torch.tensor(3.0), torch.tensor(1.0)],
-        steps=2000, batch=500,
+        lambda a, b: torch.relu(torch.relu(a) - 1 - torch.relu(b)),
+        [torch.tensor(3.0), torch.tensor(1.0)],
+        steps=2000,
+        batch=500,
     )
     np.testing.assert_allclose([term.item() for term in found], [1.5, -0.5], atol=1e-3)
 
@@ -139,8 +141,9 @@ def test_refining_an_integral_equals_computing_it_finely():
     fine = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=5, coarser=coarse)
     at_once = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=16)
     np.testing.assert_allclose(fine[0], at_once[0], atol=1e-6)
-    np.testing.assert_allclose(integrate(lambda x: x.exp().sum(dim=1), inputs, steps=1000, batch=500)[0],
-                               inputs[0].exp() - 1, atol=1e-4)
+    np.testing.assert_allclose(
+        integrate(lambda x: x.exp().sum(dim=1), inputs, steps=1000, batch=500)[0], inputs[0].exp() - 1, atol=1e-4
+    )
 
 
 def test_integrated_gradients_equal_captums(shaped_translator, shaped_trace):
@@ -165,9 +168,7 @@ def test_integrated_gradients_equal_captums(shaped_translator, shaped_trace):
 @ONE_SHAPE
 def test_integrated_gradients_report_their_distance_from_completeness(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "integrated_gradients")
-    np.testing.assert_allclose(
-        found.error(), abs(found.source.sum(axis=1) + found.prefix.sum(axis=1) - found.total)
-    )
+    np.testing.assert_allclose(found.error(), abs(found.source.sum(axis=1) + found.prefix.sum(axis=1) - found.total))
     assert (found.error() <= TOLERANCE * np.maximum(abs(found.total), 1)).all()
     later = np.triu_indices(len(found.targets), k=1)
     assert (found.prefix[later] == 0).all()

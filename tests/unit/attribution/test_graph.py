@@ -58,8 +58,11 @@ def test_target_is_the_difference_of_the_models_logits(graph, shaped_translator,
 def test_tokens_have_the_terms_of_the_frozen_gradient(graph, shaped_translator, shaped_trace):
     terms = shaped_translator.attribute(shaped_trace, "frozen_gradient", [TARGET])
     tokens = {
-        stack: sum(value for node, value in zip(graph.nodes, graph.values, strict=True)
-                   if node.kind == "token" and node.stack == stack)
+        stack: sum(
+            value
+            for node, value in zip(graph.nodes, graph.values, strict=True)
+            if node.kind == "token" and node.stack == stack
+        )
         for stack in ("encoder", "decoder")
     }
     for stack, side, scores in (("encoder", "source", terms.source), ("decoder", "target", terms.prefix)):

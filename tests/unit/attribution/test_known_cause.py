@@ -32,10 +32,18 @@ def test_every_method_finds_the_copied_token(next_copier, method):
         assert strongest(next_copier, method, trace, row) == row + 1
 
 
-@pytest.mark.parametrize(("method", "misled"), [
-    ("weights", True), ("rollout", True), ("norms", False), ("alti", False), ("frozen_gradient", False),
-    ("integrated_gradients", False), ("erasure", False),
-])
+@pytest.mark.parametrize(
+    ("method", "misled"),
+    [
+        ("weights", True),
+        ("rollout", True),
+        ("norms", False),
+        ("alti", False),
+        ("frozen_gradient", False),
+        ("integrated_gradients", False),
+        ("erasure", False),
+    ],
+)
 def test_token_without_a_value_misleads_only_methods_that_see_just_weights(distracted_copier, method, misled):
     trace = trace_of(distracted_copier)
     end = len(trace.source_pieces) - 1

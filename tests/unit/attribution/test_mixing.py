@@ -27,8 +27,12 @@ X = np.array([[[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]], [[0.2, 0.5, 0.3], [0, 0.1, 0.9
 def two_layers(shaped_trace):
     """Return a trace of one head with the weights above, on three source tokens and two target tokens."""
     return replace(
-        shaped_trace, encoder=E[:, None], decoder=D[:, None], cross=X[:, None],
-        source_pieces=shaped_trace.source_pieces[:3], target_pieces=shaped_trace.target_pieces[:2],
+        shaped_trace,
+        encoder=E[:, None],
+        decoder=D[:, None],
+        cross=X[:, None],
+        source_pieces=shaped_trace.source_pieces[:3],
+        target_pieces=shaped_trace.target_pieces[:2],
     )
 
 
@@ -37,9 +41,7 @@ def test_rollout_of_an_encoder_decoder_model(two_layers):
     encoder = [[0.75, 0.25, 0], [0.2375, 0.4375, 0.325], [0.0425, 0.225, 0.7325]]
     np.testing.assert_allclose(encoder_rollout(mixing_by_weights(two_layers)), encoder, atol=1e-7)
     source, prefix = roll_out(mixing_by_weights(two_layers))
-    np.testing.assert_allclose(
-        source, [[0.272125, 0.244063, 0.233813], [0.083059, 0.191891, 0.47505]], atol=1e-6
-    )
+    np.testing.assert_allclose(source, [[0.272125, 0.244063, 0.233813], [0.083059, 0.191891, 0.47505]], atol=1e-6)
     np.testing.assert_allclose(prefix, [[0.25, 0], [0.08, 0.17]], atol=1e-6)
 
 
@@ -61,9 +63,7 @@ def explained(trace, weights=None):
 def test_rollout_after_the_first_decoder_layer(two_layers):
     full = mixing_by_weights(two_layers)
     source, prefix = roll_out(Mixing(full.encoder, full.decoder[:1], full.cross[:1], full.residual[:1]))
-    np.testing.assert_allclose(
-        source, [[0.26275, 0.151875, 0.085375], [0.076125, 0.135, 0.288875]], atol=1e-6
-    )
+    np.testing.assert_allclose(source, [[0.26275, 0.151875, 0.085375], [0.076125, 0.135, 0.288875]], atol=1e-6)
     np.testing.assert_allclose(prefix, [[0.5, 0], [0.1, 0.4]], atol=1e-6)
 
 

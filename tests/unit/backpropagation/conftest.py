@@ -13,7 +13,10 @@ from transformer.model.transformer import Transformer
 CONFIGS = {
     "pre": {"tied_embeddings": "all"},
     "post": {
-        "norm": "post", "positions": "sinusoidal_halves", "activation": "gelu", "tied_embeddings": "target",
+        "norm": "post",
+        "positions": "sinusoidal_halves",
+        "activation": "gelu",
+        "tied_embeddings": "target",
         "output_bias": False,
     },
     "pre, learned": {"positions": "learned", "activation": "silu", "scale_embedding": False, "encoder_layers": 2},
@@ -42,10 +45,19 @@ def random_parameters(config: TransformerConfig, seed: int = 0) -> dict[str, np.
 
 @pytest.fixture(params=CONFIGS)
 def config(request: pytest.FixtureRequest) -> TransformerConfig:
-    return TransformerConfig(**{
-        "source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY, "d_model": 12, "heads": 3, "d_ff": 20,
-        "encoder_layers": 1, "decoder_layers": 1, "max_positions": 9, **CONFIGS[request.param],
-    })
+    return TransformerConfig(
+        **{
+            "source_vocabulary": VOCABULARY,
+            "target_vocabulary": VOCABULARY,
+            "d_model": 12,
+            "heads": 3,
+            "d_ff": 20,
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "max_positions": 9,
+            **CONFIGS[request.param],
+        }
+    )
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from transformer.backpropagation.norm_placement import fresh_sizes, gradient_siz
 from transformer.config import TransformerConfig
 
 CONFIG = TransformerConfig(
-    source_vocabulary=50, target_vocabulary=50, d_model=32, heads=4, encoder_layers=6, decoder_layers=6, d_ff=64,
+    source_vocabulary=50, target_vocabulary=50, d_model=32, heads=4, encoder_layers=6, decoder_layers=6, d_ff=64
 )
 
 

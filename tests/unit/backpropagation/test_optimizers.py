@@ -58,9 +58,7 @@ def test_adam_equals_torchs(betas, epsilon):
 
     def step(parameters, grads):
         nonlocal moments
-        parameters, moments = adam(
-            parameters, grads, moments, learning_rate=0.001, betas=betas, epsilon=epsilon
-        )
+        parameters, moments = adam(parameters, grads, moments, learning_rate=0.001, betas=betas, epsilon=epsilon)
         return parameters
 
     compare(step, lambda p: torch.optim.Adam(p, lr=0.001, betas=betas, eps=epsilon))
@@ -79,9 +77,11 @@ def test_warmup_with_adam_equals_torchs_schedule():
 
     def make(parameters):
         optimizer = torch.optim.Adam(parameters, lr=1.0, betas=(0.9, 0.98), eps=1e-9)
-        made.append(torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda done: 512**-0.5 * min((done + 1) ** -0.5, (done + 1) * 40**-1.5)
-        ))
+        made.append(
+            torch.optim.lr_scheduler.LambdaLR(
+                optimizer, lambda done: 512**-0.5 * min((done + 1) ** -0.5, (done + 1) * 40**-1.5)
+            )
+        )
         # The schedule advances after every step.
         optimizer.register_step_post_hook(lambda *_: made[0].step())
         return optimizer

@@ -71,12 +71,20 @@ def test_stages_are_in_order_and_named_once(found, chosen):
     assert ("decoder.table" in keys) == (found.config.tied_embeddings != "all")
     firsts = [
         next(number for number, key in enumerate(keys) if key.startswith(f"{stack}.{part}."))
-        for stack in ("decoder", "encoder") for part in reversed(PARTS[stack])
+        for stack in ("decoder", "encoder")
+        for part in reversed(PARTS[stack])
     ]
     assert firsts == sorted(firsts)
-    sizes = {"B": 1, "1": 1, "S": found.batch.source.shape[1], "T": found.batch.target.shape[1],
-             "D": found.config.d_model, "K": found.config.d_head, "F": found.config.d_ff,
-             "V": found.config.target_vocabulary}
+    sizes = {
+        "B": 1,
+        "1": 1,
+        "S": found.batch.source.shape[1],
+        "T": found.batch.target.shape[1],
+        "D": found.config.d_model,
+        "K": found.config.d_head,
+        "F": found.config.d_ff,
+        "V": found.config.target_vocabulary,
+    }
     for stage in listed:
         letters = stage.letters.split(", ")
         expected = [len(stage.pieces) if letter == "N" else sizes[letter] for letter in letters]

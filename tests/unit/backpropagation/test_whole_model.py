@@ -122,8 +122,11 @@ def test_loss_equals_that_of_the_trace(shipped):
     agree(found.gradients, expected.gradients)
     rng = np.random.default_rng(0)
     for name in (
-        "source_embedding.weight", "encoder_layers.3.self_attention.in_projection.weight",
-        "decoder_layers.0.cross_attention.scores", "decoder_layers.5.feed_forward.hidden", "logits",
+        "source_embedding.weight",
+        "encoder_layers.3.self_attention.in_projection.weight",
+        "decoder_layers.0.cross_attention.scores",
+        "decoder_layers.5.feed_forward.hidden",
+        "logits",
     ):
         grad = {**found.parameters, **found.gradients}[name]
         at = tuple(int(rng.integers(size)) for size in grad.shape)
@@ -136,7 +139,13 @@ def test_loss_equals_that_of_the_trace(shipped):
 def test_known_gradient_is_reproduced():
     """Two logits of 0, by hand: p is 1/2 each, so the loss is ln 2 and its gradient -1/2 and 1/2."""
     config = TransformerConfig(
-        source_vocabulary=2, target_vocabulary=2, d_model=2, heads=1, encoder_layers=1, decoder_layers=1, d_ff=2,
+        source_vocabulary=2,
+        target_vocabulary=2,
+        d_model=2,
+        heads=1,
+        encoder_layers=1,
+        decoder_layers=1,
+        d_ff=2,
         positions="none",
     )
     parameters = {name: np.zeros(tuple(each.shape)) for name, each in Transformer(config).named_parameters()}

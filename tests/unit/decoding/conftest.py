@@ -10,7 +10,12 @@ from transformer.model.transformer import build
 from transformer.text.tokenizer import END, PAD
 
 SOURCES = [
-    [5, 9, 7, END], [12, END], [8, 8, 20, 21, 22, END], [29, 4, END], [17, 6, 6, 25, 11, 10, 28, END], [23, 13, 14, END]
+    [5, 9, 7, END],
+    [12, END],
+    [8, 8, 20, 21, 22, END],
+    [29, 4, END],
+    [17, 6, 6, 25, 11, 10, 28, END],
+    [23, 13, 14, END],
 ]
 
 

@@ -40,9 +40,11 @@ def test_beam_finds_the_best_of_all(alpha):
     source = torch.tensor([[4, 1, END]])
     for seed in range(10):
         torch.manual_seed(seed)
-        model = build(TransformerConfig(
-            source_vocabulary=5, target_vocabulary=5, d_model=8, heads=2, encoder_layers=1, decoder_layers=1, d_ff=8
-        )).eval()
+        model = build(
+            TransformerConfig(
+                source_vocabulary=5, target_vocabulary=5, d_model=8, heads=2, encoder_layers=1, decoder_layers=1, d_ff=8
+            )
+        ).eval()
         with torch.inference_mode():
             cache = model.start_cache(model.encode(source, None), None)
             steps = beam_search(model, cache, beam_size=10, limit=limit, length_penalty=alpha)
@@ -141,10 +143,16 @@ def test_beam_is_full_again_after_the_prefix(decode):
     assert (steps[1].fate == Fate.ALIVE).sum() == 4
 
 
-@pytest.mark.parametrize("setting", [
-    {"beam_size": 0}, {"beam_size": 11}, {"beam_size": 2, "length_penalty": -0.1},
-    {"beam_size": 2, "length_penalty": float("nan")}, {"beam_size": 2, "length_penalty": 1e308},
-])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"beam_size": 0},
+        {"beam_size": 11},
+        {"beam_size": 2, "length_penalty": -0.1},
+        {"beam_size": 2, "length_penalty": float("nan")},
+        {"beam_size": 2, "length_penalty": 1e308},
+    ],
+)
 def test_settings_out_of_range_are_rejected(decode, setting):
     with pytest.raises(ValueError, match=list(setting)[-1]):
         decode(beam_search, [[5, END]], **setting)

@@ -46,8 +46,10 @@ def test_lowest_temperature_equals_greedy(decode):
 def test_seed_repeats_and_another_one_does_not(decode, sources):
     first = pieces(decode(sample, sources, seed=1))
     assert torch.equal(first, pieces(decode(sample, sources, seed=1)))
-    assert any(first.shape != (other := pieces(decode(sample, sources, seed=seed))).shape
-               or not torch.equal(first, other) for seed in (100, 200))
+    assert any(
+        first.shape != (other := pieces(decode(sample, sources, seed=seed))).shape or not torch.equal(first, other)
+        for seed in (100, 200)
+    )
 
 
 def test_sample_does_not_depend_on_its_batch(decode, sources):
@@ -122,8 +124,17 @@ def test_draws_follow_the_cumulative_distribution():
 
 
 @pytest.mark.parametrize(
-    "setting", [{"temperature": 0.0}, {"temperature": -1.0}, {"temperature": float("nan")}, {"temperature": 1e9},
-                {"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_p": float("nan")}]
+    "setting",
+    [
+        {"temperature": 0.0},
+        {"temperature": -1.0},
+        {"temperature": float("nan")},
+        {"temperature": 1e9},
+        {"top_k": -1},
+        {"top_p": 0.0},
+        {"top_p": 1.1},
+        {"top_p": float("nan")},
+    ],
 )
 def test_settings_out_of_range_are_rejected(decode, setting):
     (name,) = setting

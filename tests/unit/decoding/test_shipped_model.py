@@ -18,14 +18,40 @@ from transformer.decoding.tree import path, search_tree
 from transformer.text.tokenizer import END, PAD
 from transformer.values.translation import Fate
 
-SUBJECTS = ["I", "We", "The old man", "My sister", "Nobody", "The children", "A good teacher", "Your friend", "They",
-            "The dog that lives next door"]
-PREDICATES = ["went home", "can swim very well", "will buy a new car tomorrow", "did not understand the question",
-              "never eats meat", "wanted to sleep", "gave her the book", "works in a small factory",
-              "lost the key yesterday", "is afraid of the dark", "has been waiting for two hours",
-              "wrote a long letter to the king", "could not find the way back", "likes to play chess after dinner",
-              "asked me where the station was", "must be very tired", "drank all the water", "saw it on television",
-              "told us a strange story about the war", "should have called the police"]
+SUBJECTS = [
+    "I",
+    "We",
+    "The old man",
+    "My sister",
+    "Nobody",
+    "The children",
+    "A good teacher",
+    "Your friend",
+    "They",
+    "The dog that lives next door",
+]
+PREDICATES = [
+    "went home",
+    "can swim very well",
+    "will buy a new car tomorrow",
+    "did not understand the question",
+    "never eats meat",
+    "wanted to sleep",
+    "gave her the book",
+    "works in a small factory",
+    "lost the key yesterday",
+    "is afraid of the dark",
+    "has been waiting for two hours",
+    "wrote a long letter to the king",
+    "could not find the way back",
+    "likes to play chess after dinner",
+    "asked me where the station was",
+    "must be very tired",
+    "drank all the water",
+    "saw it on television",
+    "told us a strange story about the war",
+    "should have called the police",
+]
 TEXTS = [f"{subject} {predicate}." for subject, predicate in product(SUBJECTS, PREDICATES)]
 
 
@@ -42,8 +68,10 @@ def search(shipped, decode):
 
 def translations(steps):
     """Return the tokens of each sentence, including the end symbol."""
-    return [tuple(piece for piece in row if piece != PAD) for row in torch.stack(
-        [step.predicted for step in steps], dim=1).tolist()]
+    return [
+        tuple(piece for piece in row if piece != PAD)
+        for row in torch.stack([step.predicted for step in steps], dim=1).tolist()
+    ]
 
 
 @pytest.mark.parametrize("chosen", [TEXTS[::12], pytest.param(TEXTS, marks=pytest.mark.thorough)], ids=len)
@@ -66,7 +94,8 @@ def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
         expanded = search(beam_search, [text], beam_size=4, capture=True)
         nodes = search_tree(expanded, hypotheses(expanded, 1)[0][0]).nodes
         on_the_way = [
-            node for index, node in enumerate(nodes)
+            node
+            for index, node in enumerate(nodes)
             if tuple(nodes[each].piece for each in path(nodes, index)) == pieces[: node.step + 1]
         ]
         assert on_the_way[-1].fate == Fate.PRUNED, f"{text!r} lost its greedy translation, which was never pruned"

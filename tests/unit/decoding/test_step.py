@@ -34,14 +34,18 @@ def single(search, steps):
     for step in reversed(steps[: best.step + 1]):
         row, taken = int(step.parent[expansion]), slice(expansion, expansion + 1)
         rows = step.distribution.rows
-        alone.append(Step(
-            read=step.read[row : row + 1],
-            distribution=Distribution(
-                step.distribution.log_probs[row : row + 1],
-                rows and AttentionRows(rows.decoder[row : row + 1], rows.cross[row : row + 1]),
-            ),
-            predicted=step.predicted[taken], log_prob=step.log_prob[taken], score=step.score[taken],
-        ))
+        alone.append(
+            Step(
+                read=step.read[row : row + 1],
+                distribution=Distribution(
+                    step.distribution.log_probs[row : row + 1],
+                    rows and AttentionRows(rows.decoder[row : row + 1], rows.cross[row : row + 1]),
+                ),
+                predicted=step.predicted[taken],
+                log_prob=step.log_prob[taken],
+                score=step.score[taken],
+            )
+        )
         if len(alone) <= best.step:
             # The row of a step is the expansion of the previous step at this place among those that continue.
             before = steps[best.step - len(alone)]

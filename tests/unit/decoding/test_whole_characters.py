@@ -22,11 +22,16 @@ from transformer.values.decoding_settings import DecodingSettings
 
 EMOJI = ["See you soon 👋", "Thanks a lot 😊", "lol that was so funny 😂😂", "I love you ❤️", "ok 👍 see u tmrw"]
 METHODS = [
-    DecodingSettings(), DecodingSettings("beam", beam_size=3), DecodingSettings("sample", seed=4),
+    DecodingSettings(),
+    DecodingSettings("beam", beam_size=3),
+    DecodingSettings("sample", seed=4),
     DecodingSettings("sample", seed=5, top_p=0.9, temperature=0.7),
 ]
 ORDINARY = [
-    "I have a dream.", "Where is my hat?", "The old man is reading a newspaper in the garden.", "We bought a new car.",
+    "I have a dream.",
+    "Where is my hat?",
+    "The old man is reading a newspaper in the garden.",
+    "We bought a new car.",
     "If it rains tomorrow, we will stay at home.",
 ]
 LIMITS = [2, 3, 4, 5, 9, 14]
@@ -37,8 +42,13 @@ def byte_model(tokenizer):
     """A model with fresh weights that writes almost only bytes."""
     torch.manual_seed(3)
     config = TransformerConfig(
-        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=16, heads=4, encoder_layers=1,
-        decoder_layers=2, d_ff=24,
+        source_vocabulary=tokenizer.size,
+        target_vocabulary=tokenizer.size,
+        d_model=16,
+        heads=4,
+        encoder_layers=1,
+        decoder_layers=2,
+        d_ff=24,
     )
     model = build(config).eval()
     with torch.no_grad():
@@ -57,9 +67,11 @@ def written(way, model, rows, constraints, limit):
     return torch.stack([step.predicted for step in steps], dim=1).tolist()
 
 
-@pytest.mark.parametrize("way", [
-    partial(greedy), partial(sample, seed=1), partial(sample, seed=2, top_k=9), partial(beam_search, beam_size=4),
-], ids=["greedy", "sample", "top-k", "beam"])
+@pytest.mark.parametrize(
+    "way",
+    [partial(greedy), partial(sample, seed=1), partial(sample, seed=2, top_k=9), partial(beam_search, beam_size=4)],
+    ids=["greedy", "sample", "top-k", "beam"],
+)
 def test_search_writes_whole_characters(byte_model, tokenizer, sources, way):
     constraints, texts = Constraints(spelling=tokenizer.spelling), []
     for limit in LIMITS:

@@ -62,13 +62,29 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         sizes = [rows or len(content) for content in files.values()]
         numbers = files["vocab.json"]
         pad, end = numbers["<pad>"], numbers["</s>"]
-        config = MarianConfig(**{
-            "vocab_size": sizes[0], "decoder_vocab_size": sizes[-1], "d_model": 16, "encoder_layers": 2,
-            "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 24,
-            "decoder_ffn_dim": 24, "activation_function": "swish", "max_position_embeddings": 64,
-            "scale_embedding": True, "pad_token_id": pad, "eos_token_id": end, "decoder_start_token_id": pad,
-            "bos_token_id": end, "forced_eos_token_id": None, "attn_implementation": "eager", **settings,
-        })
+        config = MarianConfig(
+            **{
+                "vocab_size": sizes[0],
+                "decoder_vocab_size": sizes[-1],
+                "d_model": 16,
+                "encoder_layers": 2,
+                "decoder_layers": 2,
+                "encoder_attention_heads": 4,
+                "decoder_attention_heads": 4,
+                "encoder_ffn_dim": 24,
+                "decoder_ffn_dim": 24,
+                "activation_function": "swish",
+                "max_position_embeddings": 64,
+                "scale_embedding": True,
+                "pad_token_id": pad,
+                "eos_token_id": end,
+                "decoder_start_token_id": pad,
+                "bos_token_id": end,
+                "forced_eos_token_id": None,
+                "attn_implementation": "eager",
+                **settings,
+            }
+        )
         torch.manual_seed(seed)
         model = MarianMTModel(config).eval().requires_grad_(False)
         for name, parameter in model.named_parameters():
@@ -83,7 +99,10 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         if dtype != torch.float32:
             model.to(dtype)
         model.generation_config = GenerationConfig(
-            pad_token_id=pad, eos_token_id=end, decoder_start_token_id=pad, bad_words_ids=[[pad]],
+            pad_token_id=pad,
+            eos_token_id=end,
+            decoder_start_token_id=pad,
+            bad_words_ids=[[pad]],
             renormalize_logits=True,
         )
         model.save_pretrained(folder)
@@ -102,10 +121,16 @@ def write_vocabulary(folder: Path, sides: tuple[bytes, bytes], files: dict[str, 
         (folder / name).write_bytes(content)
     for name, ids in files.items():
         (folder / name).write_text(json.dumps(ids, ensure_ascii=False), encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text(json.dumps({
-        "tokenizer_class": "MarianTokenizer", "source_lang": "en", "target_lang": "de",
-        "separate_vocabs": "target_vocab.json" in files,
-    }))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(
+            {
+                "tokenizer_class": "MarianTokenizer",
+                "source_lang": "en",
+                "target_lang": "de",
+                "separate_vocabs": "target_vocab.json" in files,
+            }
+        )
+    )
 
 
 @pytest.fixture(scope="session")

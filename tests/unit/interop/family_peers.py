@@ -14,8 +14,14 @@ from tests.conftest import SENTENCES
 from tests.foreign_models import pieces_of, sentencepiece_model
 
 SHAPE = {
-    "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 64,
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 24,
+    "max_position_embeddings": 64,
     "attn_implementation": "eager",
 }
 SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")
@@ -27,10 +33,15 @@ def _trained(before: tuple[str, ...], *, byte_level: bool = False) -> tuple[dict
     cutter = pre_tokenizers.ByteLevel(add_prefix_space=False) if byte_level else pre_tokenizers.Metaspace()
     tokenizer.pre_tokenizer = cutter
     alphabet = pre_tokenizers.ByteLevel.alphabet() if byte_level else []
-    tokenizer.train_from_iterator(SENTENCES, trainers.BpeTrainer(
-        vocab_size=360 if byte_level else 120, special_tokens=list(before), initial_alphabet=alphabet,
-        show_progress=False,
-    ))
+    tokenizer.train_from_iterator(
+        SENTENCES,
+        trainers.BpeTrainer(
+            vocab_size=360 if byte_level else 120,
+            special_tokens=list(before),
+            initial_alphabet=alphabet,
+            show_progress=False,
+        ),
+    )
     model = json.loads(tokenizer.to_str())["model"]
     return model["vocab"], [tuple(pair) for pair in model["merges"]]
 
@@ -118,18 +129,28 @@ def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, 
     code = None if target is None else tokenizer.convert_tokens_to_ids(f"__{target}__" if name == "m2m100" else target)
     start = {"mbart": code, "pegasus": pad}.get(name, end)
     forced = {"mbart": None, "pegasus": None, "bart": tokenizer.bos_token_id}.get(name, code)
-    config = getattr(transformers, f"{prefix}Config")(**{
-        **SHAPE, "vocab_size": size, "pad_token_id": pad, "bos_token_id": 0, "eos_token_id": end,
-        "decoder_start_token_id": start, "forced_eos_token_id": None, **settings,
-    })
+    config = getattr(transformers, f"{prefix}Config")(
+        **{
+            **SHAPE,
+            "vocab_size": size,
+            "pad_token_id": pad,
+            "bos_token_id": 0,
+            "eos_token_id": end,
+            "decoder_start_token_id": start,
+            "forced_eos_token_id": None,
+            **settings,
+        }
+    )
     torch.manual_seed(seed)
     model = getattr(transformers, f"{prefix}ForConditionalGeneration")(config).eval().requires_grad_(False)
     for key, parameter in model.named_parameters():
         if prefix in ("M2M100", "Pegasus") and "embed_positions" in key:
             continue
         scale = 0.6 if "embed" in key or "shared" in key else 1.5 * 16**-0.5
-        parameter.copy_((key.endswith("norm.weight") or key.endswith("embedding.weight") and "norm" in key) + scale
-                        * torch.randn_like(parameter))
+        parameter.copy_(
+            (key.endswith("norm.weight") or key.endswith("embedding.weight") and "norm" in key)
+            + scale * torch.randn_like(parameter)
+        )
     if hasattr(model, "final_logits_bias"):
         model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
         model.final_logits_bias[0, end] += ending
@@ -138,10 +159,18 @@ def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, 
     if name == "bart":
         # Parts of a character, which our searches write only where they complete it.
         never |= {number for text, number in ids.items() if not text.replace("Ġ", "").isascii()}
-    model.generation_config = transformers.GenerationConfig(**{
-        "pad_token_id": pad, "bos_token_id": 0, "eos_token_id": end, "decoder_start_token_id": start,
-        "forced_bos_token_id": forced, "max_length": 25, "suppress_tokens": sorted(never), **generation,
-    })
+    model.generation_config = transformers.GenerationConfig(
+        **{
+            "pad_token_id": pad,
+            "bos_token_id": 0,
+            "eos_token_id": end,
+            "decoder_start_token_id": start,
+            "forced_bos_token_id": forced,
+            "max_length": 25,
+            "suppress_tokens": sorted(never),
+            **generation,
+        }
+    )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return model, tokenizer

@@ -42,14 +42,22 @@ def read_by_hugging_face(folder):
 @pytest.mark.parametrize("name", SHAPES)
 def test_hugging_face_computes_the_same(name, tokenizer, marian_tokenizer, tmp_path, run_main):
     config = TransformerConfig(
-        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=16, heads=4, encoder_layers=2,
-        decoder_layers=1, d_ff=24, max_positions=64,
+        source_vocabulary=tokenizer.size,
+        target_vocabulary=tokenizer.size,
+        d_model=16,
+        heads=4,
+        encoder_layers=2,
+        decoder_layers=1,
+        d_ff=24,
+        max_positions=64,
         **{"norm": "post", "positions": "sinusoidal_halves", **SHAPES[name]},
     )
     torch.manual_seed(2)
     model = build(config)
-    weights = {name: parameter + 0.3 * torch.randn_like(parameter) if parameter.ndim == 1 else parameter
-               for name, parameter in model.named_parameters()}
+    weights = {
+        name: parameter + 0.3 * torch.randn_like(parameter) if parameter.ndim == 1 else parameter
+        for name, parameter in model.named_parameters()
+    }
     save_model(tmp_path / "ours", config, weights, tokenizer)
     done = run_main(
         main, "export", "--format", "huggingface", "--model", tmp_path / "ours", "--output", tmp_path / "out"
@@ -70,9 +78,7 @@ def test_hugging_face_computes_the_same(name, tokenizer, marian_tokenizer, tmp_p
 
 
 def test_imported_model_is_exported_unchanged(peer, imported_folder, tmp_path, run_main):
-    done = run_main(
-        main, "export", "--format", "huggingface", "--model", imported_folder, "--output", tmp_path / "out"
-    )
+    done = run_main(main, "export", "--format", "huggingface", "--model", imported_folder, "--output", tmp_path / "out")
     assert done.returncode == 0
     again = read_by_hugging_face(tmp_path / "out").model.state_dict()
     pad = peer.model.config.pad_token_id
@@ -99,9 +105,7 @@ def test_model_without_a_card_is_exported_and_imported(imported_folder, tmp_path
 
 
 def test_shape_that_marian_lacks_is_reported(model_folder, tmp_path, run_main):
-    done = run_main(
-        main, "export", "--format", "huggingface", "--model", model_folder, "--output", tmp_path / "out"
-    )
+    done = run_main(main, "export", "--format", "huggingface", "--model", model_folder, "--output", tmp_path / "out")
     assert done.returncode == 1 and "pre-norm" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
 

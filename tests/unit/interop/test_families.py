@@ -38,9 +38,9 @@ def written(peer, tokenizer, text, **settings):
     return peer.model.generate(source, do_sample=False, **settings)[0, 1:].tolist()
 
 
-@pytest.mark.parametrize(("beam", "count"), [
-    (4, 4), *(pytest.param(beam, 200, marks=pytest.mark.thorough) for beam in (1, 4)),
-])
+@pytest.mark.parametrize(
+    ("beam", "count"), [(4, 4), *(pytest.param(beam, 200, marks=pytest.mark.thorough) for beam in (1, 4))]
+)
 def test_translations_equal_generate(family, beam, count):
     _, peer, tokenizer, translator = family
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
@@ -50,8 +50,13 @@ def test_translations_equal_generate(family, beam, count):
 
 
 RULES = {
-    "repetition_penalty": 1.3, "no_repeat_ngram_size": 3, "min_length": 9, "bad_words_ids": [[120], [121, 122]],
-    "begin_suppress_tokens": [110], "forced_eos_token_id": 1, "renormalize_logits": True,
+    "repetition_penalty": 1.3,
+    "no_repeat_ngram_size": 3,
+    "min_length": 9,
+    "bad_words_ids": [[120], [121, 122]],
+    "begin_suppress_tokens": [110],
+    "forced_eos_token_id": 1,
+    "renormalize_logits": True,
 }
 
 

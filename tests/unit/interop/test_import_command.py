@@ -89,10 +89,14 @@ def test_shards_are_read(peer, tmp_path, run_main):
 def test_pickle_is_read_only_on_request_and_never_run(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "pickled")
     (folder / "model.safetensors").unlink()
-    torch.save(peer.model.state_dict() | {
-        f"model.{side}.embed_positions.weight": getattr(peer.model.model, side).embed_positions.weight
-        for side in ("encoder", "decoder")
-    }, folder / "pytorch_model.bin")
+    torch.save(
+        peer.model.state_dict()
+        | {
+            f"model.{side}.embed_positions.weight": getattr(peer.model.model, side).embed_positions.weight
+            for side in ("encoder", "decoder")
+        },
+        folder / "pytorch_model.bin",
+    )
     refused(run_main(main, "import", folder, "--output", tmp_path / "no"), "--allow-pickle-weights")
     done = run_main(main, "import", folder, "--output", tmp_path / "yes", "--allow-pickle-weights")
     assert done.returncode == 0
@@ -104,9 +108,7 @@ def test_pickle_is_read_only_on_request_and_never_run(peer, tmp_path, run_main):
             return (open, (str(tmp_path / "executed"), "w"))
 
     torch.save({"lm_head.weight": Evil()}, folder / "pytorch_model.bin")
-    refused(
-        run_main(main, "import", folder, "--output", tmp_path / "evil", "--allow-pickle-weights"), "weights alone"
-    )
+    refused(run_main(main, "import", folder, "--output", tmp_path / "evil", "--allow-pickle-weights"), "weights alone")
     assert not (tmp_path / "executed").exists()
 
 
@@ -180,12 +182,14 @@ DAMAGE = {
     "odd widths": (settings(decoder_ffn_dim=48), "encoder has 24 feed-forward units and one of its decoder 48, but"),
     "activation": (settings(activation_function="mish"), "its activation is 'mish', but the choices are gelu_new, "),
     "a start that is a text": (
-        searching(decoder_start_token_id="7"), "decoder_start_token_id in generation_config.json must be a whole number"
+        searching(decoder_start_token_id="7"),
+        "decoder_start_token_id in generation_config.json must be a whole number",
     ),
     "a start below 0": (searching(decoder_start_token_id=-1), "of 0 to 95, not -1"),
     "an end that is no number": (searching(eos_token_id=[0, None]), "eos_token_id in generation_config.json must be"),
     "an end that is not the tokenizer's": (
-        searching(eos_token_id=7), "eos_token_id is 7, and its tokenizer ends a text with </s>, which is 0; only one"
+        searching(eos_token_id=7),
+        "eos_token_id is 7, and its tokenizer ends a text with </s>, which is 0; only one",
     ),
     "text for a flag": (settings(scale_embedding="yes"), "scale_embedding in config.json must be true or false"),
     "more tokens": (settings(vocab_size=5), "tokens, but config.json says 5; if tokens were added, resize"),
@@ -195,13 +199,17 @@ DAMAGE = {
     "fewer layers": (settings(decoder_layers=1), "which no MarianMTModel has"),
     "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no MarianMTModel has"),
     "not a number": (
-        weights(lambda tensors: tensors["final_logits_bias"].fill_(torch.nan)), "final_logits_bias", "not finite"
+        weights(lambda tensors: tensors["final_logits_bias"].fill_(torch.nan)),
+        "final_logits_bias",
+        "not finite",
     ),
     "integers": (
-        weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3, dtype=torch.int8))), "not a float"
+        weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3, dtype=torch.int8))),
+        "not a float",
     ),
     "bias of another size": (
-        weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3))), "generator.bias should be"
+        weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3))),
+        "generator.bias should be",
     ),
 }
 

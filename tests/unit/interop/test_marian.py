@@ -38,20 +38,36 @@ VARIANTS = {
     "narrow heads": {"d_model": 12},
     "odd width": {"d_model": 15, "encoder_attention_heads": 3, "decoder_attention_heads": 3},
     "filled up rows": {"rows": 128},
-    "filled up rows, separate": {"vocabulary": "separate", "rows": 128, "share_encoder_decoder_embeddings": False,
-                                 "tie_word_embeddings": False},
+    "filled up rows, separate": {
+        "vocabulary": "separate",
+        "rows": 128,
+        "share_encoder_decoder_embeddings": False,
+        "tie_word_embeddings": False,
+    },
     "three and one": {"encoder_layers": 3, "decoder_layers": 1},
-    "legacy keys": {"normalize_before": True, "normalize_embedding": True, "add_final_layer_norm": True,
-                    "static_position_embeddings": True, "extra_pos_embeddings": 0},
+    "legacy keys": {
+        "normalize_before": True,
+        "normalize_embedding": True,
+        "add_final_layer_norm": True,
+        "static_position_embeddings": True,
+        "extra_pos_embeddings": 0,
+    },
     "joint, untied": {"tie_word_embeddings": False},
     "separate, tied": {"vocabulary": "separate", "share_encoder_decoder_embeddings": False},
-    "separate, untied": {"vocabulary": "separate", "share_encoder_decoder_embeddings": False,
-                         "tie_word_embeddings": False},
+    "separate, untied": {
+        "vocabulary": "separate",
+        "share_encoder_decoder_embeddings": False,
+        "tie_word_embeddings": False,
+    },
     "half precision": {"dtype": torch.float16},
     "bfloat16": {"dtype": torch.bfloat16},
 }
-TIED = {"joint, untied": "none", "separate, tied": "target", "separate, untied": "none",
-        "filled up rows, separate": "none"}
+TIED = {
+    "joint, untied": "none",
+    "separate, tied": "target",
+    "separate, untied": "none",
+    "filled up rows, separate": "none",
+}
 
 
 def padded(rows, pad):
@@ -99,7 +115,9 @@ def check_parity(peer, folder):
     kept = [piece for piece in range(size) if piece != pad]
     assert_same(logits[..., kept], out.logits[..., kept], "logits")
     for kind, attention in (
-        ("encoder", out.encoder_attentions), ("decoder", out.decoder_attentions), ("cross", out.cross_attentions)
+        ("encoder", out.encoder_attentions),
+        ("decoder", out.decoder_attentions),
+        ("cross", out.cross_attentions),
     ):
         assert len(record.tensors[f"{kind}.weights"]) == len(attention)
         for ours, others in zip(record.tensors[f"{kind}.weights"], attention, strict=True):
@@ -194,14 +212,28 @@ def test_added_tokens_are_read(make_peer, marian_tokenizer, tmp_path):
 
 ASKED = {"num_beams": 6, "length_penalty": 0.6, "encoder_no_repeat_ngram_size": 3, "eos_token_id": [0, 7]}
 APPLIED = {
-    "forced_eos_token_id": 0, "repetition_penalty": 1.5, "no_repeat_ngram_size": 2, "min_length": 9,
-    "suppress_tokens": [5], "max_length": 20, "bad_words_ids": [[95], [3]],
+    "forced_eos_token_id": 0,
+    "repetition_penalty": 1.5,
+    "no_repeat_ngram_size": 2,
+    "min_length": 9,
+    "suppress_tokens": [5],
+    "max_length": 20,
+    "bad_words_ids": [[95], [3]],
 }
 # Settings with no effect, or that this search applies too.
 IDLE = {
-    "repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "min_length": 0, "suppress_tokens": None, "num_beams": 1,
-    "length_penalty": 0.6, "max_length": 512, "bad_words_ids": [[95]], "renormalize_logits": True, "temperature": 0.3,
-    "eos_token_id": 0, "forced_eos_token_id": 0,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+    "min_length": 0,
+    "suppress_tokens": None,
+    "num_beams": 1,
+    "length_penalty": 0.6,
+    "max_length": 512,
+    "bad_words_ids": [[95]],
+    "renormalize_logits": True,
+    "temperature": 0.3,
+    "eos_token_id": 0,
+    "forced_eos_token_id": 0,
 }
 
 

@@ -19,20 +19,34 @@ def card_of(tmp_path):
     return read
 
 
-@pytest.mark.parametrize(("line", "licence"), [
-    ("license: apache-2.0", "apache-2.0"), ("license:\t'mit' ", "mit"), ('license: "cc-by-4.0"', "cc-by-4.0"),
-    ("license:", ""), ("license: " + "x" * 300, ""), ("licence: mit", ""),
-])
+@pytest.mark.parametrize(
+    ("line", "licence"),
+    [
+        ("license: apache-2.0", "apache-2.0"),
+        ("license:\t'mit' ", "mit"),
+        ('license: "cc-by-4.0"', "cc-by-4.0"),
+        ("license:", ""),
+        ("license: " + "x" * 300, ""),
+        ("licence: mit", ""),
+    ],
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_front_matter_gives_the_licence_and_is_omitted(card_of, line, licence, end):
     card = card_of(end.join(["---", "tags: a", line, "--- ", "# A card"]))
     assert (card.licence, card.text) == (licence, "# A card")
 
 
-@pytest.mark.parametrize("text", [
-    "---" + "\n" * 900_000, "---\n" + "\n---" * 200_000, "---" + " \n" * 400_000,
-    "---\nlicense:" + " " * 900_000 + '"x\n---\n', "---\n" + "license:\t" * 90_000 + '"\n---\n',
-], ids=["lines", "ends", "spaces", "a licence", "licences"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---" + "\n" * 900_000,
+        "---\n" + "\n---" * 200_000,
+        "---" + " \n" * 400_000,
+        "---\nlicense:" + " " * 900_000 + '"x\n---\n',
+        "---\n" + "license:\t" * 90_000 + '"\n---\n',
+    ],
+    ids=["lines", "ends", "spaces", "a licence", "licences"],
+)
 def test_unclosed_front_matter_is_parsed_quickly(card_of, text):
     """The text has nearly a megabyte; a parser that restarts at every mark would take hours."""
     assert card_of(text).licence == ""

@@ -1,5 +1,4 @@
-"""Two sentencepiece models and their ids: the same tokens as Hugging Face's tokenizer, with their places in the text.
-"""
+"""Two sentencepiece models and their ids: the tokens of Hugging Face's tokenizer, with their places in the text."""
 
 from __future__ import annotations
 
@@ -16,17 +15,66 @@ from transformer.text.affixes import Affixes
 from transformer.text.pair_tokenizer import PairTokenizer
 
 NASTY = [
-    "", " ", "\t\n", "a", "  two  spaces  ", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا بالعالم", "日本語の文。",
-    "e\u0301\u0323x", "a" * 300, "?!..,;", "<b>x</b>", '"><script>alert(1)</script>', "&amp;", "a\x00b",
-    "\x01\x02", "</s>", "<pad>", "<s> <unk> <0x41>", "dog</s>cat", "▁", "a▁b ▁▁", r"$\frac{a}{b}$",
-    "# *md* [x](y) `c`", "https://example.org/?a=b&c=d", "a\tb\nc", "ﬁne ﬀ…’“”", "½ ² ㎏ Ⅷ",
-    "\ufeffa\u200bb", "Ａ１", "x" + "\u0308" * 30, "İstanbul ß ſ", "한국어 \u1100\u1161\u11a8",
-    "\u00ad\u2060", "ไทย", "हिन्दी", "a\u202eb", ">>", "<<", "a >>deu<< b", "\ufffd", "I’m 1½ “old”…",
+    "",
+    " ",
+    "\t\n",
+    "a",
+    "  two  spaces  ",
+    "🙂",
+    "👩‍👩‍👧🇩🇪",
+    "שלום עולם",
+    "مرحبا بالعالم",
+    "日本語の文。",
+    "e\u0301\u0323x",
+    "a" * 300,
+    "?!..,;",
+    "<b>x</b>",
+    '"><script>alert(1)</script>',
+    "&amp;",
+    "a\x00b",
+    "\x01\x02",
+    "</s>",
+    "<pad>",
+    "<s> <unk> <0x41>",
+    "dog</s>cat",
+    "▁",
+    "a▁b ▁▁",
+    r"$\frac{a}{b}$",
+    "# *md* [x](y) `c`",
+    "https://example.org/?a=b&c=d",
+    "a\tb\nc",
+    "ﬁne ﬀ…’“”",
+    "½ ² ㎏ Ⅷ",
+    "\ufeffa\u200bb",
+    "Ａ１",
+    "x" + "\u0308" * 30,
+    "İstanbul ß ſ",
+    "한국어 \u1100\u1161\u11a8",
+    "\u00ad\u2060",
+    "ไทย",
+    "हिन्दी",
+    "a\u202eb",
+    ">>",
+    "<<",
+    "a >>deu<< b",
+    "\ufffd",
+    "I’m 1½ “old”…",
     "\u3000full\u3000width",
 ]
 ALPHABETS = (
-    (0x20, 0x7F), (0x20, 0x7F), (0x61, 0x7B), (0xA0, 0x250), (0x300, 0x330), (0x400, 0x450), (0x5D0, 0x5EB),
-    (0x627, 0x64B), (0x2000, 0x2070), (0x4E00, 0x4E20), (0xAC00, 0xAC20), (0xFF01, 0xFF5F), (0x1F600, 0x1F640),
+    (0x20, 0x7F),
+    (0x20, 0x7F),
+    (0x61, 0x7B),
+    (0xA0, 0x250),
+    (0x300, 0x330),
+    (0x400, 0x450),
+    (0x5D0, 0x5EB),
+    (0x627, 0x64B),
+    (0x2000, 0x2070),
+    (0x4E00, 0x4E20),
+    (0xAC00, 0xAC20),
+    (0xFF01, 0xFF5F),
+    (0x1F600, 0x1F640),
     (0x0, 0x20),
 )
 TEXTS = 1000
@@ -78,9 +126,9 @@ def tokenizer_of(models, files):
     ids = files["vocab.json"]
     symbols = Affixes(pad=ids["<pad>"], unknown=ids["<unk>"], start=ids["<pad>"], end=ids["</s>"])
     documents = {name: json.dumps(content, ensure_ascii=False).encode() for name, content in files.items()}
-    return PairTokenizer({
-        "source.spm": models[0], "target.spm": models[1], "symbols.json": symbols.to_json(), **documents
-    })
+    return PairTokenizer(
+        {"source.spm": models[0], "target.spm": models[1], "symbols.json": symbols.to_json(), **documents}
+    )
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
@@ -114,8 +162,10 @@ def test_every_token_covers_its_characters(pair, texts):
             assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in zip(spans, spans[1:], strict=False)), text
             covered = {at for start, end in spans for at in range(start, end)}
             lost = {character for at, character in enumerate(text) if at not in covered}
-            assert all(not character.isprintable() or character.isspace() or character in "\ufeff\u200b\u2060\ufffd▁"
-                       for character in lost), (text, lost)
+            assert all(
+                not character.isprintable() or character.isspace() or character in "\ufeff\u200b\u2060\ufffd▁"
+                for character in lost
+            ), (text, lost)
 
 
 def test_token_equals_the_text_of_its_span(sides):
@@ -145,11 +195,15 @@ def test_tokens_of_ids_are_located_in_their_text(pair, texts):
         decoded, pieces = tokenizer.decode(ids), tokenizer.pieces(ids)
         assert [piece.id for piece in pieces] == ids and pieces[-1].role == "end" and pieces[-1].span is None
         spelt = [
-            decoded[slice(*piece.span)] for piece in pieces
+            decoded[slice(*piece.span)]
+            for piece in pieces
             if piece.span and not piece.role and not piece.text.startswith("<0x")
         ]
-        texts_of = [piece.text.replace("▁", " ").strip(" ") for piece in pieces
-                    if piece.span and not piece.role and not piece.text.startswith("<0x")]
+        texts_of = [
+            piece.text.replace("▁", " ").strip(" ")
+            for piece in pieces
+            if piece.span and not piece.role and not piece.text.startswith("<0x")
+        ]
         assert spelt == texts_of, text
 
 

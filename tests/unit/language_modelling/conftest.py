@@ -42,7 +42,13 @@ def huggingface(gpt2_folder):
 
     size = len(json.loads((gpt2_folder / "vocab.json").read_text()))
     config = GPT2Config(
-        vocab_size=size, n_positions=64, n_embd=24, n_layer=3, n_head=4, bos_token_id=0, eos_token_id=0,
+        vocab_size=size,
+        n_positions=64,
+        n_embd=24,
+        n_layer=3,
+        n_head=4,
+        bos_token_id=0,
+        eos_token_id=0,
         attn_implementation="eager",
     )
     model = random_weights(GPT2LMHeadModel(config))

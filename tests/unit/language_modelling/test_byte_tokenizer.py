@@ -13,26 +13,84 @@ from transformer.text.byte_tokenizer import ByteTokenizer
 # Places where tokens are cut, and hard cases: contractions, kinds of spaces, combining and joined characters, numbers
 # that are not digits, control characters, several bytes.
 PARTS = [
-    "The", "cat", " sat", "it's", "they'LL", "'", "''re", " 's", "'ve", "don't", " ", "  ",
-    "   ", "\n", "\r\n", "\t", " \n ", "\x00", "\x1c", "\x1f", "\x85", "\xa0", "\u2003",
-    "\u3000", "\u200b", "\u2028", "é", "e\u0301", "Größe", "ß", "İ", "ﬁ", "Ⅷ", "½", "²", "٣",
-    "一二", "日本語", "العربية", "हिन्दी", "한국어", "👩‍👩‍👧", "🙂", "🇩🇪", "\U0001d400", "\ufeff",
-    "\ufffd", "\ufdd0", "007", "3.14", "1,000", "...", "?!", "--", "—", "„“", "<", "|",
-    "endoftext", "_", "__a", "a_b", "#", "\\", "$", "€", "Ġ", "Ċ", "ª",
+    "The",
+    "cat",
+    " sat",
+    "it's",
+    "they'LL",
+    "'",
+    "''re",
+    " 's",
+    "'ve",
+    "don't",
+    " ",
+    "  ",
+    "   ",
+    "\n",
+    "\r\n",
+    "\t",
+    " \n ",
+    "\x00",
+    "\x1c",
+    "\x1f",
+    "\x85",
+    "\xa0",
+    "\u2003",
+    "\u3000",
+    "\u200b",
+    "\u2028",
+    "é",
+    "e\u0301",
+    "Größe",
+    "ß",
+    "İ",
+    "ﬁ",
+    "Ⅷ",
+    "½",
+    "²",
+    "٣",
+    "一二",
+    "日本語",
+    "العربية",
+    "हिन्दी",
+    "한국어",
+    "👩‍👩‍👧",
+    "🙂",
+    "🇩🇪",
+    "\U0001d400",
+    "\ufeff",
+    "\ufffd",
+    "\ufdd0",
+    "007",
+    "3.14",
+    "1,000",
+    "...",
+    "?!",
+    "--",
+    "—",
+    "„“",
+    "<",
+    "|",
+    "endoftext",
+    "_",
+    "__a",
+    "a_b",
+    "#",
+    "\\",
+    "$",
+    "€",
+    "Ġ",
+    "Ċ",
+    "ª",
 ]
 
 
 def untrusted():
     """Return 1,000 texts of these parts and of characters from all of Unicode."""
     draw = random.Random(7)
-    assigned = [
-        chr(code) for code in range(0x110000)
-        if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co")
-    ]
+    assigned = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co")]
     for number in range(1000):
-        parts = [
-            draw.choice(PARTS if draw.random() < 0.7 else assigned) for _ in range(draw.randrange(1, 25))
-        ]
+        parts = [draw.choice(PARTS if draw.random() < 0.7 else assigned) for _ in range(draw.randrange(1, 25))]
         yield ("" if number % 3 else " ").join(parts)
 
 
@@ -75,7 +133,18 @@ def test_token_spells_its_part_of_the_text(tokenizer):
     """The files write "Ġthe" and "Ċ"; a token that begins within a character has whole ones next to its bytes."""
     texts = [piece.text for piece in tokenizer.encode("Größe the\n\t\x00▁ 🙂é")]
     assert texts == [
-        "Gr", "öße", "▁the", "<0x0A>", "<0x09>", "<0x00>", "<0xE2>", "<0x96>", "<0x81>", "▁🙂", "<0xC3>", "<0xA9>",
+        "Gr",
+        "öße",
+        "▁the",
+        "<0x0A>",
+        "<0x09>",
+        "<0x00>",
+        "<0xE2>",
+        "<0x96>",
+        "<0x81>",
+        "▁🙂",
+        "<0xC3>",
+        "<0xA9>",
     ]
     assert {"<0xF0><0x9F>", "<0xB6>ße"} <= set(tokenizer.texts)
 
@@ -119,7 +188,11 @@ def test_byte_without_a_token_is_left_out():
     ids = {piece: number for number, piece in enumerate(["t", "h", "e", "he", "Ġ", "Ã", "©", "<|endoftext|>"])}
     tokenizer = ByteTokenizer({"vocab.json": written(ids), "merges.txt": b"h e\n"})
     assert [(piece.text, piece.span) for piece in tokenizer.encode("xthe éq")] == [
-        ("t", (1, 2)), ("he", (2, 4)), ("▁", (5, 5)), ("<0xC3>", (5, 6)), ("<0xA9>", (5, 6)),
+        ("t", (1, 2)),
+        ("he", (2, 4)),
+        ("▁", (5, 5)),
+        ("<0xC3>", (5, 6)),
+        ("<0xA9>", (5, 6)),
     ]
     # `transformers` also merges the bytes next to it.
     assert [(piece.text, piece.span) for piece in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
@@ -138,21 +211,35 @@ def written(ids):
     return json.dumps(ids).encode()
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda files: files.pop("merges.txt"), "merges.txt is missing"),
-    (lambda files: files.update({"vocab.json": b"{"}), "vocab.json is not a JSON"),
-    (lambda files: files.update({"vocab.json": b"[]"}), "vocab.json is not a JSON object"),
-    (lambda files: files.update({"vocab.json": written(ids_of(files) | {"cat": 9000})}), "does not number its"),
-    (lambda files: files.update({"vocab.json": written({
-        {"<|endoftext|>": "<end>"}.get(text, text): number for text, number in ids_of(files).items()
-    })}), r"vocab.json has no <\|endoftext\|>"),
-    (lambda files: files.update({
-        "vocab.json": written(ids_of(files) | {"a b": len(ids_of(files))})
-    }), "does not spell bytes"),
-    (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is damaged, or is not text in UTF-8"),
-    (lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}), "line 2 of merges.txt is not two tokens"),
-    (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the token 'qqq'"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda files: files.pop("merges.txt"), "merges.txt is missing"),
+        (lambda files: files.update({"vocab.json": b"{"}), "vocab.json is not a JSON"),
+        (lambda files: files.update({"vocab.json": b"[]"}), "vocab.json is not a JSON object"),
+        (lambda files: files.update({"vocab.json": written(ids_of(files) | {"cat": 9000})}), "does not number its"),
+        (
+            lambda files: files.update(
+                {
+                    "vocab.json": written(
+                        {{"<|endoftext|>": "<end>"}.get(text, text): number for text, number in ids_of(files).items()}
+                    )
+                }
+            ),
+            r"vocab.json has no <\|endoftext\|>",
+        ),
+        (
+            lambda files: files.update({"vocab.json": written(ids_of(files) | {"a b": len(ids_of(files))})}),
+            "does not spell bytes",
+        ),
+        (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is damaged, or is not text in UTF-8"),
+        (
+            lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}),
+            "line 2 of merges.txt is not two tokens",
+        ),
+        (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the token 'qqq'"),
+    ],
+)
 def test_damaged_and_contradictory_files_are_named(tokenizer, change, message):
     files = dict(tokenizer.files)
     change(files)

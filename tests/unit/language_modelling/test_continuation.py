@@ -13,7 +13,8 @@ from transformer.values.decoding_settings import DecodingSettings
 
 TEXT = "The cat"
 METHODS = [
-    DecodingSettings(method="greedy"), DecodingSettings(method="beam", beam_size=3),
+    DecodingSettings(method="greedy"),
+    DecodingSettings(method="beam", beam_size=3),
     DecodingSettings(method="sample", temperature=0.8, top_k=20, top_p=0.9, seed=4),
 ]
 
@@ -56,8 +57,10 @@ def test_wide_beam_finds_the_most_likely_of_all(model, tokenizer):
     with torch.inference_mode():
         first = model(None, torch.tensor([beginning]))[0, -1].log_softmax(dim=-1)
         scores = {
-            (one, two): (first[one] + second[two]).item() for one in few
-            for second in [model(None, torch.tensor([[*beginning, one]]))[0, -1].log_softmax(dim=-1)] for two in few
+            (one, two): (first[one] + second[two]).item()
+            for one in few
+            for second in [model(None, torch.tensor([[*beginning, one]]))[0, -1].log_softmax(dim=-1)]
+            for two in few
         }
     assert tuple(ids(found.pieces)) == max(scores, key=scores.__getitem__)
 

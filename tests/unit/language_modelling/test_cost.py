@@ -10,16 +10,7 @@ import torch
 
 from transformer.config import decoder_only
 from transformer.files.paths import ASSETS
-from transformer.language_modelling.cost import (
-    ATTENTIONS,
-    LENGTHS,
-    Cost,
-    RecordedCosts,
-    cells,
-    keys,
-    slope,
-    slopes,
-)
+from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, Cost, RecordedCosts, cells, keys, slope, slopes
 from transformer.language_modelling.cost_measurement import MODEL, configuration, measure, measurements, peak_bytes
 from transformer.model.transformer import build
 
@@ -32,10 +23,19 @@ def small(attention):
     return build(config).eval()
 
 
-@pytest.mark.parametrize(("attention", "length", "expected"), [
-    ("full", 12, 12 * 12), ("full", 4096, 16_777_216), ("compressed", 12, 12 * 4), ("compressed", 13, 13 * 5),
-    ("local", 16, 16 * 8), ("local", 32, 32 * 8), ("local", 5, 5 * 5), ("local", 17, 3 * 8 * 8),
-])
+@pytest.mark.parametrize(
+    ("attention", "length", "expected"),
+    [
+        ("full", 12, 12 * 12),
+        ("full", 4096, 16_777_216),
+        ("compressed", 12, 12 * 4),
+        ("compressed", 13, 13 * 5),
+        ("local", 16, 16 * 8),
+        ("local", 32, 32 * 8),
+        ("local", 5, 5 * 5),
+        ("local", 17, 3 * 8 * 8),
+    ],
+)
 def test_cells_match_the_formula(attention, length, expected):
     config = decoder_only(**SIZES, attention=attention, block=8, stride=3)
     assert cells(config, length) == expected
@@ -98,8 +98,10 @@ def test_single_length_has_no_slope():
 
 
 def test_slopes_use_the_long_texts():
-    costs = [Cost("full", length, length**2, length, float(length**2) if length > 100 else 9.0)
-             for length in (16, 64, 128, 256, 512)]
+    costs = [
+        Cost("full", length, length**2, length, float(length**2) if length > 100 else 9.0)
+        for length in (16, 64, 128, 256, 512)
+    ]
     costs.append(Cost("local", 128, 1, 1, 1.0))
     assert slopes(costs, "seconds", first=128) == pytest.approx({"full": 2.0})
     assert slopes(costs, "keys_and_values", first=16) == pytest.approx({"full": 1.0})

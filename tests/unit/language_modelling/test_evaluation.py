@@ -23,9 +23,7 @@ from transformer.model.transformer import build
 def trained(tmp_path_factory, piece_tokenizer):
     folder = tmp_path_factory.mktemp("trained")
     torch.manual_seed(2)
-    config = decoder_only(
-        vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=32, max_positions=40
-    )
+    config = decoder_only(vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=32, max_positions=40)
     save_model(folder, config, dict(build(config).named_parameters()), piece_tokenizer)
     return load_language_model(folder, "cpu")
 

@@ -39,9 +39,7 @@ def test_old_files_without_the_prefix_and_with_masks_are_the_same_model(folder, 
 
     reweighted(folder, old)
     model = read_gpt2(Folder(folder)).model
-    for (name, one), (_, other) in zip(
-        model.named_parameters(), imported.model.named_parameters(), strict=True
-    ):
+    for (name, one), (_, other) in zip(model.named_parameters(), imported.model.named_parameters(), strict=True):
         assert torch.equal(one, other), name
 
 
@@ -65,9 +63,10 @@ WRONG = {
     "other scores": (lambda folder: configured(folder, scale_attn_weights="no"), "scale_attn_weights"),
     "another activation": (lambda folder: configured(folder, activation_function="mish"), "its activation is 'mish'"),
     "no number": (
-        lambda folder: reweighted(folder, lambda weights: weights | {
-            "transformer.ln_f.bias": torch.full((24,), float("nan"))
-        }), "is not finite everywhere",
+        lambda folder: reweighted(
+            folder, lambda weights: weights | {"transformer.ln_f.bias": torch.full((24,), float("nan"))}
+        ),
+        "is not finite everywhere",
     ),
 }
 

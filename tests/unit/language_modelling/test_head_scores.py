@@ -7,12 +7,7 @@ import pytest
 import torch
 
 from transformer.config import decoder_only
-from transformer.language_modelling.head_scores import (
-    earlier_occurrences,
-    head_scores,
-    scores_in_text,
-    scores_of,
-)
+from transformer.language_modelling.head_scores import earlier_occurrences, head_scores, scores_in_text, scores_of
 from transformer.model.transformer import build
 
 
@@ -35,9 +30,11 @@ def test_head_with_one_behaviour_has_its_score(name, back):
 
 def small(**values):
     torch.manual_seed(0)
-    return build(decoder_only(
-        **{"vocabulary": 60, "d_model": 64, "heads": 1, "layers": 1, "d_ff": 8, "max_positions": 32} | values
-    )).eval()
+    return build(
+        decoder_only(
+            **{"vocabulary": 60, "d_model": 64, "heads": 1, "layers": 1, "d_ff": 8, "max_positions": 32} | values
+        )
+    ).eval()
 
 
 def test_uniform_attention_scores_at_chance():

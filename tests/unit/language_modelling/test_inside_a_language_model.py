@@ -28,9 +28,7 @@ LAYER, HEAD = 1, 2
 # Together they have every option that changes the computation inside a layer.
 SHAPES = {
     "gpt2": {},
-    "post": {
-        "norm": "post", "positions": "sinusoidal", "activation": "relu", "scale_embedding": True,
-    },
+    "post": {"norm": "post", "positions": "sinusoidal", "activation": "relu", "scale_embedding": True},
     "plain": {"positions": "none", "activation": "silu", "scale_embedding": True},
 }
 
@@ -44,9 +42,13 @@ def loaded(request, piece_tokenizer, gpt2_folder, huggingface, tmp_path_factory)
     else:
         torch.manual_seed(3)
         tokenizer = piece_tokenizer
-        model = build(decoder_only(
-            vocabulary=tokenizer.size, d_model=24, heads=4, layers=3, d_ff=40, **SHAPES[request.param]
-        )).eval().requires_grad_(False)
+        model = (
+            build(
+                decoder_only(vocabulary=tokenizer.size, d_model=24, heads=4, layers=3, d_ff=40, **SHAPES[request.param])
+            )
+            .eval()
+            .requires_grad_(False)
+        )
         for parameter in model.parameters():
             parameter += 0.2 * torch.randn_like(parameter)
     model.double()
@@ -83,7 +85,11 @@ def test_stages_belong_to_one_stack_without_a_source(loaded, trace, found):
     assert not [key for key in order if "cross" in key or key.startswith("encoder")]
     assert ("decoder.positions" in found) == (config.positions != "none")
     sizes = {
-        "B": 1, "T": len(trace.target_pieces), "D": config.d_model, "K": config.d_head, "F": config.d_ff,
+        "B": 1,
+        "T": len(trace.target_pieces),
+        "D": config.d_model,
+        "K": config.d_head,
+        "F": config.d_ff,
         "V": config.target_vocabulary,
     }
     for stage in found.values():

@@ -22,9 +22,11 @@ def pieces(vocabulary, *, rows=3, length=17):
 
 def small(**choices):
     torch.manual_seed(6)
-    return build(decoder_only(
-        **{"vocabulary": 40, "d_model": 16, "heads": 2, "layers": 2, "d_ff": 20, "max_positions": 32} | choices
-    )).eval()
+    return build(
+        decoder_only(
+            **{"vocabulary": 40, "d_model": 16, "heads": 2, "layers": 2, "d_ff": 20, "max_positions": 32} | choices
+        )
+    ).eval()
 
 
 def assert_equal_to(theirs, model):
@@ -56,15 +58,22 @@ def test_model_equals_gpt2(huggingface, model):
 def test_post_norm_model_equals_the_first_gpt():
     from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
-    theirs = random_weights(OpenAIGPTLMHeadModel(OpenAIGPTConfig(
-        vocab_size=40, n_positions=32, n_embd=16, n_layer=2, n_head=2, attn_implementation="eager"
-    )))
+    theirs = random_weights(
+        OpenAIGPTLMHeadModel(
+            OpenAIGPTConfig(vocab_size=40, n_positions=32, n_embd=16, n_layer=2, n_head=2, attn_implementation="eager")
+        )
+    )
     model = small(norm="post", d_ff=64)
     names = {
-        "target_embedding.weight": "tokens_embed.weight", "target_positions.table": "positions_embed.weight",
-        "self_attention.in_projection": "attn.c_attn", "self_attention.out_projection": "attn.c_proj",
-        "feed_forward.expand": "mlp.c_fc", "feed_forward.contract": "mlp.c_proj",
-        "self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2", "decoder_layers": "h",
+        "target_embedding.weight": "tokens_embed.weight",
+        "target_positions.table": "positions_embed.weight",
+        "self_attention.in_projection": "attn.c_attn",
+        "self_attention.out_projection": "attn.c_proj",
+        "feed_forward.expand": "mlp.c_fc",
+        "feed_forward.contract": "mlp.c_proj",
+        "self_attention_residual.norm": "ln_1",
+        "feed_forward_residual.norm": "ln_2",
+        "decoder_layers": "h",
     }
     found = theirs.transformer.state_dict()
     with torch.no_grad():
@@ -79,9 +88,9 @@ def test_post_norm_model_equals_the_first_gpt():
 
 def test_sinusoidal_positions_equal_learned_ones_with_the_waves_in_the_table():
     waves, learned = small(positions="sinusoidal"), small()
-    learned.load_state_dict({
-        **waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()
-    })
+    learned.load_state_dict(
+        {**waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()}
+    )
     ids = pieces(40)
     torch.testing.assert_close(waves(None, ids), learned(None, ids))
 
@@ -119,13 +128,16 @@ def test_model_learns():
     assert loss().item() < first / 4
 
 
-@pytest.mark.parametrize(("values", "message"), [
-    ({"layers": 0}, "encoder_layers and decoder_layers are both 0"),
-    ({"heads": 3}, "16 is not a multiple of 3"),
-    ({"activation": "tanh"}, "activation must be one of relu, gelu, gelu_tanh, silu"),
-    ({"norm": "both"}, "norm must be one of pre, post"),
-    ({"dropout": 1}, "dropout must be at least 0 and below 1"),
-])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"layers": 0}, "encoder_layers and decoder_layers are both 0"),
+        ({"heads": 3}, "16 is not a multiple of 3"),
+        ({"activation": "tanh"}, "activation must be one of relu, gelu, gelu_tanh, silu"),
+        ({"norm": "both"}, "norm must be one of pre, post"),
+        ({"dropout": 1}, "dropout must be at least 0 and below 1"),
+    ],
+)
 def test_configurations_out_of_range_are_rejected(values, message):
     with pytest.raises(ValueError, match=message):
         small(**values)

@@ -34,8 +34,22 @@ def test_each_line_is_continued(run_main, folder, tmp_path):
         continue_text(loaded.model, loaded.tokenizer, text, settings, limit=5) for text in ("The cat", "I have")
     ]
     done = run_main(
-        main, "continue", "--model", folder, "--device", "cpu", "--file", file, "--method", "sample", "--seed", 3,
-        "--temperature", 0.8, "--limit", 5,
+        main,
+        "continue",
+        "--model",
+        folder,
+        "--device",
+        "cpu",
+        "--file",
+        file,
+        "--method",
+        "sample",
+        "--seed",
+        3,
+        "--temperature",
+        0.8,
+        "--limit",
+        5,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "".join(f"{found.text}{'' if found.complete else ' …'}\n" for found in expected)
@@ -80,13 +94,17 @@ def test_only_heads_above_the_threshold_are_named(run_main, folder, tmp_path):
     np.testing.assert_allclose(written["induction"]["scores"], scores, atol=1e-4)
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("score", ""), "There is no text"), (("continue", "x", "--limit", 0), "limit must be at least 1"),
-    (("continue", "x", "--limit", 10**9), "--limit must be at most 65,536"),
-    (("continue", "x", "--seed", 10**20, "--method", "sample"), "--seed must be at least 0 and at most"),
-    (("continue", "--file", "nowhere.txt"), "there is no file nowhere.txt"),
-    (("continue", "x", "--method", "sample", "--temperature", 0), "temperature"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("score", ""), "There is no text"),
+        (("continue", "x", "--limit", 0), "limit must be at least 1"),
+        (("continue", "x", "--limit", 10**9), "--limit must be at most 65,536"),
+        (("continue", "x", "--seed", 10**20, "--method", "sample"), "--seed must be at least 0 and at most"),
+        (("continue", "--file", "nowhere.txt"), "there is no file nowhere.txt"),
+        (("continue", "x", "--method", "sample", "--temperature", 0), "temperature"),
+    ],
+)
 def test_errors_are_reported_on_one_line(run_main, folder, arguments, message):
     done = run_main(main, *arguments, "--model", folder, "--device", "cpu")
     assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1

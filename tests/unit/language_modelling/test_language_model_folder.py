@@ -92,11 +92,14 @@ def configured(folder, **values):
 
 
 # tests/unit/robustness/test_damaged_kinds.py damages every file of such a folder.
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda folder: configured(folder, temperature=1), "unknown field in the configuration: temperature"),
-    (lambda folder: configured(folder, model_type="bert"), "is not a GPT-2 model"),
-    (lambda folder: (folder / "learning_curve.csv").write_text("x"), "learning_curve.csv is damaged"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: configured(folder, temperature=1), "unknown field in the configuration: temperature"),
+        (lambda folder: configured(folder, model_type="bert"), "is not a GPT-2 model"),
+        (lambda folder: (folder / "learning_curve.csv").write_text("x"), "learning_curve.csv is damaged"),
+    ],
+)
 def test_unusable_folder_is_reported_on_one_line(trained, change, message):
     folder = trained[0]
     change(folder)

@@ -22,9 +22,9 @@ KINDS = [{"attention": "full"}, {"attention": "local", "block": 4}, {"attention"
 
 def small(**choices):
     torch.manual_seed(6)
-    return build(decoder_only(
-        vocabulary=40, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0, **choices
-    )).eval()
+    return build(
+        decoder_only(vocabulary=40, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0, **choices)
+    ).eval()
 
 
 def pieces():
@@ -164,16 +164,20 @@ def test_compression_is_the_sum_from_the_paper():
         for column in range(3):
             expected = bias + sum(
                 torch.einsum("hok,bhk->bho", weight[..., at], x[:, :, 3 * column + at])
-                for at in range(3) if 3 * column + at < 7
+                for at in range(3)
+                if 3 * column + at < 7
             )
             torch.testing.assert_close(found[:, :, column], expected)
 
 
-@pytest.mark.parametrize(("choices", "message"), [
-    ({"attention": "sparse"}, "attention must be one of full, local, compressed"),
-    ({"stride": 0}, "stride must be a whole number of at least 1"),
-    ({"block": 1.5}, "block must be a whole number of at least 1"),
-])
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"attention": "sparse"}, "attention must be one of full, local, compressed"),
+        ({"stride": 0}, "stride must be a whole number of at least 1"),
+        ({"block": 1.5}, "block must be a whole number of at least 1"),
+    ],
+)
 def test_options_out_of_range_are_rejected(choices, message):
     with pytest.raises(ValueError, match=message):
         small(**choices)
@@ -181,10 +185,18 @@ def test_options_out_of_range_are_rejected(choices, message):
 
 @kinds
 def test_map_names_the_content_of_its_columns(choices, piece_tokenizer):
-    model = build(decoder_only(
-        vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0,
-        **choices
-    )).eval()
+    model = build(
+        decoder_only(
+            vocabulary=piece_tokenizer.size,
+            d_model=16,
+            heads=2,
+            layers=2,
+            d_ff=20,
+            max_positions=32,
+            dropout=0.0,
+            **choices,
+        )
+    ).eval()
     text = "The dog sleeps."
     found = map_of_text(model, piece_tokenizer, text, most=30)
     length = len(found.pieces)

@@ -18,12 +18,38 @@ from transformer.errors import CheckpointError
 from transformer.model.recorder import Recorder
 
 TYPED = [
-    "hello there", " ABC", "ABC", "xABCx", "ABCD", "<tab>", " \n <tab>\t x", "<right>", "<right>  \n y", "Größe", "é",
-    "🙂", "ab", "abab", "aba", "it's", "  two  spaces ", "\n\n", "", "<|pad|", "2024", "the dog", "A", "\u3000<tab>",
+    "hello there",
+    " ABC",
+    "ABC",
+    "xABCx",
+    "ABCD",
+    "<tab>",
+    " \n <tab>\t x",
+    "<right>",
+    "<right>  \n y",
+    "Größe",
+    "é",
+    "🙂",
+    "ab",
+    "abab",
+    "aba",
+    "it's",
+    "  two  spaces ",
+    "\n\n",
+    "",
+    "<|pad|",
+    "2024",
+    "the dog",
+    "A",
+    "\u3000<tab>",
 ]
 ADDED = [
-    "hello there", AddedToken("ABC", single_word=True), AddedToken("<tab>", lstrip=True),
-    AddedToken("<right>", rstrip=True), AddedToken("ab", normalized=False), AddedToken("aba", normalized=True),
+    "hello there",
+    AddedToken("ABC", single_word=True),
+    AddedToken("<tab>", lstrip=True),
+    AddedToken("<right>", rstrip=True),
+    AddedToken("ab", normalized=False),
+    AddedToken("aba", normalized=True),
     "Größe\n",
 ]
 
@@ -103,6 +129,7 @@ def two_files(described):
     """Convert a folder to the format of transformers 4: the tokens in vocab.json, and the added tokens in a file beside
     it.
     """
+
     def change(folder):
         document = json.loads((folder / "tokenizer.json").read_text())
         (folder / "tokenizer.json").unlink()
@@ -141,7 +168,8 @@ FOLDERS = {
     "another activation": (lambda plain: plain, {"activation_function": "relu", "n_inner": 20}),
     "not every byte": (lambda plain: trained(bos_token="<s>", eos_token=END_OF_TEXT), {}),
     "a symbol that only the tokenizer names": (
-        lambda plain: trained(bos_token="<s>"), {"bos_token_id": None, "eos_token_id": None}
+        lambda plain: trained(bos_token="<s>"),
+        {"bos_token_id": None, "eos_token_id": None},
     ),
     "two files, described": (with_added, {"change": two_files(described=True)}),
     "two files, listed": (with_added, {"change": two_files(described=False)}),
@@ -218,11 +246,13 @@ def without_symbols(folder):
 UNREADABLE = {
     "no tokenizer": (without_tokenizer, "it needs a tokenizer, either tokenizer.json or vocab.json"),
     "a damaged tokenizer": (
-        lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json is not a JSON file"
+        lambda folder: (folder / "tokenizer.json").write_text("{"),
+        "tokenizer.json is not a JSON file",
     ),
     "another tokenizer": (model_of(type="WordPiece"), "a model of the type 'WordPiece', but only byte-level BPE"),
     "another pattern": (
-        tokenizer_file(pre_tokenizer={"type": "Metaspace"}), "the pre_tokenizer in tokenizer.json is not GPT-2's"
+        tokenizer_file(pre_tokenizer={"type": "Metaspace"}),
+        "the pre_tokenizer in tokenizer.json is not GPT-2's",
     ),
     "a normalizer": (tokenizer_file(normalizer={"type": "NFC"}), "tokenizer.json has a normalizer"),
     "suffixes": (model_of(end_of_word_suffix="</w>"), "end_of_word_suffix in tokenizer.json is '</w>'"),
@@ -231,17 +261,20 @@ UNREADABLE = {
     "ids that are none": (model_of(vocab={"a": "0"}), "vocab in tokenizer.json is not a JSON object that gives"),
     "ids with a gap": (model_of(vocab={"a": 5}, merges=[]), "does not number its 2 tokens from 0 to 1"),
     "an added token without a number": (
-        tokenizer_file(added_tokens=[{"content": "x"}]), "tokenizer.json has an added token without"
+        tokenizer_file(added_tokens=[{"content": "x"}]),
+        "tokenizer.json has an added token without",
     ),
     "no symbol": (without_symbols, "the start symbol is unknown"),
     "a pickle": (pickled, "only available as a pickle (pytorch_model.bin), which may contain code: load"),
     "weight files of other names": (index_of({"a": "../x.safetensors"}), "does not name the weight files"),
     "weight files that are no names": (index_of({"a": ["x"], "b": 3}), "does not name the weight files"),
     "a weight file that is missing": (
-        index_of({"a": "model-00001-of-00001.safetensors"}), "model-00001-of-00001.safetensors is missing"
+        index_of({"a": "model-00001-of-00001.safetensors"}),
+        "model-00001-of-00001.safetensors is missing",
     ),
     "an untied output that is missing": (
-        edited("config.json", tie_word_embeddings=False), "the weights have no lm_head.weight, and config.json says"
+        edited("config.json", tie_word_embeddings=False),
+        "the weights have no lm_head.weight, and config.json says",
     ),
 }
 

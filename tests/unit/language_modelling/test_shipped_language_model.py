@@ -14,12 +14,22 @@ from transformer.language_modelling.scoring import score_text
 from transformer.values.decoding_settings import DecodingSettings
 
 BEGINNINGS = (
-    "The cat", "I have never", "When I was a child,", "She opened the door and", "Tom and Mary", "Do you know",
-    "The city of London", "If it rains tomorrow,", "My favourite", "In 1998,",
+    "The cat",
+    "I have never",
+    "When I was a child,",
+    "She opened the door and",
+    "Tom and Mary",
+    "Do you know",
+    "The city of London",
+    "If it rains tomorrow,",
+    "My favourite",
+    "In 1998,",
 )
 # Nats per whole text.
 LOG_PROBS = {
-    "The cat sits on the mat.": -26.253, "The mat sits on the cat.": -33.401, "Did you see him yesterday?": -18.0,
+    "The cat sits on the mat.": -26.253,
+    "The mat sits on the cat.": -33.401,
+    "Did you see him yesterday?": -18.0,
 }
 
 
@@ -50,8 +60,9 @@ def test_heads_match_the_record(shipped):
     recorded = json.loads((LANGUAGE_MODEL / "heads.json").read_text(encoding="utf-8"))
     assert recorded["model"] == shipped.version and recorded["threshold"] == THRESHOLD
     scores = head_scores(shipped.model)
-    named = {(layer, head) for kind in ("previous", "induction", "duplicate")
-             for layer, head, _ in recorded[kind]["named"]}
+    named = {
+        (layer, head) for kind in ("previous", "induction", "duplicate") for layer, head, _ in recorded[kind]["named"]
+    }
     assert named == {(layer + 1, head + 1) for layer, head in copying_heads(scores)}
     for kind in ("previous", "induction", "duplicate"):
         for layer, head, score in recorded[kind]["named"]:

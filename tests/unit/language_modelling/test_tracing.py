@@ -37,8 +37,7 @@ def loaded(tmp_path_factory, piece_tokenizer):
         vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=3, d_ff=32, max_positions=POSITIONS
     )
     weights = {
-        name: weight.detach() + 0.2 * torch.randn_like(weight)
-        for name, weight in build(config).named_parameters()
+        name: weight.detach() + 0.2 * torch.randn_like(weight) for name, weight in build(config).named_parameters()
     }
     folder = tmp_path_factory.mktemp("lm")
     save_model(folder, config, weights, piece_tokenizer)
@@ -53,7 +52,14 @@ def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     trace = trace_text(loaded, "the cat is in the sun\nIt's the end")[1]
     axes = axes_of(trace, "decoder", words=True)
     assert [label.lstrip("↵") for label in column_labels(axes)][1:9] == [
-        "the", "cat", "is", "in", "the", "sun", "It's", "the",
+        "the",
+        "cat",
+        "is",
+        "in",
+        "the",
+        "sun",
+        "It's",
+        "the",
     ]
     assert len(trace.target_pieces) > len(axes.columns)
 

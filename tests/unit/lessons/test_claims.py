@@ -72,7 +72,8 @@ def test_false_claim_does_not_hold(known):
     assert not measured("job", {"kind": "encoder", "job": "previous"}, known).holds
     # All heads have the task, so no single head stands out.
     assert measured("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
-        measured("job", {"kind": "encoder", "job": "next"}, known).values["share"])
+        measured("job", {"kind": "encoder", "job": "next"}, known).values["share"]
+    )
 
 
 def test_two_scores_are_compared():
@@ -80,30 +81,45 @@ def test_two_scores_are_compared():
     assert finding.values["first"] == pytest.approx(np.exp(2) / (1 + np.exp(2))) and finding.values["root"] == 8
 
 
-@pytest.mark.parametrize(("name", "parameters", "message"), [
-    ("row_sum", {"kind": "encoder", "head": "next", "row": "cat"}, "no word 'cat' in “I have a dream.”; its words are"),
-    ("row_sum", {"kind": "encoder", "head": "boss", "row": "have"}, "not a rule for a head; the rules are: previous"),
-    ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "not a rule for a head"),
-    ("row_sum", {"kind": "encoder", "head": " -> have", "row": "have"}, "not a rule for a head"),
-    ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
-    ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
-    ("row_sum", {"kind": "decoder", "head": "same", "row": "1" * 5000}, "no step '1111"),
-    ("row_sum", {"kind": "decoder", "head": "same", "row": "٣"}, "no step '٣'"),
-    ("row_sum", {"kind": "cross", "head": "I -> have", "row": "have"}, "only in the encoder"),
-    ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name words of"),
-    ("asymmetry", {"kind": "cross", "head": "end", "one": "I", "other": "dream"}, "only in the encoder, not in cross"),
-    ("job", {"kind": "cross", "job": "next"}, "have no metric 'next'"),
-    ("likeliest", {"step": 99}, "no step 99"),
-    ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),
-    ("beam_against_greedy", {"beam_size": 99}, "beam_size must be 1 to 10"),
-    ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count is 1 to 20"),
-    ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
-    ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: give at least 1 token"),
-    ("learned_early", {"share": 2}, "between 0 and 1"),
-    ("heads_removed", {"count": 0}, "count must be 1 to 72, half of the heads, not 0"),
-    ("heads_removed", {"count": 73}, "not 73"),
-    ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is not a job of a head; the jobs are: "),
-])
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        (
+            "row_sum",
+            {"kind": "encoder", "head": "next", "row": "cat"},
+            "no word 'cat' in “I have a dream.”; its words are",
+        ),
+        (
+            "row_sum",
+            {"kind": "encoder", "head": "boss", "row": "have"},
+            "not a rule for a head; the rules are: previous",
+        ),
+        ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "not a rule for a head"),
+        ("row_sum", {"kind": "encoder", "head": " -> have", "row": "have"}, "not a rule for a head"),
+        ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
+        ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
+        ("row_sum", {"kind": "decoder", "head": "same", "row": "1" * 5000}, "no step '1111"),
+        ("row_sum", {"kind": "decoder", "head": "same", "row": "٣"}, "no step '٣'"),
+        ("row_sum", {"kind": "cross", "head": "I -> have", "row": "have"}, "only in the encoder"),
+        ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name words of"),
+        (
+            "asymmetry",
+            {"kind": "cross", "head": "end", "one": "I", "other": "dream"},
+            "only in the encoder, not in cross",
+        ),
+        ("job", {"kind": "cross", "job": "next"}, "have no metric 'next'"),
+        ("likeliest", {"step": 99}, "no step 99"),
+        ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),
+        ("beam_against_greedy", {"beam_size": 99}, "beam_size must be 1 to 10"),
+        ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count is 1 to 20"),
+        ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
+        ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: give at least 1 token"),
+        ("learned_early", {"share": 2}, "between 0 and 1"),
+        ("heads_removed", {"count": 0}, "count must be 1 to 72, half of the heads, not 0"),
+        ("heads_removed", {"count": 73}, "not 73"),
+        ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is not a job of a head; the jobs are: "),
+    ],
+)
 def test_unmeasurable_claim_is_reported(evidence, name, parameters, message):
     with pytest.raises(LessonError) as refused:
         measured(name, parameters, evidence)
@@ -149,6 +165,7 @@ def made(config, tokenizer, curve="", scale=1):
 
 def test_curve_may_have_any_finite_numbers(small_config, tokenizer):
     """`check_curve` accepts all of them."""
+
     def learned(claim, *rows):
         lines = [f"{step},0.1,9.0,{loss},{loss},{chrf},1.5,1e-4,900" for step, loss, chrf in rows]
         return measured(claim, {}, made(small_config, tokenizer, "\n".join([",".join(FIELDS), *lines])))
@@ -177,15 +194,16 @@ def test_repeated_run_of_a_check_is_computed_once(small_translator):
     first = runs.get(TraceRun(TEXT_READ))
     assert runs.get(TraceRun(TEXT_READ)) is first and first.target_text == small_translator.trace(TEXT_READ).target_text
     others = [
-        runs.get(run) for run in (
-            TraceRun(TEXT_READ, details=True), TraceRun(TEXT_READ, interventions=NO_MASK), TraceRun("A dog."),
+        runs.get(run)
+        for run in (
+            TraceRun(TEXT_READ, details=True),
+            TraceRun(TEXT_READ, interventions=NO_MASK),
+            TraceRun("A dog."),
             TraceRun(TEXT_READ, first.target_text),
         )
     ]
     assert len({id(trace) for trace in [first, *others]}) == 5
-    np.testing.assert_array_equal(
-        others[1].decoder, small_translator.trace(TEXT_READ, interventions=NO_MASK).decoder
-    )
+    np.testing.assert_array_equal(others[1].decoder, small_translator.trace(TEXT_READ, interventions=NO_MASK).decoder)
 
 
 @pytest.mark.thorough
@@ -219,7 +237,8 @@ def test_needed_words_equal_those_of_erasure(evidence, shipped):
     at = [piece.text for piece in trace.predicted_pieces].index("▁nicht")
     start = trace.source_text.index("didn't")
     word = [
-        at for at, piece in enumerate(trace.source_pieces)
+        at
+        for at, piece in enumerate(trace.source_pieces)
         if piece.span and start <= piece.span[0] < start + len("didn't")
     ]
     hidden = shipped.trace(trace.source_text, trace.target_text, interventions=Interventions(hidden_source=word))

@@ -30,9 +30,12 @@ claim = { name = "job", kind = "encoder", job = "next", least = 0.0 }
 """
 # Values for a model with 2 encoder layers, 3 decoder layers and 4 heads in each.
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "kind": st.sampled_from(KINDS), "part": st.sampled_from(["positions", "mask"]),
-    "bars": st.sampled_from(tuple(JOBS)), "of": st.sampled_from(tuple(JOBS)),
-    "job": st.sampled_from((*JOBS, LATER)), "temperature": st.sampled_from([-1, 0, 0.1, 1.0, 3000.0]),
+    "kind": st.sampled_from(KINDS),
+    "part": st.sampled_from(["positions", "mask"]),
+    "bars": st.sampled_from(tuple(JOBS)),
+    "of": st.sampled_from(tuple(JOBS)),
+    "job": st.sampled_from((*JOBS, LATER)),
+    "temperature": st.sampled_from([-1, 0, 0.1, 1.0, 3000.0]),
     **dict.fromkeys(
         ("word", "column", "than", "hide", "hide_other"), st.sampled_from(["have", "dream", "zzz", "the end symbol"])
     ),
@@ -70,10 +73,16 @@ def figures(draw: st.DrawFn) -> tuple[str, dict[str, object], str]:
     needed, optional = FIGURES[show]
     names = [*sorted(needed), *(name for name in sorted(optional) if draw(st.booleans()))]
     parameters = {
-        name: draw(VALUES[
-            "sentence" if name == "other" and show in OTHER_SENTENCE
-            else "number" if isinstance(FIGURE_VALUES[name], range) else name
-        ]) for name in names
+        name: draw(
+            VALUES[
+                "sentence"
+                if name == "other" and show in OTHER_SENTENCE
+                else "number"
+                if isinstance(FIGURE_VALUES[name], range)
+                else name
+            ]
+        )
+        for name in names
     }
     return show, parameters, draw(st.sampled_from(["read", "read", "head opened"]))
 
@@ -104,42 +113,48 @@ def test_thousand_figures_are_rejected_or_drawn(small_translator):
     few(1000)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
-@pytest.mark.parametrize(("show", "parameters", "message"), [
-    ("candidates", {"step": 0}, "has step = 0; it must be a whole number from 1 to 1,000,000"),
-    ("candidates", {"step": -3}, "has step = -3; it must be a whole number from 1"),
-    ("candidates", {"step": "2"}, "has step = '2'; it must be a whole number"),
-    ("example", {"score": 10**9, "other": 96, "width": 64}, "has score = 1000000000; it must be a whole number"),
-    ("example", {"score": 112, "other": 96, "width": 0}, "has width = 0; it must be a whole number from 1"),
-    ("example", {"score": 112, "other": 96, "width": -4}, "has width = -4; it must be a whole number from 1"),
-    ("removed", {"count": -5}, "has count = -5; it must be a whole number from 1"),
-    ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a text"),
-    ("without", {"kind": "encoder", "head": "next", "part": "soul"}, "it must be one of: positions, mask"),
-    ("worth", {"kind": "encoder"}, "the figure worth needs kind and head together"),
-    ("probabilities", {"kind": "encoder", "head": "1.1", "part": "mask"}, "either a part, or a kind and a head"),
-    ("translations", {"temperature": "hot"}, "has temperature = 'hot'; it must be a number"),
-    ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),
-    ("heads", {"of": "kings"}, "it must be one of: previous, next"),
-])
+@pytest.mark.parametrize(
+    ("show", "parameters", "message"),
+    [
+        ("candidates", {"step": 0}, "has step = 0; it must be a whole number from 1 to 1,000,000"),
+        ("candidates", {"step": -3}, "has step = -3; it must be a whole number from 1"),
+        ("candidates", {"step": "2"}, "has step = '2'; it must be a whole number"),
+        ("example", {"score": 10**9, "other": 96, "width": 64}, "has score = 1000000000; it must be a whole number"),
+        ("example", {"score": 112, "other": 96, "width": 0}, "has width = 0; it must be a whole number from 1"),
+        ("example", {"score": 112, "other": 96, "width": -4}, "has width = -4; it must be a whole number from 1"),
+        ("removed", {"count": -5}, "has count = -5; it must be a whole number from 1"),
+        ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a text"),
+        ("without", {"kind": "encoder", "head": "next", "part": "soul"}, "it must be one of: positions, mask"),
+        ("worth", {"kind": "encoder"}, "the figure worth needs kind and head together"),
+        ("probabilities", {"kind": "encoder", "head": "1.1", "part": "mask"}, "either a part, or a kind and a head"),
+        ("translations", {"temperature": "hot"}, "has temperature = 'hot'; it must be a number"),
+        ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),
+        ("heads", {"of": "kings"}, "it must be one of: previous, next"),
+    ],
+)
 def test_invalid_figure_parameters_are_rejected(show, parameters, message):
     with pytest.raises(LessonError) as refused:
         lesson_of("one", text_of(show, parameters))
     assert message in str(refused.value)
 
 
-@pytest.mark.parametrize(("show", "parameters", "message"), [
-    ("candidates", {"step": 30}, "there is no step 30: this translation has steps 1 to 6"),
-    ("candidates", {"step": 3000}, "there is no step 3000"),
-    ("removed", {"count": 73}, "count must be 1 to 72, half of the heads, not 73"),
-    ("map", {"kind": "encoder", "head": "99.99"}, "there is no head '99.99': this model has 6 layers of 8 heads"),
-    ("map", {"kind": "encoder", "head": "next", "row": "zzz"}, "there is no word 'zzz' in “I have a dream.”"),
-    ("scores", {"kind": "decoder", "head": "end", "row": "1"}, "heads of the kind decoder have no metric 'end'"),
-    ("without", {"kind": "cross", "head": "next", "part": "mask"}, "heads of the kind cross have no metric 'next'"),
-    ("norms", {"kind": "cross", "head": "0.0"}, "there is no head '0.0'"),
-    ("links", {"row": "have", "column": "zzz", "than": "I"}, "there is no word 'zzz' in “I have a dream.”"),
-    ("vectors", {"word": "dream", "other": "A dog."}, "there is no word 'dream' in “A dog.”"),
-    ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "heads of the kind encoder have no"),
-    ("without", {"kind": "encoder", "head": "next", "part": "mask", "job": "later"}, "nothing is hidden from"),
-])
+@pytest.mark.parametrize(
+    ("show", "parameters", "message"),
+    [
+        ("candidates", {"step": 30}, "there is no step 30: this translation has steps 1 to 6"),
+        ("candidates", {"step": 3000}, "there is no step 3000"),
+        ("removed", {"count": 73}, "count must be 1 to 72, half of the heads, not 73"),
+        ("map", {"kind": "encoder", "head": "99.99"}, "there is no head '99.99': this model has 6 layers of 8 heads"),
+        ("map", {"kind": "encoder", "head": "next", "row": "zzz"}, "there is no word 'zzz' in “I have a dream.”"),
+        ("scores", {"kind": "decoder", "head": "end", "row": "1"}, "heads of the kind decoder have no metric 'end'"),
+        ("without", {"kind": "cross", "head": "next", "part": "mask"}, "heads of the kind cross have no metric 'next'"),
+        ("norms", {"kind": "cross", "head": "0.0"}, "there is no head '0.0'"),
+        ("links", {"row": "have", "column": "zzz", "than": "I"}, "there is no word 'zzz' in “I have a dream.”"),
+        ("vectors", {"word": "dream", "other": "A dog."}, "there is no word 'dream' in “A dog.”"),
+        ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "heads of the kind encoder have no"),
+        ("without", {"kind": "encoder", "head": "next", "part": "mask", "job": "later"}, "nothing is hidden from"),
+    ],
+)
 def test_figure_that_a_model_cannot_show_is_reported(shipped, show, parameters, message):
     """The claims of these lessons hold."""
     broken = broken_claims(lesson_of("one", text_of(show, parameters)), CachedRuns(shipped))

@@ -33,9 +33,11 @@ def test_steps_of_a_lesson_are_counted_without_reading_it_all():
         assert step_count(name) == len(read_lesson(path).steps)
 
 
-@pytest.mark.parametrize("content", [
-    b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n",
-], ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"])
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n"],
+    ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"],
+)
 def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     """The lecturer's list of slides is on every page, and only the lesson's own page reports the error."""
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
@@ -43,52 +45,59 @@ def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     assert step_count("mine") == step_count("missing") == MOST_STEPS
 
 
-@pytest.mark.parametrize(("old", "new", "message"), [
-    ('title = "T"', "", "the lesson: title is missing"),
-    ('title = "T"', "title = 1", "title is 1; it must be a text"),
-    ('title = "T"', 'titel = "T"', "the lesson has 'titel'; it can have: title"),
-    ('title = "T"', 'title = "T', "the file is not TOML"),
-    ('title = "T"', 'title = "\\u202eT"', "invisible character"),
-    (2 * STEP, "", "it has 1 steps; a lesson has 3 to 7"),
-    (STEP, 6 * STEP, "it has 8 steps"),
-    (3 * STEP, "steps = 4", "begin each with a line"),
-    ("Look.", "word " * 41, "step 1: look_for and question have 45 words; at most 40"),
-    ("It is {sum:.2f}.", "It is {sun:.2f}.", "there is no value sun; the claim row_sum has: sum, count"),
-    ("It is {sum:.2f}.", "It is {sum.", "a brace without its partner"),
-    ("It is {sum:.2f}.", "{sum.__class__}", "cannot be read"),
-    ("It is {sum:.2f}.", "{sum:999999999}", "cannot be read"),
-    ("It is {sum:.2f}.", "{sum!r}", "cannot be read"),
-    ('name = "row_sum"', 'name = "row_some"', "there is no claim 'row_some'; the claims are: asymmetry"),
-    ('head = "next", row = "have" }\nfigure', 'head = 3, row = "have" }\nfigure', "must be a text in quotes"),
-    ('kind = "encoder", head = "next", row = "have" }\nfigure', 'kind = "x", head = "next", row = "have" }\nfigure',
-     "must be one of: encoder, decoder, cross"),
-    (', row = "have" }\nfigure', ' }\nfigure', "the claim row_sum needs row"),
-    (', row = "have" }\nfigure', ', row = "have", at = 1 }\nfigure', "has no parameter 'at'"),
-    ('show = "map"', 'show = "film"', "the figure shows 'film'; it must be one of: map"),
-    ('figure = {', 'figur = {', "step 1 has 'figur'; it can have: look_for"),
-    ('show = "map", ', "", "the figure is missing"),
-    ('show = "map", kind = "encoder"', 'show = "map", kind = 3', "must be one of"),
-    ('show = "map", kind = "encoder"', 'show = "map"', "the figure map takes head, kind, bars (optional), row"),
-    ('guess = "sum"', 'guess = "some"', "guess is 'some'"),
-    ('guess = "sum"', "", "a question needs choices"),
-    ('guess = "sum"', 'choices = ["1", "2"]\nanswer = "3"', "the answer '3' is not among the choices"),
-    ('guess = "sum"', 'choices = ["1"]\nanswer = "1"', "a question has 2 to 6"),
-    ('guess = "sum"', 'guess = "sum"\npercent = "yes"', "percent must be true or false"),
-    ('guess = "sum"', 'guess = "sum"\nnext_when = "soon"', "next_when is 'soon'; it must be one of: read"),
-    ('guess = "sum"', 'guess = "sum"\nnext_when = "read"', "in a step with a question, and only there"),
-    ('address = "encoder_attention"', 'address = "https://example.org"', "the address"),
-    ('address = "encoder_attention"', 'address = "javascript:alert(1)"', "the address"),
-    ('address = "encoder_attention"', 'address = "encoder"', "a page 'encoder'; the pages are: about, "),
-    (3 * STEP, "[steps]\n[steps]\n", "begin each step with [[steps]]"),
-    ('title = "T"', f"title = {'1' * 5000}", "the file is not TOML"),
-    ('title = "T"', f"title = 0x{'f' * 5000}", "a number out of bounds; use numbers from -1,000,000,000"),
-    ('title = "T"', f"title{'.a' * 300} = 1_000_000_001", "a number out of bounds"),
-    ('head = "next", row = "have" }\nfigure', 'head = nan, row = "have" }\nfigure', "a number out of bounds"),
-    ('title = "T"', f"title{'.a' * 300} = 1", "title is {'a': {'a': "),
-    ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a text"),
-    ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' cannot be read"),
-    ('guess = "sum"', 'guess = "sum"\nnext_when.a.a.a.a.a.a.a.a = 1', "next_when is {'a': {"),
-], ids=lambda one: one[:60] if isinstance(one, str) else None)
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "T"', "", "the lesson: title is missing"),
+        ('title = "T"', "title = 1", "title is 1; it must be a text"),
+        ('title = "T"', 'titel = "T"', "the lesson has 'titel'; it can have: title"),
+        ('title = "T"', 'title = "T', "the file is not TOML"),
+        ('title = "T"', 'title = "\\u202eT"', "invisible character"),
+        (2 * STEP, "", "it has 1 steps; a lesson has 3 to 7"),
+        (STEP, 6 * STEP, "it has 8 steps"),
+        (3 * STEP, "steps = 4", "begin each with a line"),
+        ("Look.", "word " * 41, "step 1: look_for and question have 45 words; at most 40"),
+        ("It is {sum:.2f}.", "It is {sun:.2f}.", "there is no value sun; the claim row_sum has: sum, count"),
+        ("It is {sum:.2f}.", "It is {sum.", "a brace without its partner"),
+        ("It is {sum:.2f}.", "{sum.__class__}", "cannot be read"),
+        ("It is {sum:.2f}.", "{sum:999999999}", "cannot be read"),
+        ("It is {sum:.2f}.", "{sum!r}", "cannot be read"),
+        ('name = "row_sum"', 'name = "row_some"', "there is no claim 'row_some'; the claims are: asymmetry"),
+        ('head = "next", row = "have" }\nfigure', 'head = 3, row = "have" }\nfigure', "must be a text in quotes"),
+        (
+            'kind = "encoder", head = "next", row = "have" }\nfigure',
+            'kind = "x", head = "next", row = "have" }\nfigure',
+            "must be one of: encoder, decoder, cross",
+        ),
+        (', row = "have" }\nfigure', " }\nfigure", "the claim row_sum needs row"),
+        (', row = "have" }\nfigure', ', row = "have", at = 1 }\nfigure', "has no parameter 'at'"),
+        ('show = "map"', 'show = "film"', "the figure shows 'film'; it must be one of: map"),
+        ("figure = {", "figur = {", "step 1 has 'figur'; it can have: look_for"),
+        ('show = "map", ', "", "the figure is missing"),
+        ('show = "map", kind = "encoder"', 'show = "map", kind = 3', "must be one of"),
+        ('show = "map", kind = "encoder"', 'show = "map"', "the figure map takes head, kind, bars (optional), row"),
+        ('guess = "sum"', 'guess = "some"', "guess is 'some'"),
+        ('guess = "sum"', "", "a question needs choices"),
+        ('guess = "sum"', 'choices = ["1", "2"]\nanswer = "3"', "the answer '3' is not among the choices"),
+        ('guess = "sum"', 'choices = ["1"]\nanswer = "1"', "a question has 2 to 6"),
+        ('guess = "sum"', 'guess = "sum"\npercent = "yes"', "percent must be true or false"),
+        ('guess = "sum"', 'guess = "sum"\nnext_when = "soon"', "next_when is 'soon'; it must be one of: read"),
+        ('guess = "sum"', 'guess = "sum"\nnext_when = "read"', "in a step with a question, and only there"),
+        ('address = "encoder_attention"', 'address = "https://example.org"', "the address"),
+        ('address = "encoder_attention"', 'address = "javascript:alert(1)"', "the address"),
+        ('address = "encoder_attention"', 'address = "encoder"', "a page 'encoder'; the pages are: about, "),
+        (3 * STEP, "[steps]\n[steps]\n", "begin each step with [[steps]]"),
+        ('title = "T"', f"title = {'1' * 5000}", "the file is not TOML"),
+        ('title = "T"', f"title = 0x{'f' * 5000}", "a number out of bounds; use numbers from -1,000,000,000"),
+        ('title = "T"', f"title{'.a' * 300} = 1_000_000_001", "a number out of bounds"),
+        ('head = "next", row = "have" }\nfigure', 'head = nan, row = "have" }\nfigure', "a number out of bounds"),
+        ('title = "T"', f"title{'.a' * 300} = 1", "title is {'a': {'a': "),
+        ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a text"),
+        ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' cannot be read"),
+        ('guess = "sum"', 'guess = "sum"\nnext_when.a.a.a.a.a.a.a.a = 1', "next_when is {'a': {"),
+    ],
+    ids=lambda one: one[:60] if isinstance(one, str) else None,
+)
 def test_invalid_content_is_reported(old, new, message):
     assert old in TEXT
     with pytest.raises(LessonError) as refused:
@@ -96,11 +105,15 @@ def test_invalid_content_is_reported(old, new, message):
     assert message in str(refused.value) and len(str(refused.value)) < 1500
 
 
-@pytest.mark.parametrize(("name", "data", "message"), [
-    ("Bad Name.toml", b"", "name the file in small letters"), ("lesson.txt", b"", "ending in .toml"),
-    ("latin.toml", b"\xff", "not UTF-8"),
-    ("large.toml", b"#" * 60_000, "at most 50,000"),
-])
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("Bad Name.toml", b"", "name the file in small letters"),
+        ("lesson.txt", b"", "ending in .toml"),
+        ("latin.toml", b"\xff", "not UTF-8"),
+        ("large.toml", b"#" * 60_000, "at most 50,000"),
+    ],
+)
 def test_unreadable_files_are_reported(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(LessonError) as refused:

@@ -26,13 +26,16 @@ def first_of(translator, old: str, new: str) -> list[str]:
     return [each for each in uncarried_claims(lesson, translator) if each.startswith("step 1")]
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    (FIGURE, "shows sum, which the answer names; add its place to carried_by, such as sum = 'sum of"),
-    (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "places sum at 'sum of hat', but there is no such place"),
-    (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
-    (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
-    ('figure = { show = "orders", other = "A dog." }', "no place of it shows sum, 1: choose another figure"),
-])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (FIGURE, "shows sum, which the answer names; add its place to carried_by, such as sum = 'sum of"),
+        (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "places sum at 'sum of hat', but there is no such place"),
+        (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
+        (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
+        ('figure = { show = "orders", other = "A dog." }', "no place of it shows sum, 1: choose another figure"),
+    ],
+)
 def test_claim_that_the_figure_does_not_show_is_reported(copying_translator, line, message):
     (said,) = first_of(copying_translator, FIGURE, line)
     assert message in said
@@ -47,28 +50,38 @@ def test_claim_in_the_figure_is_accepted(copying_translator, place):
         assert first_of(copying_translator, FIGURE, f'{FIGURE}\ncarried_by = {{ sum = "{place}" }}') == []
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ('carried_by = "sum"', "carried_by is 'sum'; write values and their places"),
-    ('carried_by = { total = "sum of have" }', "carried_by names 'total'; the claim row_sum has the values: sum"),
-    ('before = { show = "map", kind = "encoder", head = "next" }', "before is a map, where the figure comes with"),
-])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('carried_by = "sum"', "carried_by is 'sum'; write values and their places"),
+        ('carried_by = { total = "sum of have" }', "carried_by names 'total'; the claim row_sum has the values: sum"),
+        ('before = { show = "map", kind = "encoder", head = "next" }', "before is a map, where the figure comes with"),
+    ],
+)
 def test_file_names_the_places_of_its_claims(line, message):
     with pytest.raises(LessonError, match=re.escape(message)):
         lesson_of("one", TEXT.replace(FIGURE, f"{FIGURE}\n{line}", 1))
 
 
-@pytest.mark.parametrize(("name", "step", "value"), [
-    ("why_attention", 5, "more"), ("mask", 4, "average"), ("decoding", 2, "different"), ("not_explanation", 5, "place"),
-])
+@pytest.mark.parametrize(
+    ("name", "step", "value"),
+    [
+        ("why_attention", 5, "more"),
+        ("mask", 4, "average"),
+        ("decoding", 2, "different"),
+        ("not_explanation", 5, "place"),
+    ],
+)
 def test_drawn_table_has_the_claim(shipped, name, step, value):
     """The expected values are counted by hand in the page's drawing."""
     measured = measured_step(shipped, read_lesson(lesson_files()[name]).steps[step - 1])
     table, true = figure_table(measured), measured.finding.values[value]
     counted = {
         "more": lambda: sum(one > other for one, other in zip(*table_of(measured).columns.values(), strict=True)),
-        "average": lambda: sum(
-            float(cell.strip("%")) / 100 for row in table.iloc[:, 1:].to_numpy() for cell in row
-        ) / table.iloc[:, 1:].size,
+        "average": lambda: (
+            sum(float(cell.strip("%")) / 100 for row in table.iloc[:, 1:].to_numpy() for cell in row)
+            / table.iloc[:, 1:].size
+        ),
         "different": lambda: int(table[table.columns[0]].str.startswith("sample").sum()),
         "place": lambda: int(table.place[table[table.columns[0]] == measured.finding.values["looked_at"]].iloc[0]),
     }[value]()

@@ -14,7 +14,8 @@ from transformer.lessons.template import filled
 LESSONS = [read_lesson(path) for path in sorted(SHIPPED.glob("*.toml"))]
 STEPS = [
     pytest.param(step, id=f"{lesson.id}-{number}-{step.claim}")
-    for lesson in LESSONS for number, step in enumerate(lesson.steps, 1)
+    for lesson in LESSONS
+    for number, step in enumerate(lesson.steps, 1)
 ]
 
 

@@ -63,14 +63,24 @@ def test_equals_torchs_multi_head_attention(attention, masked):
     if masked:
         allowed[:, 0] = True
     record = Recorder(details=True)
-    ours = attention(
-        attention.project_queries(x), attention.project_keys_and_values(memory), allowed, record
-    )
+    ours = attention(attention.project_queries(x), attention.project_keys_and_values(memory), allowed, record)
     theirs, weights = F.multi_head_attention_forward(
-        x.transpose(0, 1), memory.transpose(0, 1), memory.transpose(0, 1), 12, 3,
-        attention.in_projection.weight, attention.in_projection.bias, None, None, False, 0.0,
-        attention.out_projection.weight, attention.out_projection.bias, training=False,
-        attn_mask=None if allowed is None else ~allowed, average_attn_weights=False,
+        x.transpose(0, 1),
+        memory.transpose(0, 1),
+        memory.transpose(0, 1),
+        12,
+        3,
+        attention.in_projection.weight,
+        attention.in_projection.bias,
+        None,
+        None,
+        False,
+        0.0,
+        attention.out_projection.weight,
+        attention.out_projection.bias,
+        training=False,
+        attn_mask=None if allowed is None else ~allowed,
+        average_attn_weights=False,
     )
     torch.testing.assert_close(ours, theirs.transpose(0, 1), atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(record.tensors["cross.weights"][0], weights, atol=1e-5, rtol=1e-5)

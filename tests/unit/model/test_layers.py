@@ -58,10 +58,7 @@ def test_decoder_layer_equals_torchs(norm, activation):
     torch.manual_seed(6)
     ours = DecoderLayer(config(norm, activation)).eval()
     theirs = nn.TransformerDecoderLayer(**SAME, activation=activation, norm_first=norm == "pre")
-    copy_layer(
-        ours, theirs,
-        (ours.self_attention_residual, ours.cross_attention_residual, ours.feed_forward_residual),
-    )
+    copy_layer(ours, theirs, (ours.self_attention_residual, ours.cross_attention_residual, ours.feed_forward_residual))
     x, memory = torch.randn(3, 5, 16), torch.randn(3, 6, 16)
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, memory, tgt_mask=~causal_mask(5), memory_key_padding_mask=~real)

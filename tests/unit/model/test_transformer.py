@@ -12,8 +12,13 @@ from transformer.model.transformer import Transformer, build
 from transformer.values.interventions import Interventions
 
 SIZES = {
-    "source_vocabulary": 20, "target_vocabulary": 20, "d_model": 16, "heads": 4, "encoder_layers": 2,
-    "decoder_layers": 3, "d_ff": 24,
+    "source_vocabulary": 20,
+    "target_vocabulary": 20,
+    "d_model": 16,
+    "heads": 4,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "d_ff": 24,
 }
 
 
@@ -59,9 +64,7 @@ def test_parameter_names_match_the_checkpoints():
     encoder = [f"self_attention.{name}" for name in attention] + [f"feed_forward.{name}" for name in feed_forward]
     decoder = encoder + [f"cross_attention.{name}" for name in attention]
     encoder = encoder + [f"{part}_residual.{n}" for part in ("self_attention", "feed_forward") for n in norm]
-    decoder += [
-        f"{part}_residual.{n}" for part in ("self_attention", "cross_attention", "feed_forward") for n in norm
-    ]
+    decoder += [f"{part}_residual.{n}" for part in ("self_attention", "cross_attention", "feed_forward") for n in norm]
     expected = {"source_embedding.weight", "generator.bias"}
     expected |= {f"encoder_layers.0.{name}" for name in encoder}
     expected |= {f"decoder_layers.0.{name}" for name in decoder}
@@ -188,9 +191,7 @@ def test_shuffled_tokens_give_shuffled_output_without_positions(model, pair):
     assert not torch.allclose(model.encode(source[:, order], real), normal[:, order], atol=1e-2)
     edits = edited(model, positions=False)
     plain = model.encode(source, real, edits=edits)
-    torch.testing.assert_close(
-        model.encode(source[:, order], real, edits=edits), plain[:, order], atol=1e-5, rtol=1e-5
-    )
+    torch.testing.assert_close(model.encode(source[:, order], real, edits=edits), plain[:, order], atol=1e-5, rtol=1e-5)
     assert torch.equal(model.encode(source, real), normal), "the next run has its positions again"
 
 

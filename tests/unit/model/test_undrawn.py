@@ -9,8 +9,15 @@ from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 
 CONFIG = TransformerConfig(
-    source_vocabulary=40, target_vocabulary=40, d_model=16, heads=4, encoder_layers=2, decoder_layers=2, d_ff=32,
-    tied_embeddings="all", positions="learned",
+    source_vocabulary=40,
+    target_vocabulary=40,
+    d_model=16,
+    heads=4,
+    encoder_layers=2,
+    decoder_layers=2,
+    d_ff=32,
+    tied_embeddings="all",
+    positions="learned",
 )
 
 

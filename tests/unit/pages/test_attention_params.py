@@ -9,8 +9,18 @@ from pages.ui.params.attention import AttentionParams, PinParams
 FIRST = AttentionParams()
 OTHER_HEAD = AttentionParams(layer=3, head=4)
 OTHER = AttentionParams(
-    layer=3, head=6, words=False, hide=True, scale="square root", palette="magma", look="lines", threshold=12,
-    metric="entropy", rows=(0, 4), columns=(7,), shift=True,
+    layer=3,
+    head=6,
+    words=False,
+    hide=True,
+    scale="square root",
+    palette="magma",
+    look="lines",
+    threshold=12,
+    metric="entropy",
+    rows=(0, 4),
+    columns=(7,),
+    shift=True,
 )
 
 
@@ -38,9 +48,24 @@ def test_words_are_shown_unless_tokens_were_chosen():
     assert replace(FIRST, words=False).to_address() == {"words": "false"}
 
 
-@pytest.mark.parametrize("value", [None, 3, "x", [], {"layer": -1}, {"layer": True}, {"layer": 1.5}, {"rows": [True]},
-                                   {"rows": "12"}, {"scale": []}, {"threshold": 51}, {"metric": "a b"},
-                                   {"columns": list(range(1001))}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        3,
+        "x",
+        [],
+        {"layer": -1},
+        {"layer": True},
+        {"layer": 1.5},
+        {"rows": [True]},
+        {"rows": "12"},
+        {"scale": []},
+        {"threshold": 51},
+        {"metric": "a b"},
+        {"columns": list(range(1001))},
+    ],
+)
 def test_invalid_browser_state_falls_back_to_defaults(value):
     assert AttentionParams.from_browser(value) == FIRST
 

@@ -75,10 +75,12 @@ def test_arrangement_equals_the_view(trace, kind, words, special):
     arrangement = header["arrangements"][("words" if words else "pieces") + ("" if special else "-hidden")]
     view = view_of(trace, kind, words=words, special=special)
     weights = trace.attention(kind)[0, 1]
-    merged = np.array([
-        [weights[np.ix_(row["positions"], column["positions"])].sum(-1).mean() for column in arrangement["columns"]]
-        for row in arrangement["rows"]
-    ])
+    merged = np.array(
+        [
+            [weights[np.ix_(row["positions"], column["positions"])].sum(-1).mean() for column in arrangement["columns"]]
+            for row in arrangement["rows"]
+        ]
+    )
     if arrangement["scaled"]:
         merged /= merged.sum(-1, keepdims=True)
     np.testing.assert_allclose(merged, view.weights[0, 1], atol=1e-6)
@@ -111,7 +113,9 @@ def test_resent_payload_is_built_once_and_not_shared_between_users(small_transla
     chosen = AttentionParams(layer=1, head=0)
     asked = {
         (each, choice, number, glance): browser_message(each, metrics, choice, number=number, glance=glance)
-        for each in (trace, other) for choice in (chosen, replace(chosen, head=1)) for number in (1, 2)
+        for each in (trace, other)
+        for choice in (chosen, replace(chosen, head=1))
+        for number in (1, 2)
         for glance in (False, True)
     }
     assert len(set(asked.values())) == 16

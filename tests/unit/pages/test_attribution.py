@@ -90,15 +90,28 @@ def found(shipped, trace, asked):
 def made(method, source, prefix, total=np.nan, **remainders):
     """Return an attribution of one target."""
     return Attribution(
-        method, (Target((1,)),), np.array([source], dtype=float), np.array([prefix], dtype=float),
-        tuple((column,) for column in range(len(source))), tuple((column,) for column in range(len(prefix))),
-        np.array([total]), {name: np.array([part]) for name, part in remainders.items()},
+        method,
+        (Target((1,)),),
+        np.array([source], dtype=float),
+        np.array([prefix], dtype=float),
+        tuple((column,) for column in range(len(source))),
+        tuple((column,) for column in range(len(prefix))),
+        np.array([total]),
+        {name: np.array([part]) for name, part in remainders.items()},
     )
 
 
 QUESTION = Question(
-    Target((1,)), "␣x", "", True, ((0,), (1,), (2,)), GROUPS_OF_TWO, ("a", "*b*", "</s> end"), ("<s> start", "c"),
-    ranked=(0, 1), languages=LANGUAGES,
+    Target((1,)),
+    "␣x",
+    "",
+    True,
+    ((0,), (1,), (2,)),
+    GROUPS_OF_TWO,
+    ("a", "*b*", "</s> end"),
+    ("<s> start", "c"),
+    ranked=(0, 1),
+    languages=LANGUAGES,
 )
 
 
@@ -148,7 +161,20 @@ def test_candidate_is_compared_with_the_first_token_of_the_word(shipped, books):
 
 def test_punctuation_is_explained_separately(trace):
     assert spoken_labels(trace, spoken(trace, words=True), words=True) == [
-        "Das", "Tier", "überquerte", "die", "Straße", "nicht", ",", "weil", "es", "zu", "müde", "war", ".", "</s> end",
+        "Das",
+        "Tier",
+        "überquerte",
+        "die",
+        "Straße",
+        "nicht",
+        ",",
+        "weil",
+        "es",
+        "zu",
+        "müde",
+        "war",
+        ".",
+        "</s> end",
     ]
     assert sorted(sum(spoken(trace, words=True), ())) == list(range(len(trace.predicted_pieces)))
     assert spoken(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_pieces)))

@@ -16,9 +16,10 @@ from transformer.text.languages import LANGUAGES
 
 @pytest.fixture(scope="module")
 def listed(shaped_translator, shaped_trace):
-    return stages(sentence_gradients(
-        shaped_translator.weights(), sentence_batch(shaped_trace), encoder_layer=1, decoder_layer=0
-    ), head=1)
+    return stages(
+        sentence_gradients(shaped_translator.weights(), sentence_batch(shaped_trace), encoder_layer=1, decoder_layer=0),
+        head=1,
+    )
 
 
 def test_every_gradient_has_a_section_a_sentence_and_labels(listed, shaped_translator, shaped_trace):

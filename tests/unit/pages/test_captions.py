@@ -103,11 +103,14 @@ def traces(draw):
     rows, columns = mask.shape
 
     def shape():
-        one = draw(st.one_of(
-            st.sampled_from([-1, 0, 1]).map(lambda offset: np.clip(np.arange(rows) + offset, 0, columns - 1)),
-            st.integers(0, columns - 1).map(lambda column: np.full(rows, column)),
-            st.lists(st.integers(0, columns - 1), min_size=rows, max_size=rows).map(np.array), st.none(),
-        ))
+        one = draw(
+            st.one_of(
+                st.sampled_from([-1, 0, 1]).map(lambda offset: np.clip(np.arange(rows) + offset, 0, columns - 1)),
+                st.integers(0, columns - 1).map(lambda column: np.full(rows, column)),
+                st.lists(st.integers(0, columns - 1), min_size=rows, max_size=rows).map(np.array),
+                st.none(),
+            )
+        )
         return np.ones((rows, columns)) if one is None else np.eye(columns)[one]
 
     def head():
@@ -187,9 +190,7 @@ def test_odd_alignment_head_says_where_it_looks():
 def test_head_of_the_previous_word_says_where_it_looks_elsewhere():
     words = ["a", "b", "c", "d", "e", "f"]
     trace = made_up_trace(words, words, encoder=np.eye(7)[[0, 0, 1, 2, 1, 4, 5]])
-    assert (
-        "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)
-    )
+    assert "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)
 
 
 def test_alignment_head_that_is_a_step_late_says_so():

@@ -17,7 +17,15 @@ from pages.ui.positional_encoding.addition import norm_chart
 from tests.ui.driver import RESERVED, UNTRUSTED
 
 TEXTS = [
-    *RESERVED, *UNTRUSTED, "constructor", "__proto__", "datum.value", "data('x')", "']; alert(1); ['", "\\", "\\u0022",
+    *RESERVED,
+    *UNTRUSTED,
+    "constructor",
+    "__proto__",
+    "datum.value",
+    "data('x')",
+    "']; alert(1); ['",
+    "\\",
+    "\\u0022",
 ]
 
 

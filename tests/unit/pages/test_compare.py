@@ -26,7 +26,11 @@ FIRST = CompareParams()
 
 def test_address_restores_a_comparison():
     other = CompareParams(
-        part="two_heads", kind="cross", metric="entropy", row=7, a=Pin("decoder", 2, 3, False, "A. b.c: d & e"),
+        part="two_heads",
+        kind="cross",
+        metric="entropy",
+        row=7,
+        a=Pin("decoder", 2, 3, False, "A. b.c: d & e"),
         b=Pin("cross", 5, 7, True, "..."),
     )
     assert CompareParams.from_address(other.to_address()) == other
@@ -40,9 +44,22 @@ def test_metric_in_an_address_is_read(metric):
     assert AttentionParams.from_address({"metric": metric}).metric == metric
 
 
-@pytest.mark.parametrize("value", ["", ".", "....", "encoder.0.1.words.x", "encoder.1.1.words. ", "x.1.1.words.a",
-                                   "encoder.1.1.words", "encoder.-1.1.words.a", "encoder.00.1.words.a",
-                                   "encoder.²,1.words.a", "a" * 500])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        ".",
+        "....",
+        "encoder.0.1.words.x",
+        "encoder.1.1.words. ",
+        "x.1.1.words.a",
+        "encoder.1.1.words",
+        "encoder.-1.1.words.a",
+        "encoder.00.1.words.a",
+        "encoder.²,1.words.a",
+        "a" * 500,
+    ],
+)
 def test_invalid_address_falls_back_to_defaults(value):
     names = ("part", "kind", "row", "a", "b")
     assert CompareParams.from_address({f"compare_{name}": value for name in names}) == FIRST
@@ -101,7 +118,8 @@ def test_right_to_left_word_is_isolated():
     texts = [part for part in said if isinstance(part, str)]
     assert texts == [
         "Where the attention of “\u2068in: لدي → out: حلم\u2069” is strongest in each layer: ",
-        " at “\u2068لدي\u2069”, 0.80; ", " at “<s> start”, 0.70.",
+        " at “\u2068لدي\u2069”, 0.80; ",
+        " at “<s> start”, 0.70.",
     ]
 
 
@@ -139,9 +157,16 @@ def test_common_measure_of_columns_is_written_once(small_translator):
     table = head_table(here, many, worth)
     found = headings(table, {1, 2})
     assert [found[name] for name in table.columns[3:]] == [
-        ("name", "here"), ("name", "on average"), (WITHOUT, "mean"), (WITHOUT, "from"), (WITHOUT, "to"),
-        *((metric, part) for metric in dict.fromkeys(m.title for kind in KINDS for m in metrics_of(kind))
-          for part in ("here", "mean")),
+        ("name", "here"),
+        ("name", "on average"),
+        (WITHOUT, "mean"),
+        (WITHOUT, "from"),
+        (WITHOUT, "to"),
+        *(
+            (metric, part)
+            for metric in dict.fromkeys(m.title for kind in KINDS for m in metrics_of(kind))
+            for part in ("here", "mean")
+        ),
     ]
 
 

@@ -19,8 +19,10 @@ def chart_page(kind: str) -> None:
     bars = alt.Chart(table).mark_bar().encode(x="at:O", y="value:Q", tooltip=["name:N"])
     line = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule().encode(y="value:Q")
     chart = {
-        "one": lambda: bars, "layers": lambda: alt.LayerChart(layer=[bars, line]),
-        "side by side": lambda: bars | line, "facets": lambda: bars.facet("name:N"),
+        "one": lambda: bars,
+        "layers": lambda: alt.LayerChart(layer=[bars, line]),
+        "side by side": lambda: bars | line,
+        "facets": lambda: bars.facet("name:N"),
     }[kind]()
     st.altair_chart(chart, key="chart")
     for number in range(2):
@@ -36,8 +38,10 @@ def form_page(large: bool) -> None:
     from pages.ui.charts.large import enlarged
 
     def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
-        base = alt.Chart(bars_of).mark_bar().encode(
-            x=alt.X("at:O", axis=alt.Axis(labelExpr="labels[datum.value]", values=list(range(count)))),
+        base = (
+            alt.Chart(bars_of)
+            .mark_bar()
+            .encode(x=alt.X("at:O", axis=alt.Axis(labelExpr="labels[datum.value]", values=list(range(count)))))
         )
         line = alt.Chart(line_of).mark_rule().encode(y="value:Q")
         return alt.LayerChart(layer=[base.encode(y="value:Q"), line], height=100 * count)

@@ -10,8 +10,19 @@ from transformer.values.decoding_settings import DecodingSettings
 
 FIRST = DecodingParams()
 OTHER = DecodingParams(
-    step=4, show="mean", method="sample", beam_size=7, length_penalty=1.25, temperature=0.5, top_k=40, top_p=0.95,
-    seed=12, forced=(362, 786), suppressed=(5, 290), node=3, search=True,
+    step=4,
+    show="mean",
+    method="sample",
+    beam_size=7,
+    length_penalty=1.25,
+    temperature=0.5,
+    top_k=40,
+    top_p=0.95,
+    seed=12,
+    forced=(362, 786),
+    suppressed=(5, 290),
+    node=3,
+    search=True,
 )
 
 
@@ -33,12 +44,33 @@ def test_whole_number_from_the_browser_is_a_valid_decimal():
     assert DecodingParams.from_address(other.to_address()) == other
 
 
-@pytest.mark.parametrize("value", [
-    None, 3, "x", [], {"step": -1}, {"step": True}, {"step": 1.5}, {"forced": [True]}, {"forced": "12"},
-    {"suppressed": [-1]}, {"method": []}, {"method": "beams"}, {"beam_size": 0}, {"beam_size": 11}, {"temperature": 0},
-    {"temperature": float("nan")}, {"temperature": "1"}, {"top_p": 0}, {"top_p": 1.1}, {"length_penalty": 3.1},
-    {"forced": [1] * 1001}, {"show": "none"},
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        3,
+        "x",
+        [],
+        {"step": -1},
+        {"step": True},
+        {"step": 1.5},
+        {"forced": [True]},
+        {"forced": "12"},
+        {"suppressed": [-1]},
+        {"method": []},
+        {"method": "beams"},
+        {"beam_size": 0},
+        {"beam_size": 11},
+        {"temperature": 0},
+        {"temperature": float("nan")},
+        {"temperature": "1"},
+        {"top_p": 0},
+        {"top_p": 1.1},
+        {"length_penalty": 3.1},
+        {"forced": [1] * 1001},
+        {"show": "none"},
+    ],
+)
 def test_invalid_browser_state_falls_back_to_defaults(value):
     assert DecodingParams.from_browser(value) == FIRST
 

@@ -47,11 +47,27 @@ def test_address_restores_the_edits():
     assert EditParams().to_address() == {} and EditParams.from_address({"edit_edits": "none"}) == EditParams()
 
 
-@pytest.mark.parametrize("text", [
-    "", "-", "encoder", "encoder.1.1.1", "encoder.0.1.1~1x5", "encoder.1.1.1~0x5", "encoder.1.1.2-1~even",
-    "x.1.1.1~even", "encoder.1.1.1~1x1000", "encoder.1.1.1~evenx5", "encoder.².1.1~even", "encoder.1.1.1~1x5~", "<b>",
-    "encoder.1.1.1~1x٥", "none_none", "a" * 5000,
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-",
+        "encoder",
+        "encoder.1.1.1",
+        "encoder.0.1.1~1x5",
+        "encoder.1.1.1~0x5",
+        "encoder.1.1.2-1~even",
+        "x.1.1.1~even",
+        "encoder.1.1.1~1x1000",
+        "encoder.1.1.1~evenx5",
+        "encoder.².1.1~even",
+        "encoder.1.1.1~1x5~",
+        "<b>",
+        "encoder.1.1.1~1x٥",
+        "none_none",
+        "a" * 5000,
+    ],
+)
 def test_invalid_edit_is_dropped_and_reported(text):
     read = EditParams.from_address({"edit_edits": text}).edits
     assert read.unreadable and not read.edits and str(read) == "none"
@@ -76,9 +92,7 @@ def test_examples_are_of_the_first_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
     assert words_of(FIRST, trace) == ("animal", "street")
     assert edit_label(FIRST, trace) == "Encoder attention, every head: “animal” → “street” 100%"
-    assert edit_label(SECOND, trace) == (
-        "Cross attention, every head: “weil” (which writes “es”) → “street” 100%"
-    )
+    assert edit_label(SECOND, trace) == ("Cross attention, every head: “weil” (which writes “es”) → “street” 100%")
     for example in (FIRST, SECOND):
         changed = resolve(EditParams(edits=EditList((example,))), trace).interventions
         written = shipped.translate(EXAMPLES[0], interventions=changed).text
@@ -88,8 +102,14 @@ def test_examples_are_of_the_first_sentence(shipped):
 def test_longer_words_are_tried_on_other_sentences(shipped):
     tried = candidates(shipped.trace("The old man gave his dog a bone yesterday."))
     names = [words_of(edit, shipped.trace("The old man gave his dog a bone yesterday.")) for edit in tried]
-    assert names == [("gave", "bone"), ("gave", "yesterday"), ("bone", "gave"), ("bone", "yesterday"),
-                     ("yesterday", "gave"), ("yesterday", "bone")]
+    assert names == [
+        ("gave", "bone"),
+        ("gave", "yesterday"),
+        ("bone", "gave"),
+        ("bone", "yesterday"),
+        ("yesterday", "gave"),
+        ("yesterday", "bone"),
+    ]
     assert len(candidates(shipped.trace(EXAMPLES[0]))) == TRIED and not candidates(shipped.trace("A dog."))
 
 
@@ -138,18 +158,21 @@ def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
     assert rows["cross", 1, 2, 0] == ((1, 1.0),) and rows["cross", 1, 1, 0] == ((0, 1.0),) and len(rows) == 3 * 4
 
 
-@pytest.mark.parametrize(("text", "others", "problem"), [
-    ("encoder.3.1.1~even", {}, "encoder.3.1.1~even: there is no layer 3; there are 2."),
-    ("encoder.1.5.1~even", {}, "no head 5; there are 4"),
-    ("cross.1.1.900~even", {}, "no row 900"),
-    ("cross.1.1.1~900x10", {}, "no column 900"),
-    ("cross.1.1.1~1x60~2x50", {}, "the shares add up to 110%, but a row must add up to 100%"),
-    ("decoder.1.1.1~3x50", {}, "row 1 may not look at column 3, which is masked"),
-    ("encoder.1.1.1~2x50", {"hidden_source": (1,)}, "may not look at column 2, which is masked"),
-    ("decoder.1.1.1~1x50", {}, "no other column can take the rest"),
-    ("none", {"hidden_source": (900,)}, "no token 901 to erase"),
-    ("<b>", {}, "cannot be read"),
-])
+@pytest.mark.parametrize(
+    ("text", "others", "problem"),
+    [
+        ("encoder.3.1.1~even", {}, "encoder.3.1.1~even: there is no layer 3; there are 2."),
+        ("encoder.1.5.1~even", {}, "no head 5; there are 4"),
+        ("cross.1.1.900~even", {}, "no row 900"),
+        ("cross.1.1.1~900x10", {}, "no column 900"),
+        ("cross.1.1.1~1x60~2x50", {}, "the shares add up to 110%, but a row must add up to 100%"),
+        ("decoder.1.1.1~3x50", {}, "row 1 may not look at column 3, which is masked"),
+        ("encoder.1.1.1~2x50", {"hidden_source": (1,)}, "may not look at column 2, which is masked"),
+        ("decoder.1.1.1~1x50", {}, "no other column can take the rest"),
+        ("none", {"hidden_source": (900,)}, "no token 901 to erase"),
+        ("<b>", {}, "cannot be read"),
+    ],
+)
 def test_impossible_edit_is_dropped_with_a_sentence(trace, text, others, problem):
     kept = "cross.1.1.2~1x100"
     resolved = resolve(params(f"{kept}_{text}" if text != "none" else kept, **others), trace)
@@ -172,9 +195,10 @@ def test_erased_words_are_hidden_or_not_typed(trace):
     assert what_changed((), params("none"), trace) == "nothing changed"
 
 
-@pytest.mark.parametrize("text", [
-    "encoder.all.all.3~1x100", "cross.2.all.2-3~1-2x70_decoder.1.4.3~even", "encoder.all.2.3~1x50~2x25", "none",
-])
+@pytest.mark.parametrize(
+    "text",
+    ["encoder.all.all.3~1x100", "cross.2.all.2-3~1-2x70_decoder.1.4.3~even", "encoder.all.2.3~1x50~2x25", "none"],
+)
 def test_python_code_writes_the_same(small_translator, trace, text, monkeypatch, capsys):
     resolved = resolve(params(text, hidden_source=(1, 4)), trace)
     after = reread(small_translator, trace, resolved.interventions)

@@ -32,7 +32,8 @@ def test_light_theme_of_the_scripts_equals_the_apps():
     named = dict(re.findall(r'"--st-([\w-]+)": "(#\w{6})"', source.partition("LIGHT_THEME = {")[2].partition("}")[0]))
     assert named == {
         re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", name): colour
-        for name, colour in THEMES["light"].items() if isinstance(colour, str)
+        for name, colour in THEMES["light"].items()
+        if isinstance(colour, str)
     }
 
 
@@ -53,8 +54,9 @@ def test_fonts_are_complete():
     assert start == len(files) and json.dumps(header)
 
 
-@pytest.mark.parametrize("file", sorted([*(ASSETS / "fonts").glob("*.ttf"), *(ASSETS / "vendor").glob("*.js")]),
-                         ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "file", sorted([*(ASSETS / "fonts").glob("*.ttf"), *(ASSETS / "vendor").glob("*.js")]), ids=lambda path: path.name
+)
 def test_third_party_files_are_unchanged_and_have_their_licence(file):
     assert list(file.parent.glob(f"{file.stem.partition('-')[0]}-LICENSE*"))
     listed = (file.parent / "README.md").read_text(encoding="utf-8")

@@ -50,7 +50,10 @@ def test_followed_word_is_marked_in_every_frame_of_its_sentence(film):
     _, frames = film
     row, step = frames["weights"]["link"][2]["encoder_rows"], frames["mask"]["link"][2]["decoder_rows"]
     expected = {
-        "tokens": f"source-{row}", "weights": f"source-{row}", "cross": f"source-{row}", "mask": f"target-{step}",
+        "tokens": f"source-{row}",
+        "weights": f"source-{row}",
+        "cross": f"source-{row}",
+        "mask": f"target-{step}",
         "again": f"predicted-{step}",
     }
     for name, key in expected.items():

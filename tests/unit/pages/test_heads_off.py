@@ -45,7 +45,10 @@ TEXT = "The old man reads a book."
 def test_address_restores_the_switches():
     params = OffParams(HeadSet((("cross", 0, 7), ("encoder", 2, 0))), 0.5, "mean", importance=True, removal=True)
     assert params.to_address() == {
-        "off_heads": "cross.1.8-encoder.3.1", "off_gate": "0.5", "off_mode": "mean", "off_importance": "true",
+        "off_heads": "cross.1.8-encoder.3.1",
+        "off_gate": "0.5",
+        "off_mode": "mean",
+        "off_importance": "true",
         "off_removal": "true",
     }
     assert OffParams.from_address(params.to_address()) == params
@@ -56,8 +59,24 @@ def test_address_restores_the_switches():
     assert OffParams().to_address() == {} and OffParams.from_address({"off_heads": NONE}) == OffParams()
 
 
-@pytest.mark.parametrize("value", ["", "-", "cross", "cross.0.1", "cross.1", "cross.1.1.1", "cross.1.²", "cross.١.1",
-                                   "x.1.1", "none-none", "cross.1.1 ", "cross.100.1", "a" * 5000])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "-",
+        "cross",
+        "cross.0.1",
+        "cross.1",
+        "cross.1.1.1",
+        "cross.1.²",
+        "cross.١.1",
+        "x.1.1",
+        "none-none",
+        "cross.1.1 ",
+        "cross.100.1",
+        "a" * 5000,
+    ],
+)
 def test_no_heads_are_the_default(value):
     assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())
 
@@ -69,8 +88,11 @@ def test_too_few_draws_and_invalid_values_fall_back_to_defaults(value):
 
 
 def test_all_heads_fit_into_an_address(small_config):
-    everything = HeadSet(tuple((kind, layer, head) for kind in ("encoder", "decoder", "cross")
-                               for layer in range(6) for head in range(8)))
+    everything = HeadSet(
+        tuple(
+            (kind, layer, head) for kind in ("encoder", "decoder", "cross") for layer in range(6) for head in range(8)
+        )
+    )
     assert len(str(everything)) < 2000
     params = OffParams(everything, gate=2.0, mode="uniform")
     found = params.interventions(small_config)
@@ -148,8 +170,11 @@ def test_sentence_and_tables_of_draws_use_their_numbers(small_translator):
     assert draws["translation"].tolist() == list(effect.translations)
     assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
     assert what_is_written(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**."
-    ends = [layer for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
-            if layer.get("encoding", {}).get("y2", {}).get("field") == "high"]
+    ends = [
+        layer
+        for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
+        if layer.get("encoding", {}).get("y2", {}).get("field") == "high"
+    ]
     assert len(ends) == 1, "the interval is drawn"
     found = importance_table(head_importance(drawing, TEXT, mode="resample", seed=3, draws=4))
     assert (found["low"] <= found["measured"]).all() and (found["measured"] <= found["high"]).all()
@@ -167,7 +192,10 @@ def test_importance_is_stated_for_the_right_heads(small_translator):
     assert "nats. Without" in says
     assert "nats, and so on. Without" in says_importance(found, small_translator.config, then=", and so on.")
     assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
-        "in almost the same order", "in much the same order", "in roughly the same order", "in another order",
+        "in almost the same order",
+        "in much the same order",
+        "in roughly the same order",
+        "in another order",
         "in another order",
     ]
 
@@ -188,9 +216,12 @@ def test_heads_can_be_removed_until_the_first_value_that_is_too_low():
 
 def test_removal_is_described_and_drawn_from_its_curves():
     curves = {
-        name: RemovalCurve(HEADS, "zero", np.array(values)) for name, values in (
-            (MEASURED, [-4.0, -3.5, -4.6, -9.0]), (GRADIENT, [-4.0, -4.2, -5.0, -9.0]),
-            ("random order, 1", [-4.0, -6.0, -7.0, -9.0]), ("random order, 2", [-4.0, -4.1, -4.1, -9.0]),
+        name: RemovalCurve(HEADS, "zero", np.array(values))
+        for name, values in (
+            (MEASURED, [-4.0, -3.5, -4.6, -9.0]),
+            (GRADIENT, [-4.0, -4.2, -5.0, -9.0]),
+            ("random order, 1", [-4.0, -6.0, -7.0, -9.0]),
+            ("random order, 2", [-4.0, -4.1, -4.1, -9.0]),
         )
     }
     says = says_removal(curves)
@@ -208,10 +239,13 @@ def test_removal_is_described_and_drawn_from_its_curves():
 
 def test_recorded_scores_are_stated_and_survive_their_file():
     scores = {
-        "measured": (30.0, 28.0, 27.0, 1.0), "gradient": (30.0, 27.0, 26.9, 1.0), "random 0": (30.0, 9.0, 5.0, 1.0),
+        "measured": (30.0, 28.0, 27.0, 1.0),
+        "gradient": (30.0, 27.0, 26.9, 1.0),
+        "random 0": (30.0, 9.0, 5.0, 1.0),
     }
-    points = tuple(Quality(order, 8 * at, bleu, bleu + 20)
-                   for order, each in scores.items() for at, bleu in enumerate(each))
+    points = tuple(
+        Quality(order, 8 * at, bleu, bleu + 20) for order, each in scores.items() for at, bleu in enumerate(each)
+    )
     recorded = RemovalQuality("m", "zero", "dev.tsv", 50, "d", points)
     assert RemovalQuality.from_json(recorded.to_json()) == recorded
     says = says_quality(recorded)

@@ -93,18 +93,28 @@ def test_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked
     import altair as alt
 
     labels = [f"token {number}" for number in range(size)]
-    drawn = json.dumps(matrix(
-        np.zeros((size, size)), labels, labels, name="weight", scale=alt.Scale(domain=[0, 1]), picked=picked,
-    ).to_dict())
+    drawn = json.dumps(
+        matrix(
+            np.zeros((size, size)), labels, labels, name="weight", scale=alt.Scale(domain=[0, 1]), picked=picked
+        ).to_dict()
+    )
     assert f'"renderer": "{renderer}"' in drawn
     # A canvas has no current colour, so it would paint black, in the dark theme as well.
     assert ("currentColor" in drawn) == (renderer == "svg")
 
 
-@pytest.mark.parametrize(("value", "digits", "text"), [
-    (0.85896, 4, "0.8590"), (0.0, 4, "0.0000"), (5e-5, 4, "0.0001"), (4.9e-5, 4, "4.9e-05"), (-1e-9, 6, "-1.0e-09"),
-    (-2.5, 1, "-2.5"), (-0.0, 2, "0.00"),
-])
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.85896, 4, "0.8590"),
+        (0.0, 4, "0.0000"),
+        (5e-5, 4, "0.0001"),
+        (4.9e-5, 4, "4.9e-05"),
+        (-1e-9, 6, "-1.0e-09"),
+        (-2.5, 1, "-2.5"),
+        (-0.0, 2, "0.00"),
+    ],
+)
 def test_small_number_differs_from_zero(value, digits, text):
     assert formatted(value, digits) == text
 
@@ -114,8 +124,14 @@ def test_masked_cells_of_a_matrix_are_labelled_and_coloured():
 
     mask = np.array([[True, False], [True, True]])
     chart = matrix(
-        np.array([[0.25, 0.5], [0.125, 1.0]]), ["a", "b"], ["c", "d"], name="weight", scale=alt.Scale(domain=[0, 1]),
-        titles=("from", "to"), mask=mask, picked=(1, 0),
+        np.array([[0.25, 0.5], [0.125, 1.0]]),
+        ["a", "b"],
+        ["c", "d"],
+        name="weight",
+        scale=alt.Scale(domain=[0, 1]),
+        titles=("from", "to"),
+        mask=mask,
+        picked=(1, 0),
     ).to_dict()
     table = next(iter(chart["datasets"].values()))
     assert [row["shown"] for row in table] == ["0.2500", "masked", "0.1250", "1.0000"]
@@ -134,8 +150,12 @@ def test_table_numbers_have_equal_decimals_and_only_tiny_ones_have_a_power(small
 
         from pages.ui.charts.tables import show_table
 
-        show_table(pd.DataFrame({"row": ["a", "b"], "weight": [0.5, smallest], "norm": [1.5, 2.0],
-                                 "score": [-0.5, -smallest * 1e-6]}), "table")
+        show_table(
+            pd.DataFrame(
+                {"row": ["a", "b"], "weight": [0.5, smallest], "norm": [1.5, 2.0], "score": [-0.5, -smallest * 1e-6]}
+            ),
+            "table",
+        )
 
     (node,) = AppTest.from_function(page, args=(smallest,)).run().dataframe
     cells = written(node)
@@ -166,10 +186,21 @@ def test_table_shows_the_true_minus_sign_and_keeps_its_numbers():
 
         from pages.ui.charts.tables import show_table
 
-        show_table(pd.DataFrame({
-            "row": ["a-b", "c"], "weight": [-0.5, 0.25], "offset": [-3, 2000], "score": ["-1.5", "masked"],
-            "said": ["-", "d-e"], "sum": [float("nan"), -1.0], "typed": ["-1", "-2"],
-        }), "table", wrapped={"typed": 200})
+        show_table(
+            pd.DataFrame(
+                {
+                    "row": ["a-b", "c"],
+                    "weight": [-0.5, 0.25],
+                    "offset": [-3, 2000],
+                    "score": ["-1.5", "masked"],
+                    "said": ["-", "d-e"],
+                    "sum": [float("nan"), -1.0],
+                    "typed": ["-1", "-2"],
+                }
+            ),
+            "table",
+            wrapped={"typed": 200},
+        )
 
     (node,) = AppTest.from_function(page).run().dataframe
     assert written(node).to_numpy().tolist() == [

@@ -6,14 +6,7 @@ import json
 
 import pytest
 
-from pages.ui.text.hints import (
-    MISTAKES,
-    USUAL_WORDS,
-    rare_words,
-    remarks,
-    unknown_characters,
-    unusual_spelling,
-)
+from pages.ui.text.hints import MISTAKES, USUAL_WORDS, rare_words, remarks, unknown_characters, unusual_spelling
 from transformer.decoding.texts import MAX_PIECES
 from transformer.files.paths import ASSETS
 
@@ -25,9 +18,12 @@ SENTENCES = (ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()
 NOT_ES = [
     "The animal didn't cross the street because it was too wide.",
     "The trophy didn't fit into the suitcase because it was too big.",
-    "The dog didn't drink the milk because it was sour.", "The dog didn't cross the street because it was too tired.",
-    "The boy didn't cross the street because it was too wide.", "I bought a lamp because it was cheap.",
-    "The bridge is closed because it is too old.", "The cat ran away because it was afraid.",
+    "The dog didn't drink the milk because it was sour.",
+    "The dog didn't cross the street because it was too tired.",
+    "The boy didn't cross the street because it was too wide.",
+    "I bought a lamp because it was cheap.",
+    "The bridge is closed because it is too old.",
+    "The cat ran away because it was afraid.",
     "The bag is heavy because it is full of books.",
 ]
 
@@ -45,29 +41,49 @@ def test_ordinary_english_is_never_called_another_language():
     assert not [text for text in SENTENCES if any("English" in hint for hint in hints(text))]
 
 
-@pytest.mark.parametrize("text", [
-    "Der Hund ist nicht im Garten.", "Ich habe einen Traum.", "Je ne sais pas.", "El perro no es muy grande.",
-    "שלום עולם", "日本語の文", "Привет, как дела?",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Hund ist nicht im Garten.",
+        "Ich habe einen Traum.",
+        "Je ne sais pas.",
+        "El perro no es muy grande.",
+        "שלום עולם",
+        "日本語の文",
+        "Привет, как дела?",
+    ],
+)
 def test_other_language_is_named(text):
     (hint,) = hints(text)
     assert "look like English" in hint
 
 
-@pytest.mark.parametrize(("text", "word"), [
-    ("I HAVE A DREAM.", "capitals"), ("She met Obama yesterday.", "names"), ("She met James.", "names"),
-    ("We sold 14 cars.", "numbers"),
-    (" ".join(["word"] * (USUAL_WORDS + 1)), f"{USUAL_WORDS + 1} words"),
-])
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("I HAVE A DREAM.", "capitals"),
+        ("She met Obama yesterday.", "names"),
+        ("She met James.", "names"),
+        ("We sold 14 cars.", "numbers"),
+        (" ".join(["word"] * (USUAL_WORDS + 1)), f"{USUAL_WORDS + 1} words"),
+    ],
+)
 def test_words_that_training_hardly_contained_are_named(text, word):
     (hint,) = hints(text)
     assert word in hint
 
 
-@pytest.mark.parametrize(("text", "named"), [
-    ("See you soon 👋", "👋"), ("Happy birthday 🎉🎂!", "🎉🎂"), ("I love you ❤️", "❤️"), ("👍 or 👎, 👍", "👍, 👎"),
-    ("🙂 a 🙃 b 😀 c 😎", "🙂, 🙃, 😀, …"), ("漢" * 30, "漢" * 24 + "…"),
-])
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("See you soon 👋", "👋"),
+        ("Happy birthday 🎉🎂!", "🎉🎂"),
+        ("I love you ❤️", "❤️"),
+        ("👍 or 👎, 👍", "👍, 👎"),
+        ("🙂 a 🙃 b 😀 c 😎", "🙂, 🙃, 😀, …"),
+        ("漢" * 30, "漢" * 24 + "…"),
+    ],
+)
 def test_characters_without_a_token_are_named(shipped, text, named):
     (warning,) = unknown_characters(text, shipped.tokenizer.encode_source(text), shipped.translate(text).text)
     assert f"no token for {named}. " in warning
@@ -92,11 +108,17 @@ def test_limit_in_words_is_that_of_ordinary_english(shipped):
     assert round(MAX_PIECES * words / tokens, -2) == 100
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("asdf qwer zxcv", ["asdf", "zxcv"]), ("She likes photosynthesis.", ["photosynthesis"]),
-    ("a" * 90, ["a" * 24 + "…"]),
-    ("<b>supercalifragilistic</b>!", ["b>supercalifragilistic</…"]), ("", []), ("🙂 42", []),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("asdf qwer zxcv", ["asdf", "zxcv"]),
+        ("She likes photosynthesis.", ["photosynthesis"]),
+        ("a" * 90, ["a" * 24 + "…"]),
+        ("<b>supercalifragilistic</b>!", ["b>supercalifragilistic</…"]),
+        ("", []),
+        ("🙂 42", []),
+    ],
+)
 def test_words_of_many_tokens_are_named(shipped, text, words):
     assert rare_words(text, shipped.tokenizer.encode_source(text)) == words
 
@@ -105,11 +127,22 @@ def test_no_word_of_ordinary_english_is_rare(shipped):
     assert not [text for text in [*EXAMPLES, *SENTENCES] if rare_words(text, shipped.tokenizer.encode_source(text))]
 
 
-@pytest.mark.parametrize("text", [
-    "", "?!", "🙂", "OK", "I am. You are.", "Yes, I'm German.", "I left on Monday.",
-    "My students asked whether the old library near the river is open on Sundays .", "We read last Sunday's paper.",
-    "Both Sundays’ papers were dull.", "She remembers cold Decembers.",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "?!",
+        "🙂",
+        "OK",
+        "I am. You are.",
+        "Yes, I'm German.",
+        "I left on Monday.",
+        "My students asked whether the old library near the river is open on Sundays .",
+        "We read last Sunday's paper.",
+        "Both Sundays’ papers were dull.",
+        "She remembers cold Decembers.",
+    ],
+)
 def test_no_hint_appears_without_a_reason(text):
     assert hints(text) == []
 

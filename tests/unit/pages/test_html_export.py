@@ -27,7 +27,8 @@ def test_archive_holds_the_kinds_missing_from_the_page(small_translator, kind):
     assert zlib.decompress(parts[0]).decode("utf-8") == TEMPLATE
     others = [
         browser_payload(trace, head_metrics(trace, other, vocabulary.scores), vars(AttentionParams()))
-        for other in KINDS if other != kind
+        for other in KINDS
+        if other != kind
     ]
     assert parts[1:] == others
 

@@ -92,9 +92,14 @@ BARE = Interventions(decoder_mask=False)
 def asked(text: str) -> list[Run[Any]]:
     """Ask everything that a page may ask a model about a text."""
     return [
-        TraceRun(text), TraceRun(text, "Ein Hund."), TraceRun(text, details=True, interventions=BARE),
-        TraceRun(text, "Ein Hund.", True, BARE), TraceRun(text, interventions=BARE),
-        MetricsRun(TraceRun(text, "Ein Hund."), "cross"), DecodingRun(text), TranslationRun(text),
+        TraceRun(text),
+        TraceRun(text, "Ein Hund."),
+        TraceRun(text, details=True, interventions=BARE),
+        TraceRun(text, "Ein Hund.", True, BARE),
+        TraceRun(text, interventions=BARE),
+        MetricsRun(TraceRun(text, "Ein Hund."), "cross"),
+        DecodingRun(text),
+        TranslationRun(text),
     ]
 
 
@@ -103,9 +108,7 @@ def test_two_users_never_run_the_model_at_once(model, watch, monkeypatch):
     monkeypatch.setattr(turns, "SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:
-        answers: list[Future] = [
-            people.submit(CachedRuns(model).get, run) for text in texts for run in asked(text)
-        ]
+        answers: list[Future] = [people.submit(CachedRuns(model).get, run) for text in texts for run in asked(text)]
         found = [answer.result(timeout=PATIENCE) for answer in answers]
     assert len(found) == 16 and all(each is not None for each in found)
     assert watch.most == 1
@@ -157,10 +160,15 @@ ONE_OFF = Interventions(gates={("cross", 0, 0): 0.0})
 OTHER = TraceRun("The old man reads a book.")
 
 
-@pytest.mark.parametrize("run", [
-    AttributionRun(TraceRun("A dog."), "rollout"), ScoresRun("A dog.", None, (ONE_OFF,)),
-    ImportanceRun(TraceRun("A dog."), "zero"),
-], ids=lambda run: type(run).__name__)
+@pytest.mark.parametrize(
+    "run",
+    [
+        AttributionRun(TraceRun("A dog."), "rollout"),
+        ScoresRun("A dog.", None, (ONE_OFF,)),
+        ImportanceRun(TraceRun("A dog."), "zero"),
+    ],
+    ids=lambda run: type(run).__name__,
+)
 def test_translation_does_not_wait_for_a_long_run(model, monkeypatch, run):
     begun, ends = threading.Event(), threading.Event()
     compute = type(run).compute
@@ -182,10 +190,15 @@ def test_translation_does_not_wait_for_a_long_run(model, monkeypatch, run):
         assert trace.source_text == OTHER.text and long.result(timeout=PATIENCE) is not None
 
 
-@pytest.mark.parametrize("run", [
-    TranslationRun("A dog."), DecodingRun("A dog.", DecodingSettings("beam")),
-    EffectRun(TraceRun("A dog."), ONE_OFF, 1),
-], ids=lambda run: type(run).__name__)
+@pytest.mark.parametrize(
+    "run",
+    [
+        TranslationRun("A dog."),
+        DecodingRun("A dog.", DecodingSettings("beam")),
+        EffectRun(TraceRun("A dog."), ONE_OFF, 1),
+    ],
+    ids=lambda run: type(run).__name__,
+)
 def test_long_run_at_the_model_yields_to_others(model, monkeypatch, run):
     """It yields between two of its steps, which does not change its result."""
     monkeypatch.setattr(turns, "SLICE", 0.0)
@@ -244,9 +257,7 @@ def test_trace_is_computed_once(model, model_folder):
     assert other.get(run) is not first
 
 
-@pytest.mark.parametrize("kind", [
-    "language model", pytest.param("model of long texts", marks=pytest.mark.thorough),
-])
+@pytest.mark.parametrize("kind", ["language model", pytest.param("model of long texts", marks=pytest.mark.thorough)])
 def test_pages_are_drawn_while_a_model_loads(tiny_language_model, kind):
     MODELS.clear()
     LOADED.clear()

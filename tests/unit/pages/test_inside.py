@@ -79,7 +79,8 @@ def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenize
         for kind in RELATIVE
     ]
     keys = [
-        stage.key for each in (shipped, *others)
+        stage.key
+        for each in (shipped, *others)
         for stage in stages(each.trace("A dog", "Ein Hund", details=True), each.weights())
     ]
     for name in SENTENCES:

@@ -53,8 +53,16 @@ def test_dots_replace_letters_of_the_same_word_only():
     groups = tuple((piece,) for piece in pieces[:3])
     positions = ((0,), (1,), (2,))
     axes = Axes(
-        "decoder", positions, positions, groups, groups, tuple((piece,) for piece in pieces[1:]), text, text,
-        words=True, special=True,
+        "decoder",
+        positions,
+        positions,
+        groups,
+        groups,
+        tuple((piece,) for piece in pieces[1:]),
+        text,
+        text,
+        words=True,
+        special=True,
     )
     assert row_labels(axes) == ["in: 猫 → out: は", "in: は → out: Py…", "in: Py → out: …thon"]
 

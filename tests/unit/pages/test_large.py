@@ -16,7 +16,14 @@ NAMES = ["one", "two", "three"]
 
 def a_map():
     return matrix(
-        np.eye(3), NAMES, NAMES, name="weight", scale=sequential(), titles=("from", "to"), square=True, picked=(1, 1),
+        np.eye(3),
+        NAMES,
+        NAMES,
+        name="weight",
+        scale=sequential(),
+        titles=("from", "to"),
+        square=True,
+        picked=(1, 1),
         marks=("of head", np.full((3, 3), "8", dtype=object)),
     )
 

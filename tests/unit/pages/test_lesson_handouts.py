@@ -45,15 +45,21 @@ def test_markup_stays_text(shipped, lesson):
 
 
 @pytest.mark.parametrize("broken", ["claim", "figure"])
-@pytest.mark.parametrize("write", [
-    lambda lesson, model: sheet(lesson, model, answers=False), lambda lesson, model: sheet(lesson, model, answers=True),
-    lesson_file,
-], ids=["for students", "with answers", "all of it"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda lesson, model: sheet(lesson, model, answers=False),
+        lambda lesson, model: sheet(lesson, model, answers=True),
+        lesson_file,
+    ],
+    ids=["for students", "with answers", "all of it"],
+)
 def test_unmeasurable_step_is_named_on_the_paper(shipped, lesson, write, broken):
     """The user would not see an error raised in a download."""
     first, second, third, *others = lesson.steps
     changed = (
-        replace(third, parameters={**third.parameters, "row": "<b>zebra"}) if broken == "claim"
+        replace(third, parameters={**third.parameters, "row": "<b>zebra"})
+        if broken == "claim"
         else replace(third, figure={**third.figure, "row": "<b>zebra"})
     )
     damaged = replace(lesson, steps=(first, second, changed, *others))

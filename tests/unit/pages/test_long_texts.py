@@ -32,9 +32,9 @@ def test_others_have_their_turn_between_two_measurements():
 
 
 @pytest.mark.parametrize("read", [RecordedCosts.from_json, RecordedLosses.from_json])
-@pytest.mark.parametrize(("old", "new"), [
-    (": ", ""), ('"full"', '"whole"'), ('"seconds": ', '"seconds": "x'), ("[", "[7,"), ("", "[]"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"), [(": ", ""), ('"full"', '"whole"'), ('"seconds": ', '"seconds": "x'), ("[", "[7,"), ("", "[]")]
+)
 def test_damaged_recording_is_ignored(tmp_path, read: Callable[[str], object], old: str, new: str):
     whole = (measuring if read == RecordedCosts.from_json else loss_plot).FILE.read_text(encoding="utf-8")
     file = tmp_path / "recorded.json"

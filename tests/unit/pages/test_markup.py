@@ -36,9 +36,12 @@ def test_right_to_left_text_is_isolated():
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("Der \u202eHund.", "Der \ufffdHund."), ("\u202a\u202b\u202c\u202d", "\ufffd" * 4),
-        ("a\u2069b\u2066c", "a\ufffdb\ufffdc"), ("\u2067a\u202eb\u2069\u2069", "\u2067a\ufffdb\u2069\ufffd"),
-        ("\u2068\u2068a\u2069\u2069", "\u2068\u2068a\u2069\u2069"), ("שלום\u200f", "שלום\u200f"),
+        ("Der \u202eHund.", "Der \ufffdHund."),
+        ("\u202a\u202b\u202c\u202d", "\ufffd" * 4),
+        ("a\u2069b\u2066c", "a\ufffdb\ufffdc"),
+        ("\u2067a\u202eb\u2069\u2069", "\u2067a\ufffdb\u2069\ufffd"),
+        ("\u2068\u2068a\u2069\u2069", "\u2068\u2068a\u2069\u2069"),
+        ("שלום\u200f", "שלום\u200f"),
     ],
 )
 def test_no_character_of_a_text_reverses_its_surroundings(text, shown):
@@ -74,7 +77,10 @@ def test_label_of_a_word_shows_preceding_line_breaks():
 
 def test_labels_of_the_vocabulary_are_readable(tokenizer):
     assert [entry_label(tokenizer, piece) for piece in (PAD, UNKNOWN, START, END)] == [
-        "<pad> padding", "<unk>", "<s> start", "</s> end"
+        "<pad> padding",
+        "<unk>",
+        "<s> start",
+        "</s> end",
     ]
     assert entry_label(tokenizer, tokenizer.texts.index("▁")) == "␣"
 

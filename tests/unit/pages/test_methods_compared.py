@@ -11,8 +11,7 @@ TEXT = "I have a dream."
 
 
 def test_no_number_includes_the_first_call(small_translator):
-    """The first call of a process is the slowest. Greedy decoding, which comes first, used to look slower than a beam.
-    """
+    """A process's first call is the slowest. Greedy decoding, which comes first, used to look slower than a beam."""
     settings = {"greedy": DecodingSettings(), "beam 2": DecodingSettings("beam", beam_size=2)}
     found = {name: small_translator.translate(TEXT, each) for name, each in settings.items()}
     slow = {name: replace(each, seconds=each.seconds + 5) for name, each in found.items()}

@@ -7,10 +7,16 @@ import pytest
 from pages.ui.text.number_format import formatted, parameter_count, typeset
 
 
-@pytest.mark.parametrize(("value", "form", "said"), [
-    (-2.694, ".2f", "−2.69"), (0.5, "+.2f", "+0.50"), (4.1e-8, ".1e", "4.1e−08"), (-1e-7, 4, "−1.0e−07"),
-    (0.25, 6, "0.250000"),
-])
+@pytest.mark.parametrize(
+    ("value", "form", "said"),
+    [
+        (-2.694, ".2f", "−2.69"),
+        (0.5, "+.2f", "+0.50"),
+        (4.1e-8, ".1e", "4.1e−08"),
+        (-1e-7, 4, "−1.0e−07"),
+        (0.25, 6, "0.250000"),
+    ],
+)
 def test_sentence_has_the_true_minus_sign(value, form, said):
     """A line breaks at a hyphen: “4.1e-” and “08”."""
     assert typeset(value, form) == said
@@ -20,8 +26,9 @@ def test_table_has_the_hyphen_that_programs_read():
     assert (formatted(-0.5), formatted(-1e-7)) == ("-0.5000", "-1.0e-07")
 
 
-@pytest.mark.parametrize(("count", "said"), [
-    (17_228_224, "17.2 million parameters"), (100_000, "0.1 million parameters"), (85_268, "85,268 parameters"),
-])
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(17_228_224, "17.2 million parameters"), (100_000, "0.1 million parameters"), (85_268, "85,268 parameters")],
+)
 def test_parameters_of_a_small_model_are_counted_in_units(count, said):
     assert parameter_count(count) == said

@@ -32,18 +32,27 @@ def test_file_written_by_show_is_read():
     given = made_up_trace(["I", "dr|eam"], ["Ich", "träume"])
     found = files.trace_of_file("a.npz", archive(given))
     assert (found.kinds, found.source_pieces, found.predicted_pieces) == (
-        given.kinds, given.source_pieces, given.predicted_pieces
+        given.kinds,
+        given.source_pieces,
+        given.predicted_pieces,
     )
     np.testing.assert_array_equal(found.cross, given.cross)
     sound = Trace.from_attention(cross=EVEN, source_tokens=frames(3, 0.02), target_tokens=["a", "b", "c"])
     assert files.trace_of_file("s.npz", archive(sound)).source_pieces == sound.source_pieces
 
 
-@pytest.mark.parametrize("given", [
-    {"attention": EVEN.tolist(), "tokens": ["a", "b", "c"]},
-    {"encoder": EVEN.tolist(), "source_tokens": ["a", "b", "c"], "source_text": "abc",
-     "source_offsets": [[0, 1], [1, 2], [2, 3]]},
-])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"attention": EVEN.tolist(), "tokens": ["a", "b", "c"]},
+        {
+            "encoder": EVEN.tolist(),
+            "source_tokens": ["a", "b", "c"],
+            "source_text": "abc",
+            "source_offsets": [[0, 1], [1, 2], [2, 3]],
+        },
+    ],
+)
 def test_json_has_the_arguments_of_from_attention(given):
     assert files.trace_of_file("a.json", json.dumps(given).encode()).kinds == ("encoder",)
 
@@ -55,12 +64,17 @@ def with_words(**changes):
 
 
 HARM = {
-    "no archive": ("a.npz", b"PK nothing"), "empty": ("a.npz", b""), "no JSON": ("a.json", b"{"),
-    "another field": ("a.json", b'{"pickle": 1}'), "deep": ("a.json", b'{"encoder":' + b"[" * 5000),
+    "no archive": ("a.npz", b"PK nothing"),
+    "empty": ("a.npz", b""),
+    "no JSON": ("a.json", b"{"),
+    "another field": ("a.json", b'{"pickle": 1}'),
+    "deep": ("a.json", b'{"encoder":' + b"[" * 5000),
     "numbers as tokens": ("a.json", b'{"attention": [[[[1.0]]]], "tokens": [1]}'),
     "tokens of another type": ("a.npz", with_words(source_pieces=[{"id": "x"}] * 3)),
-    "a role that is none": ("a.npz", with_words(
-        source_pieces=[{"id": 1, "text": "a", "span": None, "role": "<script>"}] * 3)),
+    "a role that is none": (
+        "a.npz",
+        with_words(source_pieces=[{"id": 1, "text": "a", "span": None, "role": "<script>"}] * 3),
+    ),
     "no words": ("a.npz", archive(made_up_trace(["a"], ["b"]), words=np.zeros(3, np.uint8))),
     "objects": ("a.npz", archive(made_up_trace(["a"], ["b"]), encoder=np.zeros((1, 1, 2, 2), "U9"))),
 }

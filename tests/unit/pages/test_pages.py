@@ -27,7 +27,8 @@ def test_page_has_its_folder_and_the_functions_of_its_parts(name):
 def test_readme_lists_the_registered_pages():
     rows = [
         f"| {section if page == listed[0] else ''} | {page.title} | {page.shows} |".replace("|  |", "| |")
-        for section, listed in sections().items() for page in listed
+        for section, listed in sections().items()
+        for page in listed
     ]
     table = re.findall(r"^\|.*\|$", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     missing = [row for row in rows if row not in table]

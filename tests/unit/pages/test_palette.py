@@ -10,14 +10,7 @@ from PIL import Image
 
 from attention_atlas.browser.palette import PALETTE, pixels, shades
 from attention_atlas.browser.scripts import script
-from pages.ui.charts.palette import (
-    DIVERGING,
-    MASKED,
-    VIRIDIS,
-    colorscale,
-    diverging,
-    sequential,
-)
+from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale, diverging, sequential
 from pages.ui.charts.thumbnail import data_uri, thumbnail
 from pages.ui.params.attention import PALETTES
 
@@ -46,7 +39,10 @@ def test_altair_plotly_and_thumbnails_have_the_same_colours():
     alt.Chart(alt.Data(values=[])).mark_rect().encode(color=alt.Color("a:Q", scale=sequential(3.0))).to_dict()
     small = thumbnail(np.array([[-1.0, 0.0, 1.0, np.nan]]))
     assert [small[0, at].tolist() for at in (0, 200, 300, 511)] == [
-        rgb(DIVERGING[0]), rgb(DIVERGING[3]), rgb(DIVERGING[-1]), rgb(MASKED),
+        rgb(DIVERGING[0]),
+        rgb(DIVERGING[3]),
+        rgb(DIVERGING[-1]),
+        rgb(MASKED),
     ]
 
 

@@ -27,8 +27,16 @@ from transformer.model.parameter_counts import parameter_table
 
 OTHERS = [
     PositionsParams(part="shuffled", length=7, width=64, dimensions=(0, 63), drop=0, offset=-3, kind="encoder"),
-    InsideParams(part="cell", stage="decoder.cross_attention.weights", kind="cross", score=-1.5, other=0.25, length=9,
-               stack="decoder", sublayer="cross_attention"),
+    InsideParams(
+        part="cell",
+        stage="decoder.cross_attention.weights",
+        kind="cross",
+        score=-1.5,
+        other=0.25,
+        length=9,
+        stack="decoder",
+        sublayer="cross_attention",
+    ),
     LanguageModelParams(model="tiny", part="likely", text="", length=3, first="a\nb=&?", second="日本"),
     ContinuationParams(method="sample", seed=7, step=2, forced=(4, 4), top_p=0.5),
     TextHeadParams(layer=1, head=2, rows=(3,), words=False),
@@ -36,7 +44,21 @@ OTHERS = [
     ArchitectureParams(d_model=256, heads=4, tied="none", norm="pre", positions="learned", output_bias=True),
 ]
 INVALID_VALUES = [
-    "", "0x1", "-", "1e9", "nan", "inf", "²", "٣", "9" * 400, "1.2.3.", "..", "<b>", "true; DROP", "\x00", "-1001",
+    "",
+    "0x1",
+    "-",
+    "1e9",
+    "nan",
+    "inf",
+    "²",
+    "٣",
+    "9" * 400,
+    "1.2.3.",
+    "..",
+    "<b>",
+    "true; DROP",
+    "\x00",
+    "-1001",
 ]
 
 ADDRESSED = Params.registered()
@@ -144,16 +166,22 @@ def test_contradictory_values_are_named():
         ArchitectureParams(heads=7).config()
 
 
-@pytest.mark.parametrize(("address", "now"), [
-    ({"inside_part": "way"}, InsideParams(part="stages")),
-    ({"compare_part": "versus"}, CompareParams(part="two_heads")),
-    ({"backward_part": "walk"}, BackpropagationParams(part="gradients")),
-    ({"positions_part": "measures"}, PositionsParams(part="distances")),
-    ({"positions_part": "others"}, PositionsParams(part="alternatives")),
-    ({"positions_part": "matters"}, PositionsParams(part="shuffled")),
-    ({"method": "beam", "size": "3", "alpha": "1.5"}, DecodingParams(method="beam", beam_size=3, length_penalty=1.5)),
-    ({"never": "5.290", "forced": "362"}, DecodingParams(suppressed=(5, 290), forced=(362,))),
-])
+@pytest.mark.parametrize(
+    ("address", "now"),
+    [
+        ({"inside_part": "way"}, InsideParams(part="stages")),
+        ({"compare_part": "versus"}, CompareParams(part="two_heads")),
+        ({"backward_part": "walk"}, BackpropagationParams(part="gradients")),
+        ({"positions_part": "measures"}, PositionsParams(part="distances")),
+        ({"positions_part": "others"}, PositionsParams(part="alternatives")),
+        ({"positions_part": "matters"}, PositionsParams(part="shuffled")),
+        (
+            {"method": "beam", "size": "3", "alpha": "1.5"},
+            DecodingParams(method="beam", beam_size=3, length_penalty=1.5),
+        ),
+        ({"never": "5.290", "forced": "362"}, DecodingParams(suppressed=(5, 290), forced=(362,))),
+    ],
+)
 def test_address_from_before_a_renaming_is_read(address, now):
     assert type(now).from_address(address) == now
     assert type(now).from_address(now.to_address()) == now

@@ -49,9 +49,7 @@ def test_text_with_only_one_order_is_not_shuffled(text):
 def test_shuffled_sentence_has_shuffled_attention_without_positions(small_translator):
     text = "The old man reads a book in the garden"
     mixed = shuffle(text, 3)
-    before, after = (
-        small_translator.trace(each, interventions=WITHOUT) for each in (text, mixed.text)
-    )
+    before, after = (small_translator.trace(each, interventions=WITHOUT) for each in (text, mixed.text))
     words = word_groups(before.source_pieces, text)
     moved = moved_pieces(before.source_pieces, after.source_pieces, words, mixed.order)
     assert sorted(moved) == list(range(len(before.source_pieces)))

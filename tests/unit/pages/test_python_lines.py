@@ -43,8 +43,7 @@ def run(small_translator, monkeypatch, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_code_of_one_head_gives_the_displayed_map(small_translator, run, tmp_path, kind, words, special, target):
     trace = small_translator.trace(TEXT, target)
-    lines = head_lines(
-        trace, kind, 1, 0, folder=MODEL, given=target is not None, words=words, special=special)
+    lines = head_lines(trace, kind, 1, 0, folder=MODEL, given=target is not None, words=words, special=special)
     shown = view_of(trace, kind, words=words, special=special).weights[1, 0]
     assert np.array_equal(run(lines)["weights"], shown)
     written = np.loadtxt(tmp_path / "weights.csv", delimiter=",", ndmin=2)

@@ -27,9 +27,9 @@ def test_address_is_that_of_the_app_in_the_browser():
         assert full_address(base, "decoding", {"text": "x"}, PAGES) == "https://example.org/atlas/decoding?text=x"
 
 
-@pytest.mark.parametrize("open_page", [
-    "cross_attention", "cross_attention/", "decoding", "cross_attention?text=x&layer=5",
-])
+@pytest.mark.parametrize(
+    "open_page", ["cross_attention", "cross_attention/", "decoding", "cross_attention?text=x&layer=5"]
+)
 def test_open_page_is_not_part_of_the_apps_base_path(open_page):
     for base in ("http://192.168.1.20:8501/", "https://example.org/decoding_atlas/"):
         assert full_address(base + open_page, "decoding", {"text": "x"}, PAGES) == base + "decoding?text=x"

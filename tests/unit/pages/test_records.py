@@ -18,7 +18,11 @@ def written(recording: Recording[Any]) -> str:
 
 
 RECORDINGS: dict[str, Recording[Any]] = {
-    "statistics": STATISTICS, "gallery": GALLERY, "importance": IMPORTANCE, "removal": REMOVAL, "agreement": AGREEMENT,
+    "statistics": STATISTICS,
+    "gallery": GALLERY,
+    "importance": IMPORTANCE,
+    "removal": REMOVAL,
+    "agreement": AGREEMENT,
 }
 
 
@@ -28,11 +32,19 @@ def test_shipped_records_survive_reading_and_writing(name):
     assert json.loads(RECORDINGS[name].read(text).to_json()) == json.loads(text)
 
 
-@pytest.mark.parametrize(("name", "way", "value"), [
-    ("gallery", ["exhibits", 0, "task"], "renamed_task"), ("gallery", ["exhibits"], 7), ("gallery", ["model"], 7),
-    ("agreement", ["methods", 0], "renamed"), ("removal", ["points", 0, "bleu"], "1.0"),
-    ("statistics", ["kinds", "cross"], {}), ("statistics", ["kinds"], []), ("importance", ["kinds", "cross"], {}),
-])
+@pytest.mark.parametrize(
+    ("name", "way", "value"),
+    [
+        ("gallery", ["exhibits", 0, "task"], "renamed_task"),
+        ("gallery", ["exhibits"], 7),
+        ("gallery", ["model"], 7),
+        ("agreement", ["methods", 0], "renamed"),
+        ("removal", ["points", 0, "bleu"], "1.0"),
+        ("statistics", ["kinds", "cross"], {}),
+        ("statistics", ["kinds"], []),
+        ("importance", ["kinds", "cross"], {}),
+    ],
+)
 def test_record_from_another_version_is_rejected_and_its_page_works_without(tmp_path, name, way, value):
     recording = RECORDINGS[name]
     document = json.loads(written(recording))

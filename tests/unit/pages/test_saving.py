@@ -11,7 +11,16 @@ import pytest
 from pages.ui.charts.saving import csv_text, harmless
 
 FORMULAS = [
-    "=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\")", "\tx", "\rx", "-", "+49 30", "＝1+1",
+    "=1+2",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    '=HYPERLINK("http://x")',
+    "\tx",
+    "\rx",
+    "-",
+    "+49 30",
+    "＝1+1",
 ]
 NUMBERS = ["-0.25", "+1.5e-07", "12", "-3", ".5"]
 
@@ -33,7 +42,7 @@ def test_text_of_half_a_million_digits_is_no_formula_either():
 
 @pytest.mark.parametrize("separator", [";", "\t"])
 @pytest.mark.parametrize(
-    "text", ["Hi{}=1+1", "Hi{}\"=1+1\"", "Hi{} =1+1, and", "{}=1+1", "a\n=1+1", "a\r\n=1+1", "a{}-2+3{}@SUM(A1)"]
+    "text", ["Hi{}=1+1", 'Hi{}"=1+1"', "Hi{} =1+1, and", "{}=1+1", "a\n=1+1", "a\r\n=1+1", "a{}-2+3{}@SUM(A1)"]
 )
 def test_no_text_is_a_formula_if_the_list_separator_is_not_a_comma(separator, text):
     text = text.format(separator, separator)
@@ -57,5 +66,7 @@ def test_numbers_stay_numbers():
 
 def test_missing_cell_stays_empty():
     assert cells(csv_text(pd.DataFrame({"a": ["x", None], "b": [float("nan"), 1.0]}))) == [
-        ["a", "b"], ["x", ""], ["", "1.0"],
+        ["a", "b"],
+        ["x", ""],
+        ["", "1.0"],
     ]

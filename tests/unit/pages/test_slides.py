@@ -20,12 +20,26 @@ LESSON = Slide.of("lessons", {"text": "I have a dream.", "lesson_id": "one_row",
 THREE = Slides((DREAM, ORDER, LESSON))
 # Lines that lead out of the app, or to nothing.
 LEADING_ASTRAY = [
-    "javascript:alert(1)", "javascript:alert(1)?text=x", "https://example.org/cross_attention?text=x",
-    "//example.org/cross_attention?text=x", "/cross_attention?text=x", "../cross_attention?text=x",
-    "cross_attention", "cross_attention?", "cross_attention?layer=1", "cross_attention?text=", "no_such_page?text=x",
-    "ui?text=x", "__init__?text=x", "cross_attention?text=x\ty", "data:text/html,x?text=y",
-    "cross_attention?text=x&text", "cross_attention?text=%ff", "cross_attention?" + "&".join(["text=x"] * 300),
-    "cross_attention?text=" + "x" * 20_000, "\x00",
+    "javascript:alert(1)",
+    "javascript:alert(1)?text=x",
+    "https://example.org/cross_attention?text=x",
+    "//example.org/cross_attention?text=x",
+    "/cross_attention?text=x",
+    "../cross_attention?text=x",
+    "cross_attention",
+    "cross_attention?",
+    "cross_attention?layer=1",
+    "cross_attention?text=",
+    "no_such_page?text=x",
+    "ui?text=x",
+    "__init__?text=x",
+    "cross_attention?text=x\ty",
+    "data:text/html,x?text=y",
+    "cross_attention?text=x&text",
+    "cross_attention?text=%ff",
+    "cross_attention?" + "&".join(["text=x"] * 300),
+    "cross_attention?text=" + "x" * 20_000,
+    "\x00",
 ]
 
 
@@ -74,10 +88,26 @@ def test_only_pages_of_this_app_are_slides(line):
         assert slides == Slides() and slides.problem.count(". ") == 0 and slides.problem.endswith(".")
 
 
-@pytest.mark.parametrize("invalid", [
-    "", "0", "javascript:alert(1)", "%00", "=", "A" * (LONGEST_CODE + 1), "eJw", str(THREE)[:-9], str(THREE)[9:],
-    code(""), code("\n"), code("ü"), code("x" * (MOST_BYTES + 1)), "é", "AAAA\n",
-])
+@pytest.mark.parametrize(
+    "invalid",
+    [
+        "",
+        "0",
+        "javascript:alert(1)",
+        "%00",
+        "=",
+        "A" * (LONGEST_CODE + 1),
+        "eJw",
+        str(THREE)[:-9],
+        str(THREE)[9:],
+        code(""),
+        code("\n"),
+        code("ü"),
+        code("x" * (MOST_BYTES + 1)),
+        "é",
+        "AAAA\n",
+    ],
+)
 def test_damaged_address_is_one_sentence(invalid):
     slides = Slides.from_address(invalid)
     assert slides == Slides() and slides.problem.startswith("The slides of this address were left out: ")

@@ -113,9 +113,10 @@ def test_user_who_sees_nothing_yet_goes_before_waiting_ones(users):
             order.append(name)
 
     with users.turns:
-        answers = [users.arrive(lambda each=each: do(*each)) for each in (
-            ("answer", False), ("page", True), ("next answer", False), ("next page", True),
-        )]
+        answers = [
+            users.arrive(lambda each=each: do(*each))
+            for each in (("answer", False), ("page", True), ("next answer", False), ("next page", True))
+        ]
     for answer in answers:
         answer.result(PATIENCE)
     assert order == ["page", "next page", "answer", "next answer"]

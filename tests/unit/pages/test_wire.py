@@ -24,7 +24,7 @@ def test_extra_header_fields_change_nothing_else():
 
 def test_format_is_the_one_that_the_browser_reads():
     """A little-endian length of four bytes, JSON, then all low bytes before all high ones, compressed by zlib."""
-    assert frame({"a": 1}, b"xyz") == b"\x08\x00\x00\x00{\"a\": 1}xyz"
+    assert frame({"a": 1}, b"xyz") == b'\x08\x00\x00\x00{"a": 1}xyz'
     assert zlib.decompress(unframe(pack({}, np.array([0x0102, 0x0304], dtype=np.uint16)))[1]) == b"\x02\x04\x01\x03"
 
 

@@ -13,19 +13,26 @@ from tests.properties import few, many
 from tests.ui.driver import INVALID_VALUES, UNTRUSTED
 from transformer.text.normalisation import valid
 
-NAMES = sorted({
-    cls.PREFIX + name
-    for cls in Params.registered() for each in fields(cls)
-    for name in (each.name, each.metadata[FORMER]) if name
-})
+NAMES = sorted(
+    {
+        cls.PREFIX + name
+        for cls in Params.registered()
+        for each in fields(cls)
+        for name in (each.name, each.metadata[FORMER])
+        if name
+    }
+)
 # Spellings that are valid somewhere, so that everything else about them can be invalid.
-KNOWN = sorted({value for cls in Params.registered() for value in cls().to_address().values()} | {
-    str(each.default).lower() for cls in Params.registered() for each in fields(cls)
-})
-NUMBERS = st.integers(-10**7, 10**7)
+KNOWN = sorted(
+    {value for cls in Params.registered() for value in cls().to_address().values()}
+    | {str(each.default).lower() for cls in Params.registered() for each in fields(cls)}
+)
+NUMBERS = st.integers(-(10**7), 10**7)
 VALUES = st.one_of(
     st.sampled_from([*KNOWN, *INVALID_VALUES, *UNTRUSTED, "true", "false", "encoder", "cross", "decoder"]),
-    NUMBERS.map(str), NUMBERS.map(lambda number: f"{number / 1000:.3f}"), st.text(max_size=30),
+    NUMBERS.map(str),
+    NUMBERS.map(lambda number: f"{number / 1000:.3f}"),
+    st.text(max_size=30),
     # Up to three hundred numbers; hypothesis would need longer to draw each than everything else here.
     st.tuples(st.lists(NUMBERS.map(str), max_size=6), st.integers(1, 50)).map(lambda each: ".".join(each[0] * each[1])),
     st.lists(st.integers(0, 30).map(str), max_size=6).map(".".join),
@@ -34,7 +41,8 @@ ADDRESSES = st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=1
 # Any JSON value.
 SENT = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | VALUES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=8,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
 )
 
 

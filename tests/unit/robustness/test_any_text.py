@@ -101,8 +101,13 @@ def is_shown(trace: Trace) -> None:
     # The kind with both texts beside it.
     view = view_of(trace, "cross", words=False)
     chart = matrix(
-        view.weights[0, 0], row_labels(view.axes), column_labels(view.axes), name="weight", scale=sequential(),
-        titles=titles(True), mask=view.mask,
+        view.weights[0, 0],
+        row_labels(view.axes),
+        column_labels(view.axes),
+        name="weight",
+        scale=sequential(),
+        titles=titles(True),
+        mask=view.mask,
     )
     # Streamlit does this for any number of cells, except for its white space.
     with alt.data_transformers.enable("default", max_rows=None):

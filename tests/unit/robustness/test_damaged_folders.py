@@ -32,10 +32,39 @@ from transformer.values.kinds import KINDS
 OPTIONAL = ("README.md", "learning_curve.csv")
 FILES = ("config.json", "model.safetensors", "tokenizer.model", "languages.json", *OPTIONAL, FILE)
 # Values for a field of config.json: wrong, out of range, or far too large to allocate.
-VALUES = st.sampled_from([
-    None, True, "", "8", -1, 0, 1, 2, 3, 7, 64, 2**20, 2**31, 2**40, 10**30, 0.5, 1.0, 1e308,
-    float("nan"), float("inf"), [], {}, "post", "learned", "none", "target", "all", "gelu", "sinusoidal_halves",
-])
+VALUES = st.sampled_from(
+    [
+        None,
+        True,
+        "",
+        "8",
+        -1,
+        0,
+        1,
+        2,
+        3,
+        7,
+        64,
+        2**20,
+        2**31,
+        2**40,
+        10**30,
+        0.5,
+        1.0,
+        1e308,
+        float("nan"),
+        float("inf"),
+        [],
+        {},
+        "post",
+        "learned",
+        "none",
+        "target",
+        "all",
+        "gelu",
+        "sinusoidal_halves",
+    ]
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +88,16 @@ def same(one: Translator, other: Translator) -> bool:
     """Return whether two models compute the same, bit for bit."""
     mine, theirs = one.weights().arrays, other.weights().arrays
     return (
-        one.config == other.config and one.tokenizer.serialized == other.tokenizer.serialized
+        one.config == other.config
+        and one.tokenizer.serialized == other.tokenizer.serialized
         and mine.keys() == theirs.keys()
         and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
-        and (one.means is None or other.means is None
-             or one.means.pairs == other.means.pairs
-             and all(np.array_equal(one.means.outputs[kind], other.means.outputs[kind]) for kind in KINDS))
+        and (
+            one.means is None
+            or other.means is None
+            or one.means.pairs == other.means.pairs
+            and all(np.array_equal(one.means.outputs[kind], other.means.outputs[kind]) for kind in KINDS)
+        )
     )
 
 
@@ -80,9 +113,11 @@ def untied(tmp_path_factory, tokenizer, small_config) -> Path:
 @st.composite
 def damages(draw: st.DrawFn) -> tuple:
     """Draw the damage to a folder, as a tuple for failure messages: the kind, and its numbers."""
-    kind = draw(st.sampled_from([
-        *["file"] * 14, "field", "field", "field", "nested", "header", "header", "tensor", "metadata", "cell",
-    ]))
+    kind = draw(
+        st.sampled_from(
+            [*["file"] * 14, "field", "field", "field", "nested", "header", "header", "tensor", "metadata", "cell"]
+        )
+    )
     if kind == "file":
         return kind, *draw(file_damages(FILES))
     if kind == "field":
@@ -91,9 +126,29 @@ def damages(draw: st.DrawFn) -> tuple:
     if kind == "nested":
         return kind, draw(st.sampled_from("[{")), draw(st.integers(1, 200_000))
     if kind in ("header", "tensor"):
-        return kind, draw(st.integers(0, 1000)), draw(st.sampled_from([
-            [], [0], [-1], [2**40], [2**62, 4], [1, 1, 1], ["x"], None, "F64", "I8", "C64", "F8_E4M3", "nonsense",
-        ]))
+        return (
+            kind,
+            draw(st.integers(0, 1000)),
+            draw(
+                st.sampled_from(
+                    [
+                        [],
+                        [0],
+                        [-1],
+                        [2**40],
+                        [2**62, 4],
+                        [1, 1, 1],
+                        ["x"],
+                        None,
+                        "F64",
+                        "I8",
+                        "C64",
+                        "F8_E4M3",
+                        "nonsense",
+                    ]
+                )
+            ),
+        )
     if kind == "metadata":
         names = ["tokenizer", "contents", "model"]
         return kind, draw(st.sampled_from(names)), draw(st.sampled_from(["", "0" * 64, 7]))
@@ -160,10 +215,17 @@ def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_pa
         Translator.load(folder, "cpu")
 
 
-@pytest.mark.parametrize("changes", [
-    {"encoder_layers": 10**9}, {"d_model": 2**40}, {"d_ff": 10**30}, {"max_positions": 10**12},
-    {"target_vocabulary": 2**40, "source_vocabulary": 2**40},
-], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"encoder_layers": 10**9},
+        {"d_model": 2**40},
+        {"d_ff": 10**30},
+        {"max_positions": 10**12},
+        {"target_vocabulary": 2**40, "source_vocabulary": 2**40},
+    ],
+    ids=str,
+)
 def test_sizes_that_differ_from_the_weights_are_never_allocated(whole, tmp_path, changes):
     """The first of them used to hang the loading, and the others ran out of memory."""
     folder = shutil.copytree(whole[0], tmp_path / "model")

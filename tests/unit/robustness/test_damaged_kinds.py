@@ -28,8 +28,15 @@ from transformer.text.tokenizer import Tokenizer
 
 FILES = {
     "marian": (
-        "config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json", "target_vocab.json",
-        "symbols.json", "languages.json", "README.md",
+        "config.json",
+        "model.safetensors",
+        "source.spm",
+        "target.spm",
+        "vocab.json",
+        "target_vocab.json",
+        "symbols.json",
+        "languages.json",
+        "README.md",
     ),
     "language model": ("config.json", "model.safetensors", "tokenizer.model", "README.md", "learning_curve.csv"),
 }
@@ -66,7 +73,9 @@ def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> 
     vocabularies = one.tokenizer, other.tokenizer
     files = [each.files if isinstance(each, PairTokenizer) else each.fingerprint for each in vocabularies]
     return (
-        files[0] == files[1] and one.weights().config == other.weights().config and mine.keys() == theirs.keys()
+        files[0] == files[1]
+        and one.weights().config == other.weights().config
+        and mine.keys() == theirs.keys()
         and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
     )
 

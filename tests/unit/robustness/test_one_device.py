@@ -37,8 +37,15 @@ from transformer.values.interventions import Interventions
 @pytest.fixture(params=EACH_SHAPE)
 def model(request: pytest.FixtureRequest) -> Transformer:
     config = TransformerConfig(
-        source_vocabulary=50, target_vocabulary=50, d_model=24, heads=3, encoder_layers=2, decoder_layers=2, d_ff=40,
-        max_positions=64, **SHAPES[request.param],
+        source_vocabulary=50,
+        target_vocabulary=50,
+        d_model=24,
+        heads=3,
+        encoder_layers=2,
+        decoder_layers=2,
+        d_ff=40,
+        max_positions=64,
+        **SHAPES[request.param],
     )
     return Transformer(config).to(META).eval()
 
@@ -47,8 +54,11 @@ def edits(config: TransformerConfig) -> list[Edits]:
     """Return no edits, or two sets in one batch."""
     changes = [
         Interventions(
-            gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5}, attention={("decoder", 1, 0, 2): {1: 0.25}},
-            hidden_source=(1,), hidden_target=(3,), positions=False,
+            gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5},
+            attention={("decoder", 1, 0, 2): {1: 0.25}},
+            hidden_source=(1,),
+            hidden_target=(3,),
+            positions=False,
         ),
         Interventions(gates={("cross", 1, 1): 0.5}, mode="uniform", decoder_mask=False, positions=False),
     ]
@@ -89,9 +99,9 @@ METHODS: dict[str, Callable[..., Any]] = {
 def test_only_results_leave_the_device_while_decoding(model, method, capture):
     with torch.inference_mode(), OneDevice(results=True):
         cache = model.start_cache(model.encode(ids(1, 5), None), None)
-        steps = list(METHODS[method](
-            model, cache, limit=4, constraints=Constraints((7,), frozenset({9})), capture=capture
-        ))
+        steps = list(
+            METHODS[method](model, cache, limit=4, constraints=Constraints((7,), frozenset({9})), capture=capture)
+        )
     assert len(steps) == 4
     for step in steps:
         assert step.read.device == step.distribution.log_probs.device == META
@@ -147,8 +157,10 @@ ERRORS = {
 def test_failing_device_is_one_message_and_the_next_run_works(small_translator, said, error):
     detailed = small_translator.trace("A dog.", details=True)
     runs: list[Callable[[], object]] = [
-        lambda: small_translator.translate("A dog."), lambda: small_translator.trace("A dog.", "Ein Hund."),
-        lambda: small_translator.trace_decoding("A dog."), lambda: small_translator.attribute(detailed, "erasure"),
+        lambda: small_translator.translate("A dog."),
+        lambda: small_translator.trace("A dog.", "Ein Hund."),
+        lambda: small_translator.trace_decoding("A dog."),
+        lambda: small_translator.attribute(detailed, "erasure"),
         lambda: small_translator.score("A dog.", None, [Interventions()]),
         lambda: small_translator.gate_gradients("A dog.", None),
     ]
@@ -164,8 +176,10 @@ def test_failing_device_is_one_message_and_the_next_run_works(small_translator, 
 def test_failing_device_under_a_language_model_is_one_message_too(said, error):
     loaded = load_language_model(device="cpu")
     runs: list[Callable[[], object]] = [
-        lambda: head_scores(loaded.model), lambda: map_of_text(loaded.model, loaded.tokenizer, "A dog.", 10),
-        lambda: trace_text(loaded, "A dog."), lambda: trace_continuation(loaded, "A dog", DecodingSettings(), limit=3),
+        lambda: head_scores(loaded.model),
+        lambda: map_of_text(loaded.model, loaded.tokenizer, "A dog.", 10),
+        lambda: trace_text(loaded, "A dog."),
+        lambda: trace_continuation(loaded, "A dog", DecodingSettings(), limit=3),
     ]
     for run in runs:
         with Breaking(error), pytest.raises(DeviceError, match=said):

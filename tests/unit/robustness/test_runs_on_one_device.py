@@ -32,15 +32,23 @@ VERSION = "simulated"
 @pytest.fixture(scope="module")
 def config(tokenizer) -> TransformerConfig:
     return TransformerConfig(
-        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=24, heads=3, encoder_layers=2,
-        decoder_layers=2, d_ff=40, max_positions=8,
+        source_vocabulary=tokenizer.size,
+        target_vocabulary=tokenizer.size,
+        d_model=24,
+        heads=3,
+        encoder_layers=2,
+        decoder_layers=2,
+        d_ff=40,
+        max_positions=8,
     )
 
 
 @pytest.fixture(scope="module")
 def translator(config, tokenizer) -> Translator:
     means = HeadMeans(
-        VERSION, "", {kind: np.zeros((2, 3, 8), dtype=np.float32) for kind in ("encoder", "decoder", "cross")},
+        VERSION,
+        "",
+        {kind: np.zeros((2, 3, 8), dtype=np.float32) for kind in ("encoder", "decoder", "cross")},
         (((5, 6, 2), (1, 7)),),
     )
     return Translator(Checkpoint(Transformer(config).eval(), tokenizer), device="meta", version=VERSION, means=means)
@@ -80,9 +88,7 @@ RUNS: dict[str, Callable[[Translator], Any]] = {
 SLOW = ("translate", "sample", "trace decoding", "score by another sentence")
 
 
-@pytest.mark.parametrize("run", [
-    pytest.param(run, marks=pytest.mark.thorough) if run in SLOW else run for run in RUNS
-])
+@pytest.mark.parametrize("run", [pytest.param(run, marks=pytest.mark.thorough) if run in SLOW else run for run in RUNS])
 def test_only_results_of_a_translator_leave_the_device(translator, run):
     with OneDevice(results=True, given=True) as mode:
         assert len(RUNS[run](translator))
@@ -105,9 +111,11 @@ def test_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
     with torch.inference_mode(), OneDevice(results=True, counting=True):
         memory = model.encode(ids(rows, 5), None)
         written = dict(greedy_batch(model, model.start_cache(memory, None), [3] * rows))
-        steps = list(decode_loop(
-            model, model.start_cache(memory, None), likeliest, limit=3, constraints=UNCONSTRAINED, capture=False
-        ))
+        steps = list(
+            decode_loop(
+                model, model.start_cache(memory, None), likeliest, limit=3, constraints=UNCONSTRAINED, capture=False
+            )
+        )
     assert [len(written[number]) for number in range(rows)] == [3] * (rows - 1) + [1] and len(steps) == 3
     assert {step.predicted.device for step in steps} == {META}
 

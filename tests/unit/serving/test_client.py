@@ -58,22 +58,35 @@ def test_remote_model_is_the_same(remote, small_translator):
     assert remote.tokenizer.fingerprint == small_translator.tokenizer.fingerprint
 
 
-@pytest.mark.parametrize("run", [
-    lambda model: model.trace("The dog."),
-    lambda model: model.trace(UNTRUSTED, UNTRUSTED, details=True, interventions=OFF),
-    lambda model: model.trace_decoding("The dog.", BEAM, prefix=[300], suppressed={4}),
-    lambda model: model.translate_variants("The dog.", [OFF]),
-    lambda model: model.score("The dog.", None, [OFF, Interventions()]),
-    lambda model: model.compare("The dog.", "Der Hund.", [OFF, Interventions()]),
-    lambda model: model.gate_gradients("The dog.", [300, 3]),
-    lambda model: effect_of(model, "The dog.", OFF),
-    lambda model: head_importance(model, "The dog."),
-    lambda model: model.get(MetricsRun(RereadRun(TraceRun("The dog."), OFF), "cross")).values,
-    lambda model: model.get(AttributionRun(TraceRun("The dog."), "erasure")),
-], ids=[
-    "plain", "details", "decoding", "variants", "score", "compare", "gradients", "effect", "importance", "metrics",
-    "attribution",
-])
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda model: model.trace("The dog."),
+        lambda model: model.trace(UNTRUSTED, UNTRUSTED, details=True, interventions=OFF),
+        lambda model: model.trace_decoding("The dog.", BEAM, prefix=[300], suppressed={4}),
+        lambda model: model.translate_variants("The dog.", [OFF]),
+        lambda model: model.score("The dog.", None, [OFF, Interventions()]),
+        lambda model: model.compare("The dog.", "Der Hund.", [OFF, Interventions()]),
+        lambda model: model.gate_gradients("The dog.", [300, 3]),
+        lambda model: effect_of(model, "The dog.", OFF),
+        lambda model: head_importance(model, "The dog."),
+        lambda model: model.get(MetricsRun(RereadRun(TraceRun("The dog."), OFF), "cross")).values,
+        lambda model: model.get(AttributionRun(TraceRun("The dog."), "erasure")),
+    ],
+    ids=[
+        "plain",
+        "details",
+        "decoding",
+        "variants",
+        "score",
+        "compare",
+        "gradients",
+        "effect",
+        "importance",
+        "metrics",
+        "attribution",
+    ],
+)
 def test_every_run_is_the_same(remote, small_translator, run):
     there, here = run(remote), run(small_translator)
     if hasattr(there, "translation"):
@@ -172,8 +185,10 @@ def test_cancelled_caller_does_not_wait_for_the_answer(small_translator, model_f
     with model_server(Slow(small_translator)) as address:
         remote = RemoteTranslator(address, model_folder, "cpu")
         for run in (
-            lambda: remote.translate("A dog.", BEAM), lambda: remote.trace_decoding("A dog.", BEAM),
-            lambda: remote.trace("A dog."), lambda: remote.gate_gradients("A dog.", None),
+            lambda: remote.translate("A dog.", BEAM),
+            lambda: remote.trace_decoding("A dog.", BEAM),
+            lambda: remote.trace("A dog."),
+            lambda: remote.gate_gradients("A dog.", None),
         ):
             asked.clear()
             with pytest.raises(Left), cancellable(leave):
@@ -223,10 +238,19 @@ def test_server_of_another_model_is_rejected(small_translator, copying_translato
         remote.trace("A dog.")
 
 
-@pytest.mark.parametrize("address", [
-    "", "127.0.0.1:8600", "ftp://127.0.0.1", "http://", "http://host:port", "http://model..lan:8600",
-    f"http://{'m' * 64}.lan:8600", "http://127.0.0.1:8600/modèle",
-])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "127.0.0.1:8600",
+        "ftp://127.0.0.1",
+        "http://",
+        "http://host:port",
+        "http://model..lan:8600",
+        f"http://{'m' * 64}.lan:8600",
+        "http://127.0.0.1:8600/modèle",
+    ],
+)
 def test_invalid_address_is_reported(model_folder, address):
     with pytest.raises(ServerError, match="is not the address of a model's server: write it like"):
         RemoteTranslator(address, model_folder, "cpu")
@@ -234,8 +258,12 @@ def test_invalid_address_is_reported(model_folder, address):
 
 def test_service_answers_unknown_clients(service):
     for method, path, body, status in (
-        ("GET", "/", b"", 404), ("POST", "/identity", b"", 404), ("DELETE", "/run", b"", 404),
-        ("POST", "/run", b"{}", 409), ("POST", "/run", b'{"protocol": 0}', 409), ("POST", "/run", b"?", 422),
+        ("GET", "/", b"", 404),
+        ("POST", "/identity", b"", 404),
+        ("DELETE", "/run", b"", 404),
+        ("POST", "/run", b"{}", 409),
+        ("POST", "/run", b'{"protocol": 0}', 409),
+        ("POST", "/run", b"?", 422),
         ("POST", "/run", None, 422),
     ):
         assert service.parse(method, path, body).status == status

@@ -26,7 +26,7 @@ def dripping_server(at_once: bytes) -> Iterator[str]:
             self.request.recv(10_000)
             with suppress(OSError):
                 self.request.sendall(at_once)
-                for byte in (HEAD + b"1" * 100)[len(at_once):]:
+                for byte in (HEAD + b"1" * 100)[len(at_once) :]:
                     time.sleep(0.02)
                     self.request.sendall(bytes([byte]))
 

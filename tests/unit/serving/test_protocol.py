@@ -33,25 +33,30 @@ ADDRESS = "http://127.0.0.1:1"
 IDS = st.lists(st.integers(0, 10**6), max_size=8).map(tuple)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SETTINGS = st.builds(
-    DecodingSettings, st.sampled_from(METHODS), st.integers(), FINITE, FINITE, st.integers(), FINITE,
-    st.integers(),
+    DecodingSettings, st.sampled_from(METHODS), st.integers(), FINITE, FINITE, st.integers(), FINITE, st.integers()
 )
 INTERVENTIONS = st.builds(
     Interventions,
     gates=st.dictionaries(
         st.tuples(st.sampled_from(["encoder", "decoder", "cross"]), st.integers(0, 9), st.integers(0, 9)),
-        st.floats(0, 1), max_size=5,
+        st.floats(0, 1),
+        max_size=5,
     ),
     mode=st.sampled_from(MODES),
     attention=st.dictionaries(
         st.tuples(st.just("cross"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
-        st.dictionaries(st.integers(0, 99), st.floats(0, 0.25), max_size=4), max_size=3,
+        st.dictionaries(st.integers(0, 99), st.floats(0, 0.25), max_size=4),
+        max_size=3,
     ),
     hidden_source=st.sets(st.integers(200, 300), max_size=3).map(tuple),
     hidden_target=st.sets(st.integers(0, 99), max_size=3).map(tuple),
-    decoder_mask=st.booleans(), positions=st.booleans(), seed=st.integers(0, 2**40), draw=st.integers(0, 99),
+    decoder_mask=st.booleans(),
+    positions=st.booleans(),
+    seed=st.integers(0, 2**40),
+    draw=st.integers(0, 99),
     patches=st.dictionaries(
-        st.tuples(st.sampled_from(SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)), st.integers(0, 99),
+        st.tuples(st.sampled_from(SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)),
+        st.integers(0, 99),
         max_size=3,
     ),
     other=st.tuples(IDS, IDS),
@@ -60,9 +65,13 @@ VARIANTS = st.lists(INTERVENTIONS, max_size=3).map(tuple)
 TARGETS = st.none() | TEXTS | IDS
 DECODED = TEXTS, SETTINGS, IDS, IDS.map(frozenset), INTERVENTIONS
 RUNS = st.one_of(
-    st.builds(TranslationRun, *DECODED), st.builds(DecodingRun, *DECODED), st.builds(VariantsRun, TEXTS, VARIANTS),
-    st.builds(TraceRun, TEXTS, TARGETS, st.booleans(), INTERVENTIONS), st.builds(ScoresRun, TEXTS, TARGETS, VARIANTS),
-    st.builds(ComparisonRun, TEXTS, TARGETS, VARIANTS, st.booleans()), st.builds(GateGradientsRun, TEXTS, TARGETS),
+    st.builds(TranslationRun, *DECODED),
+    st.builds(DecodingRun, *DECODED),
+    st.builds(VariantsRun, TEXTS, VARIANTS),
+    st.builds(TraceRun, TEXTS, TARGETS, st.booleans(), INTERVENTIONS),
+    st.builds(ScoresRun, TEXTS, TARGETS, VARIANTS),
+    st.builds(ComparisonRun, TEXTS, TARGETS, VARIANTS, st.booleans()),
+    st.builds(GateGradientsRun, TEXTS, TARGETS),
     st.builds(ContrastsRun, TEXTS, IDS, st.integers(0, 9), st.tuples(*2 * [st.integers(0, 10**6)]), VARIANTS),
 )
 
@@ -105,18 +114,41 @@ def without(name: str) -> bytes:
     return json.dumps({key: value for key, value in SENT.items() if key != name}).encode()
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"null", b"[]", b"\xff", b"[" * 100_000, b"{}", without("run"), without("value"),
-    json.dumps({**SENT, "run": "__init__"}).encode(), json.dumps({**SENT, "run": ["TraceRun"]}).encode(),
-    json.dumps({**SENT, "value": []}).encode(), json.dumps({**SENT, "run": "ScoresRun"}).encode(),
-    changed(more=1), changed(text=None), changed(text=["A dog."]), changed(prefix="abc"), changed(prefix=[1.5]),
-    changed(prefix=[True]), changed(suppressed={"1": 2}), changed(settings={}), changed(settings=None),
-    changed(settings={**SENT["value"]["settings"], "beam_size": "4"}),
-    changed(settings={**SENT["value"]["settings"], "temperature": None}),
-    changed(interventions=None), changed(interventions={"gate": 1}), changed(interventions={"hidden_source": ["a"]}),
-    changed(interventions={"gates": [1]}), changed(interventions={"positions": []}),
-    changed(interventions={"decoder_mask": "false"}),
-], ids=lambda body: body[:40].decode("latin-1"))
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        b"{}",
+        without("run"),
+        without("value"),
+        json.dumps({**SENT, "run": "__init__"}).encode(),
+        json.dumps({**SENT, "run": ["TraceRun"]}).encode(),
+        json.dumps({**SENT, "value": []}).encode(),
+        json.dumps({**SENT, "run": "ScoresRun"}).encode(),
+        changed(more=1),
+        changed(text=None),
+        changed(text=["A dog."]),
+        changed(prefix="abc"),
+        changed(prefix=[1.5]),
+        changed(prefix=[True]),
+        changed(suppressed={"1": 2}),
+        changed(settings={}),
+        changed(settings=None),
+        changed(settings={**SENT["value"]["settings"], "beam_size": "4"}),
+        changed(settings={**SENT["value"]["settings"], "temperature": None}),
+        changed(interventions=None),
+        changed(interventions={"gate": 1}),
+        changed(interventions={"hidden_source": ["a"]}),
+        changed(interventions={"gates": [1]}),
+        changed(interventions={"positions": []}),
+        changed(interventions={"decoder_mask": "false"}),
+    ],
+    ids=lambda body: body[:40].decode("latin-1"),
+)
 def test_invalid_request_is_rejected(body):
     with pytest.raises(RequestError):
         read_run(body)
@@ -132,14 +164,21 @@ UNTRUSTED = "<b>&amp;ﷺ \ud800 ▁\x00\u202eמה </s> 🙂"
 BEAM = DecodingSettings("beam", beam_size=3)
 SENT_RUNS = (
     TranslationRun("The old man reads.", BEAM, (300, 301), frozenset({5, 3})),
-    VariantsRun(UNTRUSTED, (OFF, Interventions())), TraceRun(UNTRUSTED, "Ein \ud800 Hund 🙂", True, OFF),
+    VariantsRun(UNTRUSTED, (OFF, Interventions())),
+    TraceRun(UNTRUSTED, "Ein \ud800 Hund 🙂", True, OFF),
     TraceRun(UNTRUSTED),
-    DecodingRun(UNTRUSTED, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
-    ScoresRun(UNTRUSTED, None, (OFF, Interventions())), ComparisonRun(UNTRUSTED, None, (OFF, Interventions()), True),
+    DecodingRun(UNTRUSTED, BEAM),
+    DecodingRun("A dog.", DecodingSettings("sample")),
+    ScoresRun(UNTRUSTED, None, (OFF, Interventions())),
+    ComparisonRun(UNTRUSTED, None, (OFF, Interventions()), True),
     GateGradientsRun("A dog.", "Ein Hund."),
-    ContrastsRun("A dog.", (300, 301), 1, (5, 6), (OFF, Interventions(
-        patches={("encoder.residual", 1, 0, 0): 0}, other=((7, 3), (2, 8))
-    ))),
+    ContrastsRun(
+        "A dog.",
+        (300, 301),
+        1,
+        (5, 6),
+        (OFF, Interventions(patches={("encoder.residual", 1, 0, 0): 0}, other=((7, 3), (2, 8)))),
+    ),
 )
 
 
@@ -164,13 +203,24 @@ def arrays(*array: object) -> bytes:
 SCORES = ScoresRun("A dog.", None, ())
 
 
-@pytest.mark.parametrize("reply", [
-    Reply(200, ARCHIVE, b""), Reply(200, ARCHIVE, b"PK\x03\x04"), Reply(200, ARCHIVE, written({})),
-    Reply(200, ARCHIVE, arrays("|O", [1], bytes(8))), Reply(200, ARCHIVE, arrays("<U4", [1], bytes(16))),
-    Reply(200, ARCHIVE, arrays("<f4", [2**40], bytes(8))), Reply(200, ARCHIVE, arrays("<f4", [2], "text")),
-    Reply(200, JSON, b"<html>"), Reply(200, JSON, b"[]"), Reply(200, JSON, b"{}"), said("m"),
-    said("m", error=["TextError"]),
-], ids=lambda reply: repr(reply.body[:20]))
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, ARCHIVE, b""),
+        Reply(200, ARCHIVE, b"PK\x03\x04"),
+        Reply(200, ARCHIVE, written({})),
+        Reply(200, ARCHIVE, arrays("|O", [1], bytes(8))),
+        Reply(200, ARCHIVE, arrays("<U4", [1], bytes(16))),
+        Reply(200, ARCHIVE, arrays("<f4", [2**40], bytes(8))),
+        Reply(200, ARCHIVE, arrays("<f4", [2], "text")),
+        Reply(200, JSON, b"<html>"),
+        Reply(200, JSON, b"[]"),
+        Reply(200, JSON, b"{}"),
+        said("m"),
+        said("m", error=["TextError"]),
+    ],
+    ids=lambda reply: repr(reply.body[:20]),
+)
 def test_invalid_answer_is_reported_in_one_line(reply):
     with pytest.raises(ServerError, match=f"^The answer from {ADDRESS} is not from a model's server .*$"):
         result_of(reply, ADDRESS, "m", SCORES)
@@ -217,8 +267,7 @@ FIELDS = {
     ComparisonRun: "text target variants details",
     GateGradientsRun: "text target",
     DecodingSettings: "method beam_size length_penalty temperature top_k top_p seed",
-    Interventions: "gates mode attention hidden_source hidden_target decoder_mask positions seed draw "
-    "patches other",
+    Interventions: "gates mode attention hidden_source hidden_target decoder_mask positions seed draw patches other",
     Piece: "id text span role",
     Trace: "source_text target_text source_pieces target_pieces predicted_pieces complete encoder decoder cross "
     "encoder_mask decoder_mask cross_mask log_probs entropy candidate_ids candidate_log_probs details interventions "

@@ -1,5 +1,4 @@
-"""Turns at the model of a replica: in order, yielded between steps, and released when no client waits for the result.
-"""
+"""Turns at the model of a replica: in order, yielded between steps, released when no client waits for the result."""
 
 from __future__ import annotations
 
@@ -16,9 +15,9 @@ from transformer.serving.turn import LeftError, Turn
 PATIENCE = 60
 
 
-@pytest.mark.parametrize(("seconds", "expected"), [
-    (PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"]),
-])
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"])]
+)
 def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
     monkeypatch.setattr(turn, "SLICE", seconds)
     order: list[str] = []

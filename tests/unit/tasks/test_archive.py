@@ -92,8 +92,23 @@ def test_truncated_file_is_rejected(stored, tmp_path):
 
 def test_command_trains_shows_and_asks(run_main, tmp_path):
     path = tmp_path / "run.npz"
-    done = run_main(main, "train", "reverse", "--steps", 6, "--d-model", 16, "--items", 8, "--snapshots", 2,
-                    "--watch", "abcd", "--output", path)
+    done = run_main(
+        main,
+        "train",
+        "reverse",
+        "--steps",
+        6,
+        "--d-model",
+        16,
+        "--items",
+        8,
+        "--snapshots",
+        2,
+        "--watch",
+        "abcd",
+        "--output",
+        path,
+    )
     assert done.returncode == 0 and "6 steps" in done.stdout and load_run(path).item.target == tuple("dcba")
     done = run_main(main, "show", path, "--ask", "abc")
     assert done.returncode == 0 and "abc -> " in done.stdout
@@ -102,11 +117,18 @@ def test_command_trains_shows_and_asks(run_main, tmp_path):
 def test_invalid_command_input_is_reported_on_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
     for arguments in (
-        ("train", "fly"), ("train", "copy", "--steps", 0), ("train", "copy", "--models", -1, "--steps", 10**400),
-        ("train", "copy", "--models", -1, "--steps", 1), ("train", "copy", "--models", 1, "--steps", 1),
+        ("train", "fly"),
+        ("train", "copy", "--steps", 0),
+        ("train", "copy", "--models", -1, "--steps", 10**400),
+        ("train", "copy", "--models", -1, "--steps", 1),
+        ("train", "copy", "--models", 1, "--steps", 1),
         ("train", "copy", "--watch", "ß"),
-        ("train", "copy", "--output", tmp_path / "no" / "run.npz"), ("show", tmp_path / "none.npz"),
-        ("show", tmp_path / "empty.npz"), ("show", tmp_path), ("show", ""), ("show", tmp_path / ("a" * 300)),
+        ("train", "copy", "--output", tmp_path / "no" / "run.npz"),
+        ("show", tmp_path / "none.npz"),
+        ("show", tmp_path / "empty.npz"),
+        ("show", tmp_path),
+        ("show", ""),
+        ("show", tmp_path / ("a" * 300)),
     ):
         done = run_main(main, *arguments)
         assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

@@ -17,12 +17,13 @@ def one_hot(rows, width):
 
 
 def measured(encoder, decoder, cross):
-    """Return the scores of the copied item "abcab" (ids 4 5 6 4 5); the sixth row and column are the end or the start.
-    """
+    """Return scores of the copied item "abcab" (ids 4 5 6 4 5); the sixth row and column are the end or the start."""
     source, target = np.array([[4, 5, 6, 4, 5, 3]]), np.array([[2, 4, 5, 6, 4, 5]])
     attention = {"encoder": one_hot(encoder, 6), "decoder": one_hot(decoder, 6), "cross": one_hot(cross, 6)}
-    return {name: {kind: float(value[0, 0]) for kind, value in kinds.items()}
-            for name, kinds in head_scores(attention, source, target, [(5, 5)]).items()}
+    return {
+        name: {kind: float(value[0, 0]) for kind, value in kinds.items()}
+        for name, kinds in head_scores(attention, source, target, [(5, 5)]).items()
+    }
 
 
 def test_diagonal_scores_one():
@@ -63,6 +64,7 @@ def test_event_is_where_it_begins_to_last():
 
 def test_events_are_named_from_the_numbers(small_run):
     """In this invented run, the mirror of the second head appears at the third snapshot and stays."""
+
     def changed(number, snapshot):
         scores = {name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()}
         scores["mirror"]["cross"] = np.array([[0.9, 0.9 if number >= 2 else 0.1]])
@@ -70,7 +72,8 @@ def test_events_are_named_from_the_numbers(small_run):
 
     run = replace(small_run, snapshots=tuple(changed(*each) for each in enumerate(small_run.snapshots)))
     assert [event.text for event in events(run)] == [
-        "cross head 2 becomes a mirror at step 6", "half of the held-out items are right at step 9",
+        "cross head 2 becomes a mirror at step 6",
+        "half of the held-out items are right at step 9",
         "99% of the held-out items are right at step 12",
     ], "the first head was one before it learned anything"
     assert (events(run)[0].kind, events(run)[0].layer, events(run)[0].head) == ("cross", 0, 1)
@@ -78,13 +81,22 @@ def test_events_are_named_from_the_numbers(small_run):
 
 def test_grokking_is_an_event(small_run):
     steps = (0, 100, 1_200, 2_000, 3_000)
-    run = replace(small_run, snapshots=tuple(
-        replace(snapshot, step=step, training_match=float(index >= 1), exact_match=float(index >= 3), scores={
-            name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()
-        }) for index, (step, snapshot) in enumerate(zip(steps, small_run.snapshots, strict=True))
-    ))
+    run = replace(
+        small_run,
+        snapshots=tuple(
+            replace(
+                snapshot,
+                step=step,
+                training_match=float(index >= 1),
+                exact_match=float(index >= 3),
+                scores={name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()},
+            )
+            for index, (step, snapshot) in enumerate(zip(steps, small_run.snapshots, strict=True))
+        ),
+    )
     assert [event.text for event in events(run)] == [
-        "99% of the training items are right at step 100", "half of the held-out items are right at step 2,000",
+        "99% of the training items are right at step 100",
+        "half of the held-out items are right at step 2,000",
         "99% of the held-out items are right at step 2,000",
         "grokking: the held-out items follow at step 2,000, 1,900 steps after the training items",
     ]

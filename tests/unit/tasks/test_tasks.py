@@ -11,11 +11,21 @@ from transformer.tasks.registry import TASKS, task_named
 from transformer.text.vocabulary import OWN
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [
-    ("copy", "dacbh", "dacbh"), ("reverse", "dac bh", "hbcad"), ("sort", "dacbh", "abcdh"),
-    ("pattern", "dac", "dacdacdac"), ("addition", "047+385", "0432"), ("addition-reversed", "047+385", "2340"),
-    ("addition", "999+999", "1998"), ("modular", "17 + 42", "0"), ("modular", "58+58", "57"), ("modular", "0+0", "0"),
-])
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("copy", "dacbh", "dacbh"),
+        ("reverse", "dac bh", "hbcad"),
+        ("sort", "dacbh", "abcdh"),
+        ("pattern", "dac", "dacdacdac"),
+        ("addition", "047+385", "0432"),
+        ("addition-reversed", "047+385", "2340"),
+        ("addition", "999+999", "1998"),
+        ("modular", "17 + 42", "0"),
+        ("modular", "58+58", "57"),
+        ("modular", "0+0", "0"),
+    ],
+)
 def test_answers_are_correct(name, text, expected):
     task = task_named(name)
     assert task.write(task.parse(text).target) == expected

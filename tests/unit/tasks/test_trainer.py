@@ -89,8 +89,7 @@ def test_model_learns_to_copy_and_exact_match_equals_stepwise_decoding():
         mask = batch.source != OWN.pad
         steps = list(greedy(model, model.start_cache(model.encode(batch.source, mask), mask), limit=11))
     written = torch.stack([step.predicted for step in steps], dim=1).tolist()
-    expected = [OWN.end in ids and items.decode(ids) == item.target
-                for ids, item in zip(written, asked, strict=True)]
+    expected = [OWN.end in ids and items.decode(ids) == item.target for ids, item in zip(written, asked, strict=True)]
     assert right.tolist() == expected and 0 < share < 1
     trainer.advance()
     assert trainer.snapshots[-1].exact_match > 0.9
@@ -142,14 +141,20 @@ def test_attention_of_a_right_answer_equals_that_of_the_snapshot(small_config, s
         np.testing.assert_allclose(found[kind][0, :, :, : weights.shape[2], : weights.shape[3]], weights, atol=5e-3)
 
 
-@pytest.mark.parametrize(("values", "message"), [
-    ({"task": "x"}, "there is no task 'x'"), ({"steps": 0}, "--steps must be at least 1"),
-    ({"d_model": 129}, "--d-model must be at most 128"), ({"heads": 3}, "heads"),
-    ({"seed": 10**400}, "--seed must be"), ({"learning_rate": float("nan")}, "--learning-rate must be a number"),
-    ({"optimizer": "sgd"}, "no optimiser 'sgd'"),
-    ({"optimizer": "adam-by-hand", "weight_decay": 0.1}, "--weight-decay 0"), 
-    ({"d_model": 128, "layers": 2, "snapshots": 200}, "--snapshots must be at most"),
-])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"task": "x"}, "there is no task 'x'"),
+        ({"steps": 0}, "--steps must be at least 1"),
+        ({"d_model": 129}, "--d-model must be at most 128"),
+        ({"heads": 3}, "heads"),
+        ({"seed": 10**400}, "--seed must be"),
+        ({"learning_rate": float("nan")}, "--learning-rate must be a number"),
+        ({"optimizer": "sgd"}, "no optimiser 'sgd'"),
+        ({"optimizer": "adam-by-hand", "weight_decay": 0.1}, "--weight-decay 0"),
+        ({"d_model": 128, "layers": 2, "snapshots": 200}, "--snapshots must be at most"),
+    ],
+)
 def test_config_out_of_range_is_rejected(values, message):
     with pytest.raises(TaskError, match=message) as caught:
         TaskConfig(**{"task": "copy", **values})

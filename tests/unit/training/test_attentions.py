@@ -64,9 +64,11 @@ def test_same_seed_gives_the_same_model(run, tmp_path):
 
 def test_loss_matches_the_probabilities(tokenizer):
     torch.manual_seed(2)
-    model = build(decoder_only(
-        vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=16, max_positions=WIDTH, dropout=0.0
-    )).eval()
+    model = build(
+        decoder_only(
+            vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=16, max_positions=WIDTH, dropout=0.0
+        )
+    ).eval()
     data = contexts(tokenizer)
     total = 0.0
     for row, length in zip(data.pieces.astype(int), data.lengths, strict=True):
@@ -78,9 +80,9 @@ def test_loss_matches_the_probabilities(tokenizer):
 
 
 def test_loss_of_uniform_predictions_is_the_log_of_the_vocabulary_size(tokenizer):
-    model = build(decoder_only(
-        vocabulary=tokenizer.size, d_model=8, heads=1, layers=1, d_ff=8, max_positions=WIDTH, dropout=0.0
-    )).eval()
+    model = build(
+        decoder_only(vocabulary=tokenizer.size, d_model=8, heads=1, layers=1, d_ff=8, max_positions=WIDTH, dropout=0.0)
+    ).eval()
     with torch.no_grad():
         model.target_embedding.weight.zero_()
     batches = ContextBatches(contexts(tokenizer), pieces=WIDTH, seed=0)

@@ -50,7 +50,10 @@ def test_row_without_a_tab_is_reported(tmp_path):
 def test_file_without_pairs_is_reported(tmp_path):
     compressed = gzip.compress(b"one\teins\n" * 99)
     for name, content in (
-        ("a.tsv", b""), ("b.tsv", b"\t\n \teins\n"), ("c.tsv.gz", compressed[:-20]), ("d.tsv.gz", b"one\teins\n"),
+        ("a.tsv", b""),
+        ("b.tsv", b"\t\n \teins\n"),
+        ("c.tsv.gz", compressed[:-20]),
+        ("d.tsv.gz", b"one\teins\n"),
         ("e.tsv", b"\xff\teins\n"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -27,9 +27,9 @@ def test_translations_are_in_sentence_order(model_folder):
             with torch.inference_mode():
                 cache = model.start_cache(model.encode(source, real), real)
                 if beam == 1:
-                    pieces = [int(step.predicted) for step in greedy(
-                        model, cache, limit=limit, constraints=constraints
-                    )]
+                    pieces = [
+                        int(step.predicted) for step in greedy(model, cache, limit=limit, constraints=constraints)
+                    ]
                 else:
                     steps = beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints)
                     pieces = hypotheses(steps, 1)[0][0].pieces

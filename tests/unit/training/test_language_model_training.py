@@ -20,8 +20,17 @@ from transformer.training.trainer import Trainer
 from transformer.values.decoding_settings import DecodingSettings
 
 TINY = {
-    "d_model": 32, "heads": 4, "layers": 2, "d_ff": 64, "batch_pieces": 256, "micro_batches": 2, "steps": 6,
-    "warmup": 2, "save_minutes": 60.0, "average": 2, "label_smoothing": 0.0,
+    "d_model": 32,
+    "heads": 4,
+    "layers": 2,
+    "d_ff": 64,
+    "batch_pieces": 256,
+    "micro_batches": 2,
+    "steps": 6,
+    "warmup": 2,
+    "save_minutes": 60.0,
+    "average": 2,
+    "label_smoothing": 0.0,
 }
 WORDS = ["red", "blue", "cat", "dog", "one", "two"]
 
@@ -135,13 +144,18 @@ def test_data_for_two_kinds_of_models_is_rejected(run, prepared, tmp_path):
         trainer(run)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"context": 0}, "--context must be at least 1"), ({"context": 10**12}, "--context must be .* at most 65,536, not"),
-    ({"vocabulary": 10**13}, "--vocabulary must be at least 1 and at most 65,535"),
-    ({"repeated": 1.0}, "--repeated must be .* below 1"),
-    ({"repeated": float("nan")}, "--repeated must be at least 0"), ({"patterns": 1.1}, "--patterns must be at least 0"),
-    ({"context": 1}, "no text of the train data fits into --context 1: give a larger one"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"context": 0}, "--context must be at least 1"),
+        ({"context": 10**12}, "--context must be .* at most 65,536, not"),
+        ({"vocabulary": 10**13}, "--vocabulary must be at least 1 and at most 65,535"),
+        ({"repeated": 1.0}, "--repeated must be .* below 1"),
+        ({"repeated": float("nan")}, "--repeated must be at least 0"),
+        ({"patterns": 1.1}, "--patterns must be at least 0"),
+        ({"context": 1}, "no text of the train data fits into --context 1: give a larger one"),
+    ],
+)
 def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, message):
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     with pytest.raises(ValueError, match=message):

@@ -41,12 +41,18 @@ def test_row_without_an_end_is_dropped(curve, cut):
     assert steps(curve) == ["25", "50"]
 
 
-@pytest.mark.parametrize(("content", "why"), [
-    (b"garbage\n1,2\n", "its columns should be step"), (b"\xff\xfe\n", "not UTF-8 text"),
-    (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 is not"),
-    (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 is not"), (b'"\n', "not CSV"),
-    (None, "cannot be read"),
-], ids=repr)
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"garbage\n1,2\n", "its columns should be step"),
+        (b"\xff\xfe\n", "not UTF-8 text"),
+        (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 is not"),
+        (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 is not"),
+        (b'"\n', "not CSV"),
+        (None, "cannot be read"),
+    ],
+    ids=repr,
+)
 def test_unusable_curve_is_reported_before_the_steps(curve, content, why):
     curve.path.unlink()
     if content is None:

@@ -31,7 +31,10 @@ def folders(tokenizer, tmp_path):
             text = "".join(f"{source}\t{target}\n" for source, target in pairs(count, seed))
             (tmp_path / f"{part}.tsv").write_text(text, encoding="utf-8")
         prepare(
-            tmp_path / name, data=[tmp_path / "train.tsv"], validation=tmp_path / "dev.tsv", start=tmp_path / "given",
+            tmp_path / name,
+            data=[tmp_path / "train.tsv"],
+            validation=tmp_path / "dev.tsv",
+            start=tmp_path / "given",
             sampled=0,
         )
     shutil.copytree(tmp_path / "second", tmp_path / "first")

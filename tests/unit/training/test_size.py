@@ -7,9 +7,11 @@ from transformer.training.config import TrainConfig
 from transformer.training.size import check_size, parameters
 
 
-@pytest.mark.parametrize("sizes", [
-    {"d_model": 16, "heads": 2, "layers": 1, "d_ff": 40}, {"d_model": 24, "heads": 3, "layers": 4, "d_ff": 8}, {},
-], ids=str)
+@pytest.mark.parametrize(
+    "sizes",
+    [{"d_model": 16, "heads": 2, "layers": 1, "d_ff": 40}, {"d_model": 24, "heads": 3, "layers": 4, "d_ff": 8}, {}],
+    ids=str,
+)
 def test_estimated_size_equals_that_of_a_model(sizes):
     for config in (TrainConfig(**sizes).model(300), TrainConfig(**sizes).language_model(300, 50)):
         assert parameters(config) == sum(count for _, count in parameter_table(config))

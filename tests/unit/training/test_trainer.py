@@ -27,8 +27,16 @@ from transformer.training.trainer import DivergedError, Trainer
 
 ROOT = Path(__file__).parents[3]
 TINY = {
-    "d_model": 32, "heads": 4, "layers": 1, "d_ff": 64, "batch_pieces": 256, "micro_batches": 2, "steps": 6,
-    "warmup": 2, "save_minutes": 60.0, "average": 2,
+    "d_model": 32,
+    "heads": 4,
+    "layers": 1,
+    "d_ff": 64,
+    "batch_pieces": 256,
+    "micro_batches": 2,
+    "steps": 6,
+    "warmup": 2,
+    "save_minutes": 60.0,
+    "average": 2,
 }
 WORDS = {"one": "eins", "two": "zwei", "three": "drei", "red": "rot", "blue": "blau", "cat": "Katze", "dog": "Hund"}
 
@@ -115,7 +123,6 @@ def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
         trainer(other, start=run / "model", d_ff=32)
 
 
-
 def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):
     """A token of both vocabularies keeps its row; a new one gets the mean of the rows that spelt it."""
     trainer(run, steps=4, average=1).train()
@@ -182,9 +189,9 @@ def test_finished_model_is_the_average_with_the_lowest_validation_loss(run):
         torch.testing.assert_close(parameter, expected[name], atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.parametrize("sizes", [
-    {"layers": 1000, "d_ff": 10**8}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1},
-], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [{"layers": 1000, "d_ff": 10**8}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1}], ids=str
+)
 def test_model_that_no_machine_can_hold_is_rejected_before_allocation(run, sizes):
     with pytest.raises(ValueError, match="parameters needs at least .* of memory for training"):
         trainer(run, **sizes)
@@ -209,9 +216,10 @@ def damage(path, how):
     path.write_bytes({"empty": b"", "truncated": content[:middle]}.get(how, content))
 
 
-@pytest.mark.parametrize(("name", "how"), [
-    ("train.safetensors", "altered"), ("validation.safetensors", "truncated"), (STATE, "empty"), (STATE, "altered"),
-])
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("train.safetensors", "altered"), ("validation.safetensors", "truncated"), (STATE, "empty"), (STATE, "altered")],
+)
 def test_damaged_run_file_is_reported(trained, name, how):
     assert trainer(trained, steps=4).step == 3
     damage(trained / name, how)
@@ -250,8 +258,10 @@ def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepa
     assert trainer(trained, steps=4).step == 3
     turned = {**files, "start": prepared / "given", "turned": True}
     for changes, name in (
-        (turned, "train.safetensors"), ({**files, "start": prepared / "given", "seed": 2}, "train.safetensors"),
-        ({**files, "vocabulary": 400}, "tokenizer.model"), ({**files, "vocabulary": 410}, "tokenizer.model"),
+        (turned, "train.safetensors"),
+        ({**files, "start": prepared / "given", "seed": 2}, "train.safetensors"),
+        ({**files, "vocabulary": 400}, "tokenizer.model"),
+        ({**files, "vocabulary": 410}, "tokenizer.model"),
     ):
         prepare(trained, **changes)
         with pytest.raises(ValueError, match=f"was started with another {name}: prepare .* delete {STATE}"):
@@ -332,9 +342,7 @@ def test_unprepared_folder_is_reported(tmp_path):
         trainer(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize(("room", "file"), [
-    (100, "learning_curve.csv"), (60_000, "weights-0000004"), (150_000, STATE),
-])
+@pytest.mark.parametrize(("room", "file"), [(100, "learning_curve.csv"), (60_000, "weights-0000004"), (150_000, STATE)])
 def test_full_disk_is_reported_and_the_last_checkpoint_stays(trained, room, file):
     training = trainer(trained, steps=4)
     before = (trained / STATE).read_bytes()
@@ -411,9 +419,9 @@ def test_micro_batches_add_up_to_one_step(run):
 
 def gradients_of_a_step(training):
     gradients = {}
-    training.optimizer.step = lambda factor: gradients.update(
-        {name: p.grad.clone() for name, p in training.model.named_parameters()}
-    ) or 0.0
+    training.optimizer.step = lambda factor: (
+        gradients.update({name: p.grad.clone() for name, p in training.model.named_parameters()}) or 0.0
+    )
     training.take_step()
     return gradients
 

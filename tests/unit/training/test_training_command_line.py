@@ -20,13 +20,22 @@ from transformer.training.synthesis import plausible
 def command(*arguments):
     """Run the command in its own process, which takes seconds to import torch."""
     return subprocess.run(
-        [sys.executable, "-m", "transformer.training", *map(str, arguments)], capture_output=True, text=True,
+        [sys.executable, "-m", "transformer.training", *map(str, arguments)],
+        capture_output=True,
+        text=True,
         encoding="utf-8",
     )
 
 
 COMMANDS = (
-    "prepare", "prepare-language-model", "train", "average", "synthesise", "evaluate", "samples", "vocabulary",
+    "prepare",
+    "prepare-language-model",
+    "train",
+    "average",
+    "synthesise",
+    "evaluate",
+    "samples",
+    "vocabulary",
     "overlap",
 )
 
@@ -110,7 +119,9 @@ def test_vocabulary_coverage_and_overlap_are_printed(tmp_path, run_main):
     assert [line.split(" running")[0] for line in done.stdout.splitlines()] == ["source: 3", "target: 3"]
     done = run_main(main, "overlap", "--data", data, "--held-out", data)
     assert done.stdout.splitlines() == [
-        "2 of 2 held-out sentences are in the training data", "because the dog", "weil der Hund"
+        "2 of 2 held-out sentences are in the training data",
+        "because the dog",
+        "weil der Hund",
     ]
 
 
@@ -148,8 +159,16 @@ def test_pairs_that_are_all_too_long_are_rejected(tmp_path, run_main):
     (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
     (tmp_path / "dev").write_text(f"a little cat\t{'eine kleine Katze ' * 90}\n", encoding="utf-8")
     done = run_main(
-        main, "prepare", "--run", tmp_path / "run", "--data", tmp_path / "data", "--validation", tmp_path / "dev",
-        "--from", MODEL,
+        main,
+        "prepare",
+        "--run",
+        tmp_path / "run",
+        "--data",
+        tmp_path / "data",
+        "--validation",
+        tmp_path / "dev",
+        "--from",
+        MODEL,
     )
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
         "error: no pair of the validation data has at most 256 tokens on each side: write one sentence per line"
@@ -161,8 +180,18 @@ def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, cont
     (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
     (tmp_path / "dev").write_text("a little cat\teine kleine Katze\n", encoding="utf-8")
     done = run_main(
-        main, "prepare-language-model", "--run", tmp_path / "run", "--data", tmp_path / "data", "--validation",
-        tmp_path / "dev", "--from", MODEL, "--context", context,
+        main,
+        "prepare-language-model",
+        "--run",
+        tmp_path / "run",
+        "--data",
+        tmp_path / "data",
+        "--validation",
+        tmp_path / "dev",
+        "--from",
+        MODEL,
+        "--context",
+        context,
     )
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
         f"error: no text of the train data fits into --context {context}: give a larger one"

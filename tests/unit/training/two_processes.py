@@ -41,13 +41,21 @@ def two_processes(code: str, folder: Path) -> Iterator[Process]:
     loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {
-            "PYTHONPATH": str(ROOT), "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
+            "PYTHONPATH": str(ROOT),
+            "GLOO_SOCKET_IFNAME": loopback,
+            "WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(20_000 + os.getpid() % 10_000),
+            "RANK": "0",
         }.items():
             patch.setenv(name, value)
         other = subprocess.Popen(
-            [sys.executable, "-c", lines, str(folder)], env=os.environ | {"RANK": "1"}, cwd=ROOT,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            [sys.executable, "-c", lines, str(folder)],
+            env=os.environ | {"RANK": "1"},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         try:
             with process_group("cpu") as process:

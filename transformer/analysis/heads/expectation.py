@@ -61,7 +61,10 @@ class Expectation:
         if missing[row] < ODD:
             return None
         return Odd(
-            row, int(weights[row].argmax()), int(self.weights[row].argmax()), int((missing >= ODD).sum()),
+            row,
+            int(weights[row].argmax()),
+            int(self.weights[row].argmax()),
+            int((missing >= ODD).sum()),
             int(self.counted.sum()),
         )
 

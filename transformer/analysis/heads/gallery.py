@@ -137,7 +137,8 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
         raise ValueError("a gallery takes at least one trace")
     rules = {
         task: np.concatenate([each.shares for each in found[task.name]], axis=-1).mean(axis=-1)
-        for task in tasks if task.general and found[task.name]
+        for task in tasks
+        if task.general and found[task.name]
     }
     return Gallery(
         model, sentences, tuple(_exhibit(task, found[task.name], rules) for task in tasks if found[task.name])
@@ -169,9 +170,10 @@ def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.
     means = np.concatenate([each.shares for each in measured], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
     # For each rule, the part of each link that it explains, [L, H, links].
-    parts = [np.zeros((*means.shape, rows)), *(
-        rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general
-    )]
+    parts = [
+        np.zeros((*means.shape, rows)),
+        *(rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general),
+    ]
     explained = np.max(parts, axis=0).mean(axis=-1)
     beyond = np.where((means >= DOES) & (means - explained >= MARGIN), means - explained, 0.0)
     best = means if task.general or not beyond.any() else beyond
@@ -182,9 +184,17 @@ def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.
     shown = [each for each in measured if len(each.links) >= least] or list(measured)
     examples = sorted(shown, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
     return Exhibit(
-        task.name, task.kind, layer, head, round(float(means[layer, head]), DIGITS),
-        round(float(means.mean()), DIGITS), rule, round(float(explained[layer, head]), DIGITS), rows,
-        len(measured), tuple(_example(task.kind, each, layer, head) for each in examples),
+        task.name,
+        task.kind,
+        layer,
+        head,
+        round(float(means[layer, head]), DIGITS),
+        round(float(means.mean()), DIGITS),
+        rule,
+        round(float(explained[layer, head]), DIGITS),
+        rows,
+        len(measured),
+        tuple(_example(task.kind, each, layer, head) for each in examples),
     )
 
 
@@ -217,13 +227,18 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
     row, column = max(
         map(place, measured.links),
         # A link within a word of several tokens shows nothing.
-        key=lambda at: (axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
-                        float(weights.weights[layer, head, *at])),
+        key=lambda at: (
+            axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
+            float(weights.weights[layer, head, *at]),
+        ),
     )
     seen = np.flatnonzero(weights.mask[row])
     return Example(
-        text=measured.trace.source_text, target=measured.trace.target_text, words=axes.words,
-        rows=axes.row_positions[row], columns=axes.column_positions[column],
+        text=measured.trace.source_text,
+        target=measured.trace.target_text,
+        words=axes.words,
+        rows=axes.row_positions[row],
+        columns=axes.column_positions[column],
         read=_label(axes.rows[row], axes.row_text),
         written="" if axes.predicted is None else _label(axes.predicted[row], axes.row_text),
         labels=tuple(_label(axes.columns[each], axes.column_text) for each in seen),

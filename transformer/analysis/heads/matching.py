@@ -35,10 +35,14 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
     if a.query_pieces(kind) == b.query_pieces(kind) and a.key_pieces(kind) == b.key_pieces(kind):
         return 1 - head_distances(a.attention(kind), b.attention(kind)) / np.log(2)
     views = [view_of(trace, kind, words=True) for trace in (a, b)]
-    rows = [_keys(view.axes.row_positions, trace.query_pieces(kind), view.axes.row_text)
-            for view, trace in zip(views, (a, b), strict=True)]
-    columns = [_keys(view.axes.column_positions, trace.key_pieces(kind), view.axes.column_text)
-               for view, trace in zip(views, (a, b), strict=True)]
+    rows = [
+        _keys(view.axes.row_positions, trace.query_pieces(kind), view.axes.row_text)
+        for view, trace in zip(views, (a, b), strict=True)
+    ]
+    columns = [
+        _keys(view.axes.column_positions, trace.key_pieces(kind), view.axes.column_text)
+        for view, trace in zip(views, (a, b), strict=True)
+    ]
     both_rows, both_columns = ([key for key in first if key in second] for first, second in (rows, columns))
     weights = []
     for view, own_rows, own_columns in zip(views, rows, columns, strict=True):
@@ -89,8 +93,10 @@ def _keys(groups: Sequence[Group], pieces: Sequence[Piece], text: str) -> list[K
     keys = []
     for group in groups:
         spans = [span for position in group if (span := pieces[position].span) is not None]
-        what = pieces[group[0]].role if not spans else (
-            min(start for start, _ in spans) - len(text), max(end for _, end in spans) - len(text)
+        what = (
+            pieces[group[0]].role
+            if not spans
+            else (min(start for start, _ in spans) - len(text), max(end for _, end in spans) - len(text))
         )
         keys.append((what, seen[what]))
         seen[what] += 1

@@ -51,60 +51,91 @@ def _share(name: str, title: str, meaning: str, kinds: tuple[Kind, ...]) -> Metr
 
 METRICS = (
     Metric(
-        "entropy", "entropy", "How spread a query's attention is: 0 on a single token, ln n evenly on n tokens.",
-        "nats", 0.0, None, KINDS,
+        "entropy",
+        "entropy",
+        "How spread a query's attention is: 0 on a single token, ln n evenly on n tokens.",
+        "nats",
+        0.0,
+        None,
+        KINDS,
     ),
     Metric(
-        "span", "span", "How many tokens a query looks at in effect: e to the power of its entropy.",
-        "tokens", 1.0, None, KINDS,
+        "span",
+        "span",
+        "How many tokens a query looks at in effect: e to the power of its entropy.",
+        "tokens",
+        1.0,
+        None,
+        KINDS,
     ),
     _share(
-        "confidence", "confidence",
-        "The largest weight of a query, start and end symbols left out (Voita et al. 2019).", KINDS,
+        "confidence",
+        "confidence",
+        "The largest weight of a query, start and end symbols left out (Voita et al. 2019).",
+        KINDS,
     ),
     _share(
-        "strongest_previous", "looks most at the previous token",
-        "Queries that look most at the token before them, out of those for which it is not the first token.", SELF,
+        "strongest_previous",
+        "looks most at the previous token",
+        "Queries that look most at the token before them, out of those for which it is not the first token.",
+        SELF,
     ),
     _share(
-        "strongest_same", "looks most at the same token",
+        "strongest_same",
+        "looks most at the same token",
         "Queries that look most at their own place, out of those that are neither the first token nor the end symbol.",
         SELF,
     ),
     _share(
-        "strongest_next", "looks most at the next token",
+        "strongest_next",
+        "looks most at the next token",
         "Queries that look most at the token after them, out of those for which it is not the end symbol.",
         ("encoder",),
     ),
     _share(
-        "strongest_rarest", "looks most at the rarest token",
+        "strongest_rarest",
+        "looks most at the rarest token",
         "Queries that look most at the rarest token. Its place in the vocabulary stands in for a count. Sentences "
-        "whose rarest token is the first are not counted.", KINDS,
+        "whose rarest token is the first are not counted.",
+        KINDS,
     ),
     _share("previous", "on the previous token", "Attention on the token before the query.", SELF),
     _share("same", "on the same token", "Attention on the query's own place.", SELF),
     _share("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
     _share(
-        "first", "on the first token",
-        "Attention on the first token, which in masked self-attention is the start symbol.", KINDS,
+        "first",
+        "on the first token",
+        "Attention on the first token, which in masked self-attention is the start symbol.",
+        KINDS,
     ),
     _share("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
     _share(
-        "punctuation", "on punctuation",
-        "Attention on punctuation other than the first token. Sentences without any are not counted.", KINDS,
+        "punctuation",
+        "on punctuation",
+        "Attention on punctuation other than the first token. Sentences without any are not counted.",
+        KINDS,
     ),
     Metric(
-        "distance", "distance", "How far away the tokens are that a query looks at: the mean of |i - j|, by weight.",
-        "tokens", 0.0, None, SELF,
+        "distance",
+        "distance",
+        "How far away the tokens are that a query looks at: the mean of |i - j|, by weight.",
+        "tokens",
+        0.0,
+        None,
+        SELF,
     ),
     _share(
-        "alignment_predicted", "aligns the token predicted",
+        "alignment_predicted",
+        "aligns the token predicted",
         "Target tokens at whose prediction the head looks most at the source token that all heads together agree on. "
-        "Links to the first source token are not counted.", ("cross",),
+        "Links to the first source token are not counted.",
+        ("cross",),
     ),
     _share(
-        "alignment_read", "aligns the token read",
-        "The same at the step that reads the target token, one later (Chen et al. 2020: Shift-Att).", ("cross",),
+        "alignment_read",
+        "aligns the token read",
+        "The same at the step that reads the target token, one later (Chen et al. 2020: Shift-Att).",
+        ("cross",),
     ),
 )
 
@@ -222,9 +253,7 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
         yield from _positions(weights, mask, strongest, sinks)
 
 
-def _positions(
-    weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray
-) -> Iterator[Measured]:
+def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray) -> Iterator[Measured]:
     """Self-attention by position: the previous, same and next one, and the distance."""
     count = len(mask)
     rows = np.arange(count)

@@ -99,8 +99,7 @@ RULES = (
 
 
 def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]:
-    """The rules that each head passes, by layer and head; most heads pass none. NaN and unknown numbers pass no rule.
-    """
+    """Rules that each head passes, by layer and head; most heads pass none. NaN and unknown numbers pass no rule."""
     layers, heads = next(iter(metrics.values.values())).shape
     values = defaultdict(lambda: np.full((layers, heads), np.nan), metrics.values)
     passed = [(rule, rule.holds(values)) for rule in RULES if metrics.kind in rule.kinds]

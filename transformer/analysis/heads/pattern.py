@@ -97,9 +97,7 @@ def pattern(
     column = None if special_columns.all() else int(shares.argmax())
     seeing = weights[mask[:, ~special_columns].any(axis=1)]
     others = np.where(special_columns, -1.0, seeing)
-    previous, same, following = (
-        (offset_share(weights, mask, offset) if same_text else 0.0) for offset in (-1, 0, 1)
-    )
+    previous, same, following = ((offset_share(weights, mask, offset) if same_text else 0.0) for offset in (-1, 0, 1))
     return Pattern(
         previous=previous,
         same=same,

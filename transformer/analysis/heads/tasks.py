@@ -102,8 +102,9 @@ def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
 
 def _spelled(pieces: Sequence[Piece], text: str) -> list[tuple[tuple[int, ...], str]]:
     return [
-        (group, covered_text([pieces[position] for position in group], text).strip(".,;:!?\"“”„…()"))
-        for group in word_groups(pieces, text) if not pieces[group[0]].special
+        (group, covered_text([pieces[position] for position in group], text).strip('.,;:!?"“”„…()'))
+        for group in word_groups(pieces, text)
+        if not pieces[group[0]].special
     ]
 
 
@@ -182,56 +183,107 @@ def _aligned(trace: Trace, *, read: bool) -> Iterator[Link]:
 
 TASKS = (
     Task(
-        "previous", "The word before", "Every word looks at its left neighbour, whatever it is. Attention has no "
-        "built-in word order; this head tells the model which words are neighbours.", "encoder",
-        lambda trace: _neighbour(-1, trace.source_pieces), general=True,
-    ),
-    Task(
-        "next", "The word after", "The mirror image: every word looks at its right neighbour.", "encoder",
-        lambda trace: _neighbour(1, trace.source_pieces), general=True,
-    ),
-    Task(
-        "negation", "What a “not” is about", "The words on both sides of “not”, “never” or “nobody” look at it, more "
-        "than they look at other neighbours.", "encoder", _negated, source=ENGLISH,
-    ),
-    Task(
-        "previous_german", "The {target} word before", "Before it writes a word, the model looks back at the last ones "
-        "that it wrote.", "decoder", lambda trace: _neighbour(-1, trace.target_pieces), general=True,
-    ),
-    Task(
-        "auxiliary", "The other half of a verb", "German splits its verbs: “Ich habe … gesehen.” Before it writes the "
-        "half at the end, the model looks back at the first one.", "decoder", _verb_and_auxiliary, target=GERMAN,
-    ),
-    Task(
-        "alignment", "The word to be translated now", "Before it writes a word, the model looks at the {source} one "
-        "that it translates.", "cross", lambda trace: _aligned(trace, read=False), general=True,
-    ),
-    Task(
-        "alignment_read", "The word that was just translated", "One step late: having read a word of its own, the "
-        "model looks at the {source} one that it came from.", "cross", lambda trace: _aligned(trace, read=True),
+        "previous",
+        "The word before",
+        "Every word looks at its left neighbour, whatever it is. Attention has no "
+        "built-in word order; this head tells the model which words are neighbours.",
+        "encoder",
+        lambda trace: _neighbour(-1, trace.source_pieces),
         general=True,
     ),
     Task(
-        "negation_german", "“nicht” and “not”", "Before it writes “nicht”, “kein” or “nie”, the model looks at the "
-        "English “not”, “no” or “never”.", "cross", _negation_translated, source=ENGLISH, target=GERMAN,
+        "next",
+        "The word after",
+        "The mirror image: every word looks at its right neighbour.",
+        "encoder",
+        lambda trace: _neighbour(1, trace.source_pieces),
+        general=True,
     ),
     Task(
-        "comma", "The comma that opens a clause", "German has a comma where English has none. Before it writes one, "
-        "the model looks at the word that begins the clause: “that”, “because”, “who”.", "cross", _clause_comma,
-        source=ENGLISH, target=GERMAN,
+        "negation",
+        "What a “not” is about",
+        "The words on both sides of “not”, “never” or “nobody” look at it, more than they look at other neighbours.",
+        "encoder",
+        _negated,
+        source=ENGLISH,
     ),
     Task(
-        "verb", "The verb at the end", "German puts the verb last. Before it writes it, the model goes back to the "
-        "middle of the {source} sentence, where it stands.", "cross", _verb_at_the_end, target=GERMAN,
+        "previous_german",
+        "The {target} word before",
+        "Before it writes a word, the model looks back at the last ones that it wrote.",
+        "decoder",
+        lambda trace: _neighbour(-1, trace.target_pieces),
+        general=True,
     ),
     Task(
-        "finished", "When to stop", "Before it writes the end symbol, the model looks at the end of the {source} "
-        "sentence: all of it is translated.", "cross", lambda trace: _end(trace, written=True),
+        "auxiliary",
+        "The other half of a verb",
+        "German splits its verbs: “Ich habe … gesehen.” Before it writes the "
+        "half at the end, the model looks back at the first one.",
+        "decoder",
+        _verb_and_auxiliary,
+        target=GERMAN,
     ),
     Task(
-        "resting", "A place to rest", "A row must add up to 1, so a head that has nothing to look for has to put its "
-        "attention somewhere: on the end symbol, which says nothing.", "cross",
-        lambda trace: _end(trace, written=False), general=True,
+        "alignment",
+        "The word to be translated now",
+        "Before it writes a word, the model looks at the {source} one that it translates.",
+        "cross",
+        lambda trace: _aligned(trace, read=False),
+        general=True,
+    ),
+    Task(
+        "alignment_read",
+        "The word that was just translated",
+        "One step late: having read a word of its own, the model looks at the {source} one that it came from.",
+        "cross",
+        lambda trace: _aligned(trace, read=True),
+        general=True,
+    ),
+    Task(
+        "negation_german",
+        "“nicht” and “not”",
+        "Before it writes “nicht”, “kein” or “nie”, the model looks at the English “not”, “no” or “never”.",
+        "cross",
+        _negation_translated,
+        source=ENGLISH,
+        target=GERMAN,
+    ),
+    Task(
+        "comma",
+        "The comma that opens a clause",
+        "German has a comma where English has none. Before it writes one, "
+        "the model looks at the word that begins the clause: “that”, “because”, “who”.",
+        "cross",
+        _clause_comma,
+        source=ENGLISH,
+        target=GERMAN,
+    ),
+    Task(
+        "verb",
+        "The verb at the end",
+        "German puts the verb last. Before it writes it, the model goes back to the "
+        "middle of the {source} sentence, where it stands.",
+        "cross",
+        _verb_at_the_end,
+        target=GERMAN,
+    ),
+    Task(
+        "finished",
+        "When to stop",
+        "Before it writes the end symbol, the model looks at the end of the {source} "
+        "sentence: all of it is translated.",
+        "cross",
+        lambda trace: _end(trace, written=True),
+    ),
+    Task(
+        "resting",
+        "A place to rest",
+        "A row must add up to 1, so a head that has nothing to look for has to put its "
+        "attention somewhere: on the end symbol, which says nothing.",
+        "cross",
+        lambda trace: _end(trace, written=False),
+        general=True,
     ),
 )
 TASK: Mapping[str, Task] = {task.name: task for task in TASKS}

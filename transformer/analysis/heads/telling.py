@@ -18,7 +18,10 @@ from transformer.values.trace import Trace
 # that measures how strongly a head does it. Heads that attend to the end symbol or to punctuation do nothing useful
 # (Clark et al. 2019, section 3.2), so their names are left out.
 TELLING: Mapping[str, str] = {
-    "previous token": "previous", "next token": "next", "same token": "same", "rare word": "strongest_rarest",
+    "previous token": "previous",
+    "next token": "next",
+    "same token": "same",
+    "rare word": "strongest_rarest",
 }
 ALIGNMENT = "alignment"
 # A head with more than this share of its attention on the first token and the end symbol rests there.

@@ -75,8 +75,18 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
     saved = read_norm or write_norm
     assert saved is not None, "there is one norm, before the sub-layer or after it"
     return SubLayer(
-        stack, layer, part, before, seen, written, summed, after, before if read_norm else summed, saved.normalised,
-        seen if read_norm else normed, notes.values.get("hidden"),
+        stack,
+        layer,
+        part,
+        before,
+        seen,
+        written,
+        summed,
+        after,
+        before if read_norm else summed,
+        saved.normalised,
+        seen if read_norm else normed,
+        notes.values.get("hidden"),
     )
 
 

@@ -26,7 +26,10 @@ ATTENTION: dict[Kind, str] = {
     "cross": "multi-head cross-attention",
 }
 ACTIVATIONS: dict[Activation, str] = {
-    "relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}_{\tanh}", "silu": r"\mathrm{SiLU}",
+    "relu": r"\mathrm{ReLU}",
+    "gelu": r"\mathrm{GELU}",
+    "gelu_tanh": r"\mathrm{GELU}_{\tanh}",
+    "silu": r"\mathrm{SiLU}",
 }
 NORM = r"\gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
 HEADS = r"[A_1 V_1; \dots; A_H V_H]"
@@ -47,7 +50,8 @@ def stages(
     found = []
     for stack in trace.stacks:
         found += [
-            *_text(trace, weights, stack), *_layer(trace, weights, stack, layers[stack], head),
+            *_text(trace, weights, stack),
+            *_layer(trace, weights, stack, layers[stack], head),
             *_output(trace, weights, stack),
         ]
     return (*found, *_words(trace, weights))
@@ -85,9 +89,7 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
         if number == 0:
             yield _stage(replayed, "stream", "residual stream", "x", f"{rows}, D", replayed.before)
         if pre:
-            yield _stage(
-                replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.normed
-            )
+            yield _stage(replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.normed)
         if replayed.hidden is not None:
             yield from _feed_forward(replayed, replayed.hidden, weights)
         else:
@@ -124,12 +126,16 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
 
     queries, keys, scores = detail("queries")[head], detail("keys")[head], detail("scores")[head]
     for key, letter, source, array, letters in (
-        ("queries", "Q", read, queries, rows), ("keys", "K", looked_at, keys, columns)
+        ("queries", "Q", read, queries, rows),
+        ("keys", "K", looked_at, keys, columns),
     ):
         name_of, formula = f"{key} of a head", rf"{source} W^{letter}_h + b^{letter}_h"
         if relative.angles is not None:
             yield stage(
-                f"unturned_{key}", f"{name_of}, not turned yet", rf"{letter}'_h = {formula}", f"{letters}, K",
+                f"unturned_{key}",
+                f"{name_of}, not turned yet",
+                rf"{letter}'_h = {formula}",
+                f"{letters}, K",
                 turn(array.astype(np.float64), -relative.angles),
             )
             name_of, formula = f"{name_of}, turned", rf"R_p {letter}'_h, \quad {position_formula}"
@@ -138,7 +144,10 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         "values", "values of a head", rf"V_h = {looked_at} W^V_h + b^V_h", f"{columns}, K", detail("values")[head]
     )
     yield stage(
-        "raw_scores", "dot products", r"Q_h K_h^\top", f"{rows}, {columns}",
+        "raw_scores",
+        "dot products",
+        r"Q_h K_h^\top",
+        f"{rows}, {columns}",
         queries.astype(np.float64) @ keys.astype(np.float64).T,
     )
     if relative.biases is not None:
@@ -146,20 +155,24 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         scaled += f" {position_formula}"
     yield stage("scores", "scaled scores", scaled, f"{rows}, {columns}", scores)
     yield stage(
-        "masked_scores", "masked scores", rf"{scaled} + M, \quad M_{{ij}} \in \{{0, -\infty\}}",
-        f"{rows}, {columns}", np.where(trace.mask(kind), scores, -np.inf),
+        "masked_scores",
+        "masked scores",
+        rf"{scaled} + M, \quad M_{{ij}} \in \{{0, -\infty\}}",
+        f"{rows}, {columns}",
+        np.where(trace.mask(kind), scores, -np.inf),
     )
     yield stage(
-        "weights", "attention weights", rf"A_h = \mathrm{{softmax}}\left({scaled} + M\right)",
-        f"{rows}, {columns}", trace.attention(kind)[part.layer, head],
+        "weights",
+        "attention weights",
+        rf"A_h = \mathrm{{softmax}}\left({scaled} + M\right)",
+        f"{rows}, {columns}",
+        trace.attention(kind)[part.layer, head],
     )
     yield stage("head", "scaled dot-product attention", "A_h V_h", f"{rows}, K", detail("outputs")[head])
     # [H, rows, K] to [rows, H * K]: the model multiplies this by W^O.
     joined = detail("outputs").swapaxes(0, 1).reshape(len(queries), -1)
     yield stage("heads", "all heads joined", HEADS, f"{rows}, D", joined)
-    yield stage(
-        "written", f"{name}, output projection", rf"{HEADS}\, W^O + b^O", f"{rows}, D", part.written
-    )
+    yield stage("written", f"{name}, output projection", rf"{HEADS}\, W^O + b^O", f"{rows}, D", part.written)
 
 
 def _feed_forward(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Iterator[Stage]:
@@ -180,7 +193,12 @@ def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     else:
         name = "final layer normalisation" if pre else "output of the last layer"
     yield Stage(
-        f"{stack}.output", stack, None, name, formula, f"B, {_rows(stack)}, D",
+        f"{stack}.output",
+        stack,
+        None,
+        name,
+        formula,
+        f"B, {_rows(stack)}, D",
         stack_output(trace, weights, stack)[None],
     )
 
@@ -201,9 +219,7 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
 
 def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
     """A stage of a sub-layer; `letters` and `array` are without the batch."""
-    return Stage(
-        f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None]
-    )
+    return Stage(f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None])
 
 
 def _rows(stack: Stack) -> str:

@@ -14,6 +14,18 @@ from transformer.lessons.claims import (
 from transformer.lessons.claims.registry import CLAIMS, Claim, Finding, check_call, measured
 
 __all__ = [
-    "CLAIMS", "Claim", "Finding", "ablation", "attribution", "check_call", "computation", "decoding", "heads",
-    "learning", "measured", "patching", "paths", "runs",
+    "CLAIMS",
+    "Claim",
+    "Finding",
+    "ablation",
+    "attribution",
+    "check_call",
+    "computation",
+    "decoding",
+    "heads",
+    "learning",
+    "measured",
+    "patching",
+    "paths",
+    "runs",
 ]

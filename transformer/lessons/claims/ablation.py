@@ -13,7 +13,9 @@ from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import Kind
 
 KIND_NAMES: dict[Kind, str] = {
-    "encoder": "encoder attention", "decoder": "masked attention", "cross": "cross attention",
+    "encoder": "encoder attention",
+    "decoder": "masked attention",
+    "cross": "cross attention",
 }
 
 
@@ -24,12 +26,21 @@ def head_worth(evidence: Evidence) -> Finding:
     worst = int(changes.argmin())
     kind, layer, head = all_heads(evidence.runs.config)[worst]
     likelier = int((changes > 0).sum())
-    return Finding(float(changes.min()) < 0 < float(changes.max()), {
-        "count": len(changes), "likelier": likelier, "share": likelier / len(changes), "kind": KIND_NAMES[kind],
-        "layer": layer + 1, "head": head + 1, "change": float(changes[worst]),
-        "factor": float(np.exp(changes[worst])), "times": float(np.exp(-changes[worst])),
-        "best_change": float(changes.max()),
-    })
+    return Finding(
+        float(changes.min()) < 0 < float(changes.max()),
+        {
+            "count": len(changes),
+            "likelier": likelier,
+            "share": likelier / len(changes),
+            "kind": KIND_NAMES[kind],
+            "layer": layer + 1,
+            "head": head + 1,
+            "change": float(changes[worst]),
+            "factor": float(np.exp(changes[worst])),
+            "times": float(np.exp(-changes[worst])),
+            "best_change": float(changes.max()),
+        },
+    )
 
 
 @claim("share", "change", "factor", "before", "after", "more", "count", "layer", "head")
@@ -42,11 +53,20 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
     change = float(changes[all_heads(evidence.runs.config).index((kind, layer, head))])
     share, more = float(evidence.metric(kind, JOBS[job])[at]), int((changes < change).sum())
     before = float(np.exp(evidence.trace().log_probs.sum(dtype=np.float64)))
-    return Finding(share > 0.5 and more > len(changes) / 4, {
-        "share": share, "change": change, "factor": float(np.exp(change)), "before": before,
-        "after": before * float(np.exp(change)), "more": more, "count": len(changes),
-        "layer": layer + 1, "head": head + 1,
-    })
+    return Finding(
+        share > 0.5 and more > len(changes) / 4,
+        {
+            "share": share,
+            "change": change,
+            "factor": float(np.exp(change)),
+            "before": before,
+            "after": before * float(np.exp(change)),
+            "more": more,
+            "count": len(changes),
+            "layer": layer + 1,
+            "head": head + 1,
+        },
+    )
 
 
 @claim("count", "heads", "share", "before", "least", "most")
@@ -54,9 +74,10 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
     """Without its least important heads the model writes the same translation; without as many others it does not."""
     before, least, most = removed_translations(evidence, count)
     heads = len(all_heads(evidence.runs.config))
-    return Finding(least == before != most, {
-        "count": count, "heads": heads, "share": count / heads, "before": before, "least": least, "most": most,
-    })
+    return Finding(
+        least == before != most,
+        {"count": count, "heads": heads, "share": count / heads, "before": before, "least": least, "most": most},
+    )
 
 
 def check_removable(evidence: Evidence, count: int) -> None:
@@ -80,9 +101,7 @@ def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]
     heads = all_heads(evidence.runs.config)
     ranked = [heads[index] for index in np.argsort(-evidence.head_changes(), kind="stable")]
     least, most = (
-        evidence.runs.get(
-            TraceRun(evidence.sentence, interventions=Interventions(gates=dict.fromkeys(removed, 0.0)))
-        )
+        evidence.runs.get(TraceRun(evidence.sentence, interventions=Interventions(gates=dict.fromkeys(removed, 0.0))))
         for removed in (ranked[:count], ranked[-count:])
     )
     return evidence.trace().target_text, least.target_text, most.target_text

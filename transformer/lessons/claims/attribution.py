@@ -78,21 +78,41 @@ class NamedForAll:
 
 
 @claim(
-    "same", "words", "share", "word", "looked_at", "weight", "needed", "factor", "times_less", "probability",
-    "without_looked_at", "without_needed",
+    "same",
+    "words",
+    "share",
+    "word",
+    "looked_at",
+    "weight",
+    "needed",
+    "factor",
+    "times_less",
+    "probability",
+    "without_looked_at",
+    "without_needed",
 )
 def looked_at_and_needed(evidence: Evidence) -> Finding:
     """For some German word, the English word looked at most is not the one that it needs most."""
     found = named_words(evidence)
     apart = max(found, key=lambda one: 0.0 if one.agree else one.needed_cost - one.cost)
     same = sum(one.agree for one in found)
-    return Finding(not apart.agree and apart.needed_cost - apart.cost > CLEAR, {
-        "same": same, "words": len(found), "share": same / len(found), "word": apart.word,
-        "looked_at": apart.looked_at, "weight": apart.weight, "needed": apart.needed,
-        "factor": float(np.exp(-apart.cost)), "times_less": float(np.exp(apart.needed_cost)),
-        "probability": apart.probability, "without_looked_at": apart.without(apart.cost),
-        "without_needed": apart.without(apart.needed_cost),
-    })
+    return Finding(
+        not apart.agree and apart.needed_cost - apart.cost > CLEAR,
+        {
+            "same": same,
+            "words": len(found),
+            "share": same / len(found),
+            "word": apart.word,
+            "looked_at": apart.looked_at,
+            "weight": apart.weight,
+            "needed": apart.needed,
+            "factor": float(np.exp(-apart.cost)),
+            "times_less": float(np.exp(apart.needed_cost)),
+            "probability": apart.probability,
+            "without_looked_at": apart.without(apart.cost),
+            "without_needed": apart.without(apart.needed_cost),
+        },
+    )
 
 
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
@@ -101,12 +121,20 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
     found = named_for_all(evidence)
     looked, needed = found.looked_at, found.order[0]
     place = found.order.index(looked) + 1
-    return Finding(place > CLOSE, {
-        "looked_at": found.words[looked], "weight": float(found.weights[looked]), "place": place,
-        "words": len(found.words), "cost": float(found.costs[looked]), "needed": found.words[needed],
-        "needed_weight": float(found.weights[needed]), "needed_cost": float(found.costs[needed]),
-        "second": found.words[found.order[min(1, len(found.order) - 1)]],
-    })
+    return Finding(
+        place > CLOSE,
+        {
+            "looked_at": found.words[looked],
+            "weight": float(found.weights[looked]),
+            "place": place,
+            "words": len(found.words),
+            "cost": float(found.costs[looked]),
+            "needed": found.words[needed],
+            "needed_weight": float(found.weights[needed]),
+            "needed_cost": float(found.costs[needed]),
+            "second": found.words[found.order[min(1, len(found.order) - 1)]],
+        },
+    )
 
 
 def named_words(evidence: Evidence) -> list[Named]:
@@ -125,7 +153,11 @@ def named_words(evidence: Evidence) -> list[Named]:
         Named(
             name([pieces[at] for at in group], text),
             float(np.exp(trace.log_probs[list(group)].sum())),
-            english[looked], float(weight[looked]), float(cost[looked]), english[needed], float(cost[needed]),
+            english[looked],
+            float(weight[looked]),
+            float(cost[looked]),
+            english[needed],
+            float(cost[needed]),
         )
         for group, weight, cost in zip(groups, weights, costs, strict=True)
         for looked, needed in [(int(weight.argmax()), int(cost.argmax()))]

@@ -27,10 +27,18 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
         raise LessonError(f"the width of a head must be at least 1, not {width}")
     scores, root = np.array([score, other], dtype=np.float64), math.sqrt(width)
     first, second = (float(weight) for weight in softmax(scores / root))
-    return Finding(abs(first + second - 1) < ROUNDING, {
-        "first": first, "second": second, "scaled_first": score / root, "scaled_second": other / root, "root": root,
-        "unscaled": float(softmax(scores)[0]), "naive": score / (score + other) if score + other else 0.5,
-    })
+    return Finding(
+        abs(first + second - 1) < ROUNDING,
+        {
+            "first": first,
+            "second": second,
+            "scaled_first": score / root,
+            "scaled_second": other / root,
+            "root": root,
+            "unscaled": float(softmax(scores)[0]),
+            "naive": score / (score + other) if score + other else 0.5,
+        },
+    )
 
 
 @claim("product", "root", "width", "score", "weight", "deviation", "layer", "head")
@@ -43,11 +51,19 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
     root = math.sqrt(queries.shape[-1])
     weights = softmax(products / root, trace.mask(kind)[row_at])
     deviation = float(np.abs(weights - trace.attention(kind)[layer, number, row_at]).max())
-    return Finding(deviation < ROUNDING, {
-        "product": float(products[column_at]), "root": root, "width": queries.shape[-1],
-        "score": float(products[column_at]) / root, "weight": float(weights[column_at]), "deviation": deviation,
-        "layer": layer + 1, "head": number + 1,
-    })
+    return Finding(
+        deviation < ROUNDING,
+        {
+            "product": float(products[column_at]),
+            "root": root,
+            "width": queries.shape[-1],
+            "score": float(products[column_at]) / root,
+            "weight": float(weights[column_at]),
+            "deviation": deviation,
+            "layer": layer + 1,
+            "head": number + 1,
+        },
+    )
 
 
 @claim("count", "width", "deviation")
@@ -72,10 +88,16 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
         hide, hide_other: a word of either sentence that is also hidden from the others; empty for none.
     """
     before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
-    return Finding(before > 1 - ROUNDING and after < 0.95 and alone > 1 - ROUNDING, {
-        "before": before, "after": after, "difference": before - after, "hidden": hidden[0] if hidden else after,
-        "alone": alone,
-    })
+    return Finding(
+        before > 1 - ROUNDING and after < 0.95 and alone > 1 - ROUNDING,
+        {
+            "before": before,
+            "after": after,
+            "difference": before - after,
+            "hidden": hidden[0] if hidden else after,
+            "alone": alone,
+        },
+    )
 
 
 def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
@@ -87,20 +109,25 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
     sentences = evidence, evidence.of(other)
 
     def alike(stage: int, *hidden: tuple[int, ...]) -> float:
-        return _cosine(*(
-            _vector(sentence, word, stage, positions)
-            for sentence, positions in zip(sentences, hidden or ((), ()), strict=True)
-        ))
+        return _cosine(
+            *(
+                _vector(sentence, word, stage, positions)
+                for sentence, positions in zip(sentences, hidden or ((), ()), strict=True)
+            )
+        )
 
     stages = {"before the encoder": alike(0), "after the encoder": alike(-1)}
     if named := [each for each in (hide, hide_other) if each]:
-        stages[f"{' and '.join(f'“{each}”' for each in named)} hidden"] = alike(-1, *(
-            _positions(sentence, each) if each else ()
-            for sentence, each in zip(sentences, (hide, hide_other), strict=True)
-        ))
-    stages["each word alone"] = alike(-1, *(
-        tuple(range(len(sentence.trace().source_pieces))) for sentence in sentences
-    ))
+        stages[f"{' and '.join(f'“{each}”' for each in named)} hidden"] = alike(
+            -1,
+            *(
+                _positions(sentence, each) if each else ()
+                for sentence, each in zip(sentences, (hide, hide_other), strict=True)
+            ),
+        )
+    stages["each word alone"] = alike(
+        -1, *(tuple(range(len(sentence.trace().source_pieces))) for sentence in sentences)
+    )
     return stages
 
 
@@ -154,10 +181,12 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
     attention = trace.attention(kind)
     norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]
-    return np.stack([
-        (each.argmax(axis=-1) != seen.argmax(axis=-1)).mean(axis=-1)
-        for each, seen in zip(norms, attention, strict=True)
-    ])
+    return np.stack(
+        [
+            (each.argmax(axis=-1) != seen.argmax(axis=-1)).mean(axis=-1)
+            for each, seen in zip(norms, attention, strict=True)
+        ]
+    )
 
 
 def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:

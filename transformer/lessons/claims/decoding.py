@@ -24,11 +24,18 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
     ids = [int(number) for number in trace.candidate_ids[row]]
     names = [piece_name(piece) for piece in tokenizer.pieces(ids)]
     probabilities = np.exp(trace.candidate_log_probs[row])
-    return Finding(ids[0] == trace.predicted_pieces[row].id, {
-        "first": names[0], "second": names[1], "third": names[2], "probability": float(probabilities[0]),
-        "second_probability": float(probabilities[1]), "step": step,
-        "read": " ".join(piece_name(piece) for piece in trace.target_pieces[1:step]),
-    })
+    return Finding(
+        ids[0] == trace.predicted_pieces[row].id,
+        {
+            "first": names[0],
+            "second": names[1],
+            "third": names[2],
+            "probability": float(probabilities[0]),
+            "second_probability": float(probabilities[1]),
+            "step": step,
+            "read": " ".join(piece_name(piece) for piece in trace.target_pieces[1:step]),
+        },
+    )
 
 
 @claim("probability", "steps", "lowest", "lowest_probability", "lowest_step")
@@ -38,10 +45,16 @@ def sentence_probability(evidence: Evidence) -> Finding:
     lowest = int(trace.log_probs.argmin())
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
     piece = trace.predicted_pieces[lowest]
-    return Finding(probability < least, {
-        "probability": probability, "steps": len(trace.log_probs), "lowest": piece_name(piece),
-        "lowest_probability": least, "lowest_step": lowest + 1,
-    })
+    return Finding(
+        probability < least,
+        {
+            "probability": probability,
+            "steps": len(trace.log_probs),
+            "lowest": piece_name(piece),
+            "lowest_probability": least,
+            "lowest_step": lowest + 1,
+        },
+    )
 
 
 @claim("read", "written", "shifted", "complete")
@@ -50,10 +63,15 @@ def shifted(evidence: Evidence) -> Finding:
     trace = evidence.trace()
     follows = trace.target_pieces[1:] == trace.predicted_pieces[:-1]
     last = trace.predicted_pieces[-1]
-    return Finding(follows and trace.complete, {
-        "read": len(trace.target_pieces), "written": len(trace.predicted_pieces), "shifted": 1,
-        "complete": piece_name(last),
-    })
+    return Finding(
+        follows and trace.complete,
+        {
+            "read": len(trace.target_pieces),
+            "written": len(trace.predicted_pieces),
+            "shifted": 1,
+            "complete": piece_name(last),
+        },
+    )
 
 
 @claim("greedy", "beam", "greedy_probability", "beam_probability", "times", "verdict", "beam_size")
@@ -61,11 +79,18 @@ def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) 
     """A beam finds a translation that is at least `least` times as likely as the greedy one."""
     greedy, beam = beam_and_greedy(evidence, beam_size)
     gain = beam.log_prob - greedy.log_prob
-    return Finding(float(np.exp(gain)) > least - 1e-4, {
-        "greedy": greedy.text, "beam": beam.text, "greedy_probability": float(np.exp(greedy.log_prob)),
-        "beam_probability": float(np.exp(beam.log_prob)), "times": float(np.exp(gain)), "beam_size": beam_size,
-        "verdict": "the same" if beam.text == greedy.text else "another",
-    })
+    return Finding(
+        float(np.exp(gain)) > least - 1e-4,
+        {
+            "greedy": greedy.text,
+            "beam": beam.text,
+            "greedy_probability": float(np.exp(greedy.log_prob)),
+            "beam_probability": float(np.exp(beam.log_prob)),
+            "times": float(np.exp(gain)),
+            "beam_size": beam_size,
+            "verdict": "the same" if beam.text == greedy.text else "another",
+        },
+    )
 
 
 def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Translation]:
@@ -79,9 +104,9 @@ def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Tr
     greedy = evidence.runs.get(TranslationRun(evidence.sentence))
     if beam_size == 1:
         return greedy, greedy
-    return greedy, evidence.runs.get(TranslationRun(
-        evidence.sentence, DecodingSettings("beam", beam_size=beam_size, length_penalty=0.0)
-    ))
+    return greedy, evidence.runs.get(
+        TranslationRun(evidence.sentence, DecodingSettings("beam", beam_size=beam_size, length_penalty=0.0))
+    )
 
 
 @claim("different", "warm", "count", "greedy", "temperature")
@@ -89,10 +114,16 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
     """At a low temperature samples differ less than at temperature 1."""
     cold = sampled(evidence, temperature, count, 1, count).values
     warm = sampled(evidence, 1.0, count, 1, count).values["different"]
-    return Finding(float(cold["different"]) < float(warm), {
-        "different": cold["different"], "warm": warm, "count": count, "greedy": cold["greedy"],
-        "temperature": temperature,
-    })
+    return Finding(
+        float(cold["different"]) < float(warm),
+        {
+            "different": cold["different"],
+            "warm": warm,
+            "count": count,
+            "greedy": cold["greedy"],
+            "temperature": temperature,
+        },
+    )
 
 
 @claim("different", "count", "greedy", "example", "temperature")
@@ -101,10 +132,16 @@ def sampled(evidence: Evidence, temperature: float, count: int, least: int, most
     texts = [one.text for one in samples(evidence, temperature, count)]
     greedy = evidence.runs.get(TranslationRun(evidence.sentence)).text
     different = len(set(texts))
-    return Finding(least <= different <= most, {
-        "different": different, "count": count, "greedy": greedy, "temperature": temperature,
-        "example": next((text for text in texts if text != greedy), greedy),
-    })
+    return Finding(
+        least <= different <= most,
+        {
+            "different": different,
+            "count": count,
+            "greedy": greedy,
+            "temperature": temperature,
+            "example": next((text for text in texts if text != greedy), greedy),
+        },
+    )
 
 
 def samples(evidence: Evidence, temperature: float, count: int) -> list[Translation]:
@@ -119,9 +156,9 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
             f"not {count} and {temperature:g}"
         )
     return [
-        evidence.runs.get(TranslationRun(
-            evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed)
-        ))
+        evidence.runs.get(
+            TranslationRun(evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed))
+        )
         for seed in range(1, count + 1)
     ]
 

@@ -48,11 +48,21 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     even = 1 / len(allowed)
     ranked += [ranked[-1]] * 2
     weight = float(best[ranked[0]])
-    return Finding(weight > 2 * even, {
-        "word": ranked[0], "weight": weight, "second": ranked[1], "second_weight": float(best[ranked[1]]),
-        "third": ranked[2], "even": even, "times": weight / even, "count": len(allowed),
-        "row_word": row_names(view)[row_at], **_numbers(at),
-    })
+    return Finding(
+        weight > 2 * even,
+        {
+            "word": ranked[0],
+            "weight": weight,
+            "second": ranked[1],
+            "second_weight": float(best[ranked[1]]),
+            "third": ranked[2],
+            "even": even,
+            "times": weight / even,
+            "count": len(allowed),
+            "row_word": row_names(view)[row_at],
+            **_numbers(at),
+        },
+    )
 
 
 @claim("there", "back", "layer", "head")
@@ -75,10 +85,17 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
     row_at = evidence.row("encoder", row, at)
     to, third = (weights[:, :, row_at, evidence.column("encoder", word)] for word in (column, than))
     weight, other, even = float(to[at]), float(third[at]), 1 / weights.shape[-1]
-    return Finding(weight > other and weight > 2 * even, {
-        "weight": weight, "other": other, "times": weight / even, "more": int((to > third).sum()), "count": to.size,
-        **_numbers(at),
-    })
+    return Finding(
+        weight > other and weight > 2 * even,
+        {
+            "weight": weight,
+            "other": other,
+            "times": weight / even,
+            "more": int((to > third).sum()),
+            "count": to.size,
+            **_numbers(at),
+        },
+    )
 
 
 @claim("share", "average", "layer", "head", "count")

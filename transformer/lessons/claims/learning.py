@@ -25,9 +25,9 @@ def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
     _, loss = _column(evidence, "training_loss")[0]
     vocabulary = vocabulary or evidence.runs.config.target_vocabulary
     even = math.log(vocabulary)
-    return Finding(abs(loss - even) < 1.5, {
-        "loss": loss, "even": even, "vocabulary": vocabulary, "difference": abs(loss - even),
-    })
+    return Finding(
+        abs(loss - even) < 1.5, {"loss": loss, "even": even, "vocabulary": vocabulary, "difference": abs(loss - even)}
+    )
 
 
 @claim("start", "end", "choices_start", "choices_end", "steps")
@@ -42,10 +42,16 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
     start, end = losses[0][1], losses[-1][1]
     if max(start, end) > MOST_LOSS:
         raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats per token: training diverged")
-    return Finding(end < start / 2, {
-        "start": start, "end": end, "choices_start": math.exp(start), "choices_end": math.exp(end),
-        "steps": losses[-1][0],
-    })
+    return Finding(
+        end < start / 2,
+        {
+            "start": start,
+            "end": end,
+            "choices_start": math.exp(start),
+            "choices_end": math.exp(end),
+            "steps": losses[-1][0],
+        },
+    )
 
 
 @claim("step", "fraction", "best", "reached", "steps")
@@ -58,9 +64,10 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     if best <= 0:
         raise LessonError("the learning curve has no chrF above 0: the training has not learned to translate")
     step, reached = next((step, score) for step, score in scores if score >= share * best)
-    return Finding(step < steps / 2, {
-        "step": step, "fraction": step / max(steps, 1), "best": best, "reached": reached, "steps": steps,
-    })
+    return Finding(
+        step < steps / 2,
+        {"step": step, "fraction": step / max(steps, 1), "best": best, "reached": reached, "steps": steps},
+    )
 
 
 def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], list[tuple[int, float]]]:

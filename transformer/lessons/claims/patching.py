@@ -81,8 +81,10 @@ def patched_places(evidence: Evidence, at: Compared) -> dict[str, tuple[float, f
         "the changed word": encoder[changed],
         "all other words": tuple(pair for one in matched if one != changed for pair in encoder[one]),
         "all cross-attention heads": tuple(
-            pair for one in range(evidence.runs.config.decoder_layers)
-            for number in range(evidence.runs.config.heads) for pair in _head(at, one, number)
+            pair
+            for one in range(evidence.runs.config.decoder_layers)
+            for number in range(evidence.runs.config.heads)
+            for pair in _head(at, one, number)
         ),
         "the head with the largest effect": _head(at, *strongest(evidence, at)),
         "the head that looks most": _head(at, layer, head),
@@ -125,9 +127,10 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
     found = patched_places(evidence, at)
     (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
     word, instead = words_of(evidence, at)
-    return Finding(needed > 0.9 and enough > 0.9, {
-        "needed": needed, "enough": enough, "rest": rest, "word": word, "instead": instead,
-    })
+    return Finding(
+        needed > 0.9 and enough > 0.9,
+        {"needed": needed, "enough": enough, "rest": rest, "word": word, "instead": instead},
+    )
 
 
 @claim("all", "needed", "enough", "layer", "head", "count")
@@ -137,10 +140,17 @@ def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
     found, (layer, head) = patched_places(evidence, at), strongest(evidence, at)
     needed, enough = found["the head with the largest effect"]
     whole = found["all cross-attention heads"][0]
-    return Finding(whole > 0.99 and max(needed, enough) < 0.5, {
-        "all": whole, "needed": needed, "enough": enough, "layer": layer + 1, "head": head + 1,
-        "count": at.a.cross.shape[0] * at.a.cross.shape[1],
-    })
+    return Finding(
+        whole > 0.99 and max(needed, enough) < 0.5,
+        {
+            "all": whole,
+            "needed": needed,
+            "enough": enough,
+            "layer": layer + 1,
+            "head": head + 1,
+            "count": at.a.cross.shape[0] * at.a.cross.shape[1],
+        },
+    )
 
 
 @claim("weight", "needed", "most", "layer", "head")
@@ -150,9 +160,10 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
     found = patched_places(evidence, at)
     layer, head, weight = looks_most(at, changed_position(at))
     needed, most = found["the head that looks most"][0], found["the head with the largest effect"][0]
-    return Finding(weight > 0.5 and needed < most, {
-        "weight": weight, "needed": needed, "most": most, "layer": layer + 1, "head": head + 1,
-    })
+    return Finding(
+        weight > 0.5 and needed < most,
+        {"weight": weight, "needed": needed, "most": most, "layer": layer + 1, "head": head + 1},
+    )
 
 
 @claim("first", "second", "difference", "word", "instead")
@@ -161,10 +172,16 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
     at = compared(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = words_of(evidence, at)
-    return Finding(found.close, {
-        "first": found.run, "second": found.other, "difference": abs(found.other - found.run), "word": word,
-        "instead": instead,
-    })
+    return Finding(
+        found.close,
+        {
+            "first": found.run,
+            "second": found.other,
+            "difference": abs(found.other - found.run),
+            "word": word,
+            "instead": instead,
+        },
+    )
 
 
 def words_of(evidence: Evidence, at: Compared) -> tuple[str, str]:

@@ -51,10 +51,16 @@ def graph_adds_up(evidence: Evidence, step: int) -> Finding:
     log_probs = dict(zip(trace.candidate_ids[row].tolist(), trace.candidate_log_probs[row].tolist(), strict=True))
     model = float(trace.log_probs[row]) - log_probs[runner_up(trace, row)]
     difference = found.paths + found.biases
-    return Finding(abs(difference - model) < 1e-3, {
-        "token": found.token, "other": found.other, "paths": found.paths, "biases": found.biases,
-        "difference": difference,
-    })
+    return Finding(
+        abs(difference - model) < 1e-3,
+        {
+            "token": found.token,
+            "other": found.other,
+            "paths": found.paths,
+            "biases": found.biases,
+            "difference": difference,
+        },
+    )
 
 
 @claim("name", "predicted", "measured", "token", "other")
@@ -65,10 +71,16 @@ def cut_confirms(evidence: Evidence, step: int) -> Finding:
     if at is None:
         raise LessonError(f"no head is among the {len(found.names)} largest paths of step {step}")
     predicted, measured = float(found.predicted[at]), float(found.measured[at])
-    return Finding(predicted * measured > 0, {
-        "name": found.names[at], "predicted": predicted, "measured": measured, "token": found.token,
-        "other": found.other,
-    })
+    return Finding(
+        predicted * measured > 0,
+        {
+            "name": found.names[at],
+            "predicted": predicted,
+            "measured": measured,
+            "token": found.token,
+            "other": found.other,
+        },
+    )
 
 
 @claim("name", "predicted", "measured", "count")
@@ -77,10 +89,15 @@ def cut_surprises(evidence: Evidence, step: int) -> Finding:
     found = cut_paths(evidence, step)
     off = abs(found.measured - found.predicted)
     at = int(off.argmax())
-    return Finding(bool((off > SURPRISE * abs(found.predicted)).any()), {
-        "name": found.names[at], "predicted": float(found.predicted[at]), "measured": float(found.measured[at]),
-        "count": len(found.names),
-    })
+    return Finding(
+        bool((off > SURPRISE * abs(found.predicted)).any()),
+        {
+            "name": found.names[at],
+            "predicted": float(found.predicted[at]),
+            "measured": float(found.measured[at]),
+            "count": len(found.names),
+        },
+    )
 
 
 @claim("against", "alone", "token", "other")
@@ -120,8 +137,13 @@ def cut_paths(evidence: Evidence, step: int) -> CutPaths:
     into = into[np.argsort(-abs(graph.edges[into]), kind="stable")][:CUT]
     paths = graph.paths(into)
     return CutPaths(
-        token, other, tuple(map(_name, paths)), graph.edges[into],
-        evidence.runs.get(PathEffectsRun(run, target, paths)), float(graph.inflow[-1]), float(graph.biases[-1]),
+        token,
+        other,
+        tuple(map(_name, paths)),
+        graph.edges[into],
+        evidence.runs.get(PathEffectsRun(run, target, paths)),
+        float(graph.inflow[-1]),
+        float(graph.biases[-1]),
     )
 
 

@@ -63,7 +63,9 @@ def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Find
         given = list(inspect.signature(measure).parameters.values())[1:]
         types = get_type_hints(measure)
         CLAIMS[measure.__name__] = Claim(
-            measure, (inspect.getdoc(measure) or "").split("\n\n")[0].replace("\n", " "), values,
+            measure,
+            (inspect.getdoc(measure) or "").split("\n\n")[0].replace("\n", " "),
+            values,
             {one.name: types[one.name] for one in given},
             frozenset(one.name for one in given if one.default is inspect.Parameter.empty),
         )

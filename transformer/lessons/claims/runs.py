@@ -25,9 +25,10 @@ def order_lost(evidence: Evidence, other: str) -> Finding:
     sentences = (evidence.sentence, other)
     first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
     without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]
-    return Finding(first != second and without[0] == without[1] != "", {
-        "first": first, "second": second, "first_without": without[0], "second_without": without[1],
-    })
+    return Finding(
+        first != second and without[0] == without[1] != "",
+        {"first": first, "second": second, "first_without": without[0], "second_without": without[1]},
+    )
 
 
 @claim("share", "without", "even", "layer", "head")
@@ -37,10 +38,16 @@ def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
     name = JOBS.get(job, job)
     share = float(evidence.metric(kind, name)[at])
     without = float(evidence.metric(kind, name, interventions=NO_POSITIONS)[at])
-    return Finding(share > 0.5 and without < share / 2, {
-        "share": share, "without": without, "even": 1 / evidence.trace().mask(kind).shape[1], "layer": layer + 1,
-        "head": head + 1,
-    })
+    return Finding(
+        share > 0.5 and without < share / 2,
+        {
+            "share": share,
+            "without": without,
+            "even": 1 / evidence.trace().mask(kind).shape[1],
+            "layer": layer + 1,
+            "head": head + 1,
+        },
+    )
 
 
 @claim("steps", "cells", "masked", "share", "open")
@@ -49,9 +56,10 @@ def masked_cells(evidence: Evidence) -> Finding:
     view = evidence.view("decoder")
     mask, weights = view.mask, view.weights
     steps, hidden = len(mask), int((~mask).sum())
-    return Finding(hidden == steps * (steps - 1) // 2 and bool((weights[..., ~mask] == 0).all()), {
-        "steps": steps, "cells": mask.size, "masked": hidden, "share": hidden / mask.size, "open": mask.size - hidden,
-    })
+    return Finding(
+        hidden == steps * (steps - 1) // 2 and bool((weights[..., ~mask] == 0).all()),
+        {"steps": steps, "cells": mask.size, "masked": hidden, "share": hidden / mask.size, "open": mask.size - hidden},
+    )
 
 
 @claim("weight", "count")
@@ -66,9 +74,10 @@ def future_seen(evidence: Evidence) -> Finding:
     """Without the mask, heads look at tokens that come later."""
     shares = evidence.shares("decoder", LATER, interventions=NO_MASK)
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
-    return Finding(float(shares.mean()) > 0.05, {
-        "share": float(shares.max()), "average": float(shares.mean()), "layer": int(layer) + 1, "head": int(head) + 1,
-    })
+    return Finding(
+        float(shares.mean()) > 0.05,
+        {"share": float(shares.max()), "average": float(shares.mean()), "layer": int(layer) + 1, "head": int(head) + 1},
+    )
 
 
 @claim("before", "after", "direction", "times")
@@ -80,7 +89,12 @@ def future_disturbs(evidence: Evidence) -> Finding:
     # In a long translation both probabilities may underflow, and their ratio may overflow.
     with np.errstate(over="ignore", under="ignore"):
         probability, without, times = (float(np.exp(power)) for power in (before, after, before - after))
-    return Finding(after < before, {
-        "before": probability, "after": without, "direction": "less likely" if after < before else "more likely",
-        "times": times,
-    })
+    return Finding(
+        after < before,
+        {
+            "before": probability,
+            "after": without,
+            "direction": "less likely" if after < before else "more likely",
+            "times": times,
+        },
+    )

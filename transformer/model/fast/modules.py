@@ -47,9 +47,14 @@ class Lean(nn.Module):
 
     def __call__(self, *args, **kwargs):
         if (
-            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-            or _global_forward_hooks or _global_forward_pre_hooks
-            or _global_backward_hooks or _global_backward_pre_hooks
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
         ):
             return super().__call__(*args, **kwargs)
         return self.forward(*args, **kwargs)

@@ -76,9 +76,11 @@ class ComparisonRun(TranslatorRun[Comparison]):
         # The model may have written a word in other tokens than the tokenizer would.
         source, read, predicted = runs.given(self.text, [piece.id for piece in given[1]])
         runs.check_variants(self.variants, source)
-        return Comparison(before, after, score(
-            runs._model, source, read, predicted, self.variants, runs.means, known=(trained, changed)
-        ))
+        return Comparison(
+            before,
+            after,
+            score(runs._model, source, read, predicted, self.variants, runs.means, known=(trained, changed)),
+        )
 
 
 @dataclass(frozen=True)

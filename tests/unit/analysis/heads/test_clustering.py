@@ -20,9 +20,7 @@ def test_matches_the_example_in_scipys_documentation():
 def test_nearest_clusters_merge_first():
     places = np.array([0.0, 10.0, 1.0, 13.0, 30.0])
     linkage = average_linkage(np.abs(places[:, None] - places))
-    np.testing.assert_allclose(
-        linkage, [[0, 2, 1.0, 2], [1, 3, 3.0, 2], [5, 6, 11.0, 4], [4, 7, 24.0, 5]]
-    )
+    np.testing.assert_allclose(linkage, [[0, 2, 1.0, 2], [1, 3, 3.0, 2], [5, 6, 11.0, 4], [4, 7, 24.0, 5]])
 
 
 def test_branches_do_not_cross():

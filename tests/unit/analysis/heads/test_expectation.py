@@ -15,8 +15,7 @@ SCORES = [0.0] * 20
 
 @pytest.fixture
 def crossed(made_up_trace):
-    """Return a view and metrics of cross-attention whose heads look at these columns row by row; 4 is the end symbol.
-    """
+    """Return view and metrics of cross-attention whose heads look at these columns row by row; 4 is the end symbol."""
 
     def make(*heads, words=WORDS):
         maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in heads]])

@@ -191,8 +191,15 @@ def test_average_needs_a_single_kind(made_up_trace):
 
 @pytest.mark.parametrize(
     ("text", "span", "punctuation"),
-    [(".", (0, 1), True), ("„", (0, 1), True), ("?!", (0, 2), True), ("a.", (0, 2), False), ("$", (0, 1), False),
-     ("a", (0, 0), False), ("a", None, False)],
+    [
+        (".", (0, 1), True),
+        ("„", (0, 1), True),
+        ("?!", (0, 2), True),
+        ("a.", (0, 2), False),
+        ("$", (0, 1), False),
+        ("a", (0, 0), False),
+        ("a", None, False),
+    ],
 )
 def test_punctuation_is_determined_by_the_text(text, span, punctuation):
     assert is_punctuation(Piece(9, "▁x", span), text) == punctuation

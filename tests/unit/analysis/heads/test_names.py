@@ -45,8 +45,16 @@ def test_decoder_head_can_look_back(made_up_trace):
 
 @pytest.mark.parametrize(
     ("offset", "hits", "strength"),
-    [(0, 17, 0.95), (0, 20, 0.75), (-1, 10, 1.0), (1, 10, 1.0), (-1, 20, 0.49), (1, 20, 0.49), (-2, 19, 1.0),
-     (2, 19, 1.0)],
+    [
+        (0, 17, 0.95),
+        (0, 20, 0.75),
+        (-1, 10, 1.0),
+        (1, 10, 1.0),
+        (-1, 20, 0.49),
+        (1, 20, 0.49),
+        (-2, 19, 1.0),
+        (2, 19, 1.0),
+    ],
 )
 def test_near_misses_have_no_name(made_up_trace, offset, hits, strength):
     assert names(made_up_trace(SOURCE, TARGET, encoder=positional(offset, hits, strength)), "encoder") == ()
@@ -88,9 +96,14 @@ def test_clark_has_no_threshold_for_the_same_token():
 
 @pytest.mark.parametrize(
     ("metric", "name", "kind"),
-    [("end", "end symbol", "encoder"), ("end", "end symbol", "cross"), ("punctuation", "punctuation", "decoder"),
-     ("strongest_rarest", "rare word", "encoder"), ("alignment_predicted", "alignment", "cross"),
-     ("alignment_read", "alignment", "cross")],
+    [
+        ("end", "end symbol", "encoder"),
+        ("end", "end symbol", "cross"),
+        ("punctuation", "punctuation", "decoder"),
+        ("strongest_rarest", "rare word", "encoder"),
+        ("alignment_predicted", "alignment", "cross"),
+        ("alignment_read", "alignment", "cross"),
+    ],
 )
 def test_share_above_one_half_gives_a_name(metric, name, kind):
     assert passes(kind, **{metric: 0.51}) == (name,)

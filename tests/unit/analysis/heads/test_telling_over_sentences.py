@@ -44,7 +44,8 @@ def test_links_of_the_opened_head_match_all_heads_and_erasure(shipped):
         strongest = alignment_rows(trace, shift=False).argmax(axis=-1)
         links = {
             "before": strongest[clearest_head(metrics)][counted],
-            "now": strongest[telling.layer, telling.head][counted], "together": together,
+            "now": strongest[telling.layer, telling.head][counted],
+            "together": together,
         }
         for name, columns in links.items():
             right[name].append((columns == together, columns == consensus(trace)[counted], columns == mattered))
@@ -53,7 +54,9 @@ def test_links_of_the_opened_head_match_all_heads_and_erasure(shipped):
         shares[name] = [np.concatenate(each).mean() for each in zip(*sentences, strict=True)]
         whole = sum(bool(links.all()) for links, _, _ in sentences)
         among, everyone, erased = shares[name]
-        print(f"{name}: {among:.3f} of the links are those of the alignment heads, {everyone:.3f} of all heads, "
-              f"{erased:.3f} of erasure; all of them in {whole} of {len(sentences)} sentences")
+        print(
+            f"{name}: {among:.3f} of the links are those of the alignment heads, {everyone:.3f} of all heads, "
+            f"{erased:.3f} of erasure; all of them in {whole} of {len(sentences)} sentences"
+        )
     assert shares["now"][0] > 0.93 and shares["before"][0] < 0.65
     assert shares["now"][2] > 0.8 and shares["now"][2] > shares["together"][2] - 0.04

@@ -53,7 +53,9 @@ def test_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace):
 @ONE_SHAPE
 def test_masked_cell_leaks_without_the_mask(shaped_translator, shaped_trace):
     trace = shaped_translator.trace(
-        shaped_trace.source_text, shaped_trace.target_text, details=True,
+        shaped_trace.source_text,
+        shaped_trace.target_text,
+        details=True,
         interventions=Interventions(decoder_mask=False),
     )
     found = cell(trace, shaped_translator.weights(), "decoder", 0, 1, 1, 3)

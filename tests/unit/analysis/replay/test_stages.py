@@ -36,8 +36,13 @@ def run_again(translator, trace):
 def test_every_shape_matches_its_letters(shaped_translator, shaped_trace, found):
     config = shaped_translator.config
     sizes = {
-        "B": 1, "S": len(shaped_trace.source_pieces), "T": len(shaped_trace.target_pieces), "D": config.d_model,
-        "K": config.d_head, "F": config.d_ff, "V": config.target_vocabulary,
+        "B": 1,
+        "S": len(shaped_trace.source_pieces),
+        "T": len(shaped_trace.target_pieces),
+        "D": config.d_model,
+        "K": config.d_head,
+        "F": config.d_ff,
+        "V": config.target_vocabulary,
     }
     assert sizes["S"] != sizes["T"]
     for stage in found.values():
@@ -49,7 +54,8 @@ def test_every_shape_matches_its_letters(shaped_translator, shaped_trace, found)
 def test_attention_stages_equal_the_models(shaped_translator, shaped_trace, found):
     tensors, *_ = run_again(shaped_translator, shaped_trace)
     for kind, prefix in (
-        ("encoder", "encoder.self_attention"), ("decoder", "decoder.self_attention"),
+        ("encoder", "encoder.self_attention"),
+        ("decoder", "decoder.self_attention"),
         ("cross", "decoder.cross_attention"),
     ):
         own = {
@@ -73,9 +79,11 @@ def test_sublayer_stages_equal_the_models(shaped_translator, shaped_trace, found
     tensors, *_ = run_again(shaped_translator, shaped_trace)
     model = shaped_translator._model
     layer = (model.encoder_layers if stack == "encoder" else model.decoder_layers)[LAYER]
-    parts = ["self_attention", "feed_forward"] if stack == "encoder" else [
-        "self_attention", "cross_attention", "feed_forward"
-    ]
+    parts = (
+        ["self_attention", "feed_forward"]
+        if stack == "encoder"
+        else ["self_attention", "cross_attention", "feed_forward"]
+    )
     stream = tensors[f"{stack}.residual"][LAYER * len(parts) :]
     np.testing.assert_allclose(found[f"{stack}.self_attention.stream"].array, stream[0].numpy(), atol=1e-5)
     for part, before, after in zip(parts, stream, stream[1:], strict=False):
