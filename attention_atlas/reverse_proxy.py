@@ -58,7 +58,7 @@ class Backend:
 
 
 @dataclass(frozen=True)
-class Request:
+class ProxiedRequest:
     """The head of a request.
 
     Attributes:
@@ -76,7 +76,7 @@ class Request:
     file: bytes | None
 
 
-def read_request(head: bytes, cookie: str, peer: str) -> Request:
+def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     """Parse the head of a request.
 
     Args:
@@ -115,7 +115,7 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
     packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
     file = b"?" not in target and FILES in target[:-1]
     whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
-    return Request(
+    return ProxiedRequest(
         b"\r\n".join([line, *kept, b"", b""]),
         int(found[1]) if found else None,
         websocket,
@@ -169,7 +169,9 @@ class ReverseProxy:
         finally:
             writer.close()
 
-    async def _pass_on(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(
+        self, request: ProxiedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         if request.file is not None and (copy := self._copies.get(request.file)) is not None:
             writer.write(copy)
             return
@@ -212,7 +214,7 @@ class ReverseProxy:
                 app_writer.close()
         writer.write(UNAVAILABLE)
 
-    async def _packed(self, request: Request, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
+    async def _packed(self, request: ProxiedRequest, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
         """A whole answer compressed, which is then cached; None if it passes through unchanged."""
         if request.file is None or (length := length_if_worth(head)) is None:
             return None
@@ -221,7 +223,7 @@ class ReverseProxy:
         return packed
 
     async def _connect(
-        self, request: Request, tried: set[int]
+        self, request: ProxiedRequest, tried: set[int]
     ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
         """Number of a process that was not tried before, and a connection to it; None if no process listens."""
         while (number := self._choose(request.backend, tried)) is not None:

@@ -24,8 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import TorchPeer
 from benchmarks.timing import command_line, write
-from transformer.backpropagation.gradients import Batch as NumpyBatch
-from transformer.backpropagation.gradients import gradients
+from transformer.backpropagation.gradients import LossInputs, gradients
 from transformer.backpropagation.optimizers import Moments, adam
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import SOLVED, events
@@ -66,7 +65,7 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
         batch = trainer.items.batch(trainer.items.training(number, config.items))
         source, target, labels = (ids.numpy() for ids in (batch.source, batch.target, batch.predicted))
         found = gradients(
-            values, config.model, NumpyBatch(source, target, labels, labels != OWN.pad, source != OWN.pad)
+            values, config.model, LossInputs(source, target, labels, labels != OWN.pad, source != OWN.pad)
         )
         each = {name: gradient / batch.pieces for name, gradient in found.parameters.items()}
         values, moments = adam(values, each, moments, learning_rate=config.learning_rate, betas=BETAS)

@@ -27,7 +27,7 @@ from transformer.model.fast.malloc import keep_freed_memory
 from transformer.running.translator import MODEL
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.config import TrainConfig
-from transformer.training.data import PieceData, Side
+from transformer.training.data import PieceData, SideTokens
 from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.run_folder import RunFolder
 from transformer.training.trainer import Trainer
@@ -40,9 +40,9 @@ PEER = "torch.nn.Transformer, bf16 autocast, AdamW fused"
 def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> PieceData:
     """Return pairs of random token sequences, 5 to 60 per side and 13 on average."""
 
-    def side(lengths: np.ndarray) -> Side:
+    def side(lengths: np.ndarray) -> SideTokens:
         pieces = rng.integers(4, vocabulary, size=int(lengths.sum())).astype(np.uint16)
-        return Side(pieces, np.concatenate([[0], lengths.cumsum()]))
+        return SideTokens(pieces, np.concatenate([[0], lengths.cumsum()]))
 
     lengths = np.clip(rng.lognormal(2.45, 0.45, size=count), 5, 60).astype(np.int64)
     return PieceData(side(lengths), side(np.clip(lengths + rng.integers(-2, 4, size=count), 5, 60)))

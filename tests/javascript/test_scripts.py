@@ -23,7 +23,7 @@ from attention_atlas.browser.wire import pack
 from pages.ui.change_attention.resolved import resolve
 from pages.ui.components.attention_browser import Shown
 from pages.ui.components.changed_attention import Version, changed_payload
-from pages.ui.components.synced_state import Request
+from pages.ui.components.synced_state import StateRequest
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import Visited
 from pages.ui.params.attention import AttentionParams
@@ -176,7 +176,7 @@ def write_changed(folder: Path, translator) -> None:
     after = reread(translator, trace, resolved.interventions)
     scores = translator.tokenizer.key_scores("cross")
     versions = [Version(each, head_metrics(each, "cross", scores)) for each in (after, trace)]
-    asked = Request(5, Shown("", replace(FIRST, layer=1)))
+    asked = StateRequest(5, Shown("", replace(FIRST, layer=1)))
     (folder / "changed.bin").write_bytes(changed_payload(*versions, asked, "what was changed", edits))
     views = {
         f"{name}-{str(words).lower()}": view_of(each, "cross", words=words).weights.tolist()

@@ -167,7 +167,9 @@ def test_resuming_a_longer_file_takes_no_more_memory(small_translator, tmp_path)
     lines = [f"{number} {'dog ' * 500}".strip() for number in range(5_000)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    corpus._save(state, corpus.State(small_translator.version, digest, len(lines), packed(corpus.Part(1, 0, {}))))
+    corpus._save(
+        state, corpus.SurveyState(small_translator.version, digest, len(lines), packed(corpus.PartMetrics(1, 0, {})))
+    )
     tracemalloc.start()
     try:
         assert measure_corpus(small_translator, path, state).sentences == 1
@@ -194,7 +196,7 @@ def until(condition):
 
 def test_unreadable_sentences_are_skipped(small_translator, sentences):
     found = measure_part(small_translator, [*sentences[:4], "dream " * 5_000])
-    assert_same(found, measure_part(small_translator, sentences[:4]) + corpus.Part(0, 1, {}))
+    assert_same(found, measure_part(small_translator, sentences[:4]) + corpus.PartMetrics(0, 1, {}))
 
 
 def test_state_of_another_computation_is_rejected(small_translator, file, tmp_path):
@@ -218,7 +220,7 @@ def test_state_of_another_computation_is_rejected(small_translator, file, tmp_pa
 
 def test_state_of_another_model_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
-    corpus._save(state, corpus.State("another", "", 0, packed(corpus.NOTHING)))
+    corpus._save(state, corpus.SurveyState("another", "", 0, packed(corpus.NOTHING)))
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 

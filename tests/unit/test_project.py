@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,13 @@ def test_all_files_name_one_version():
     released = re.findall(r"^## ([\d.]+) - (\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"), flags=re.MULTILINE)
     assert released[0][0] == __version__
     assert f"date-released: {released[0][1]}" in text("CITATION.cff")
+
+
+def test_no_two_classes_share_a_name():
+    modules = (path for folder in ("transformer", "pages", "attention_atlas") for path in (ROOT / folder).rglob("*.py"))
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in modules)
+    names = Counter(each.name for tree in trees for each in tree.body if isinstance(each, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_installation_has_the_licence_of_everything_in_it():

@@ -31,7 +31,7 @@ CLOSE = 0.5
 
 
 @dataclass(frozen=True)
-class Question:
+class PatchingQuestion:
     """A choice between two next tokens, in two sentences.
 
     Attributes:
@@ -49,7 +49,7 @@ class Question:
     pieces: tuple[int, int]
 
     @property
-    def reversed(self) -> Question:
+    def reversed(self) -> PatchingQuestion:
         """The question with the two sentences exchanged."""
         return replace(self, text=self.other, other=self.text)
 
@@ -94,7 +94,7 @@ class Contrasts:
 class PatchRun(Run[Contrasts]):
     """The contrasts after applying one set of patches [1], or those of the two unpatched runs if the set is empty."""
 
-    question: Question
+    question: PatchingQuestion
     patches: Patches
 
     @property
@@ -113,7 +113,7 @@ class GridRun(Run[Contrasts]):
     partner. The target's positions are those up to the step.
     """
 
-    question: Question
+    question: PatchingQuestion
     site: Site
 
     message = "Patching every place …"
@@ -132,7 +132,7 @@ class GridRun(Run[Contrasts]):
         return Contrasts(found.run, found.other, values)
 
 
-def question_of(a: Trace, b: Trace, step: int | None = None) -> Question:
+def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:
     """The question that patches of A with values of B answer, about the tokens that the two prefer.
 
     Args:
@@ -144,10 +144,10 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> Question:
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
     target = tuple(piece.id for piece in a.predicted_pieces)
     second = int(a.candidate_ids[step, 1]) if first == second else second
-    return Question(a.source_text, b.source_text, target, step, (first, second))
+    return PatchingQuestion(a.source_text, b.source_text, target, step, (first, second))
 
 
-def contrasts_of(runs: Translator, question: Question, variants: Sequence[Interventions]) -> Contrasts:
+def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequence[Interventions]) -> Contrasts:
     """The contrasts of some interventions [N]."""
     asked = ContrastsRun(question.text, question.target, question.step, question.pieces, (AS_TRAINED, *variants))
     run, *patched = runs.get(asked).astype(float)

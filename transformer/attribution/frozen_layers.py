@@ -26,7 +26,7 @@ from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True)
-class Place:
+class SubLayerId:
     """A sub-layer; the first layer is 0."""
 
     stack: Stack
@@ -89,7 +89,7 @@ class FrozenLayer:
         factor: activation over its input, [T, F]; None for attention.
     """
 
-    place: Place
+    place: SubLayerId
     before: np.ndarray
     looks: FrozenNorm
     read: FrozenNorm
@@ -124,7 +124,7 @@ class Streams:
 
     writers: np.ndarray
     constant: np.ndarray
-    names: tuple[tuple[Place | None, int], ...]
+    names: tuple[tuple[SubLayerId | None, int], ...]
 
 
 class FrozenRun:
@@ -159,7 +159,7 @@ class FrozenRun:
             x = summands.sum(axis=0) + bias
             for layer in range(weights.config.layers_of(stack)):
                 for part in trace.parts(stack):
-                    frozen, x = self._freeze(Place(stack, layer, part), x)
+                    frozen, x = self._freeze(SubLayerId(stack, layer, part), x)
                     self.layers.append(frozen)
             self.last[stack] = x
             self.output[stack] = self._norm(f"{stack}_norm", x, "pre")
@@ -168,7 +168,7 @@ class FrozenRun:
         """The output of a stack from its last stream, [..., T, D], with nothing frozen."""
         return self._normed(f"{stack}_norm", last, "pre")
 
-    def after(self, place: Place, summed: np.ndarray) -> np.ndarray:
+    def after(self, place: SubLayerId, summed: np.ndarray) -> np.ndarray:
         """The stream after a sub-layer from its sum with what the sub-layer wrote, [..., D], with nothing frozen."""
         return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
 
@@ -189,15 +189,15 @@ class FrozenRun:
             streams = {**streams, layer.place.stack: new}
         yield None, streams
 
-    def streams_before(self, place: Place | None) -> Mapping[Stack, Streams]:
+    def streams_before(self, place: SubLayerId | None) -> Mapping[Stack, Streams]:
         """The streams before a sub-layer; None for the end."""
         return next(streams for layer, streams in self.steps() if (layer and layer.place) == place)
 
-    def at(self, place: Place) -> FrozenLayer:
+    def at(self, place: SubLayerId) -> FrozenLayer:
         """The sub-layer at a place."""
         return next(layer for layer in self.layers if layer.place == place)
 
-    def run(self, place: Place, x: np.ndarray, memory: np.ndarray | None, notes: Notes) -> np.ndarray:
+    def run(self, place: SubLayerId, x: np.ndarray, memory: np.ndarray | None, notes: Notes) -> np.ndarray:
         """Run a sub-layer with nothing frozen, from streams [B, T, D] to streams [B, T, D]."""
         parameters = select(self.weights.arrays, f"{place.stack}_layers.{place.layer}")
         config = self.weights.config
@@ -206,7 +206,7 @@ class FrozenRun:
         source = memory if place.part == "cross_attention" else None
         return attention_sublayer(place.part, x, source, parameters, config, self.trace.mask(place.kind), notes)[0]
 
-    def _freeze(self, place: Place, x: np.ndarray) -> tuple[FrozenLayer, np.ndarray]:
+    def _freeze(self, place: SubLayerId, x: np.ndarray) -> tuple[FrozenLayer, np.ndarray]:
         weights, notes = self.weights, Notes()
         crosses = place.part == "cross_attention"
         memory = self.stack_output("encoder", self.last["encoder"][None]) if crosses else None

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from transformer.attribution.attribution import Target
-from transformer.attribution.frozen_layers import FrozenLayer, FrozenRun, Place
+from transformer.attribution.frozen_layers import FrozenLayer, FrozenRun, SubLayerId
 from transformer.values.cancellation import check_cancelled
 from transformer.values.kinds import Kind
 from transformer.values.trace import Stack, Trace
@@ -42,7 +42,7 @@ class Node:
     """
 
     kind: NodeKind
-    place: Place | None
+    place: SubLayerId | None
     stack: Stack
     head: int | None
     position: int
@@ -162,12 +162,12 @@ def pruned(graph: AttributionGraph, most: int = MOST_NODES) -> PrunedGraph:
 
 def _backward(
     run: FrozenRun, directions: np.ndarray
-) -> tuple[dict[Place | Stack, np.ndarray], dict[Place, np.ndarray]]:
+) -> tuple[dict[SubLayerId | Stack, np.ndarray], dict[SubLayerId, np.ndarray]]:
     """The gradients of what each sub-layer writes and of each embedding, [T, D], and of what heads read [R, T, D]."""
     at: dict[Stack, np.ndarray] = {stack: np.zeros_like(last) for stack, last in run.last.items()}
     at["decoder"] = run.output["decoder"].adjoint(directions)
-    gradients: dict[Place | Stack, np.ndarray] = {}
-    read: dict[Place, np.ndarray] = {}
+    gradients: dict[SubLayerId | Stack, np.ndarray] = {}
+    read: dict[SubLayerId, np.ndarray] = {}
     for layer in reversed(run.layers):
         place = layer.place
         at[place.stack] = gradients[place] = layer.after.adjoint(at[place.stack])
@@ -182,7 +182,11 @@ class _Forward:
     """Follows what was written from the embeddings up, and collects the edges of every sub-layer."""
 
     def __init__(
-        self, run: FrozenRun, gradients: dict[Place | Stack, np.ndarray], read: dict[Place, np.ndarray], smallest: float
+        self,
+        run: FrozenRun,
+        gradients: dict[SubLayerId | Stack, np.ndarray],
+        read: dict[SubLayerId, np.ndarray],
+        smallest: float,
     ) -> None:
         self.run, self.gradients, self.read, self.smallest = run, gradients, read, smallest
         self.nodes: list[Node] = []
@@ -196,7 +200,7 @@ class _Forward:
 
     def graph(self, directions: np.ndarray, offset: float) -> AttributionGraph:
         for stack, gradient in self.gradients.items():
-            if not isinstance(stack, Place):
+            if not isinstance(stack, SubLayerId):
                 values = (self.run.embedded(stack).sum(axis=0) * gradient).sum(axis=-1)
                 self._add(stack, None, values[None], np.zeros_like(values)[None], values[None])
         for layer, streams in self.run.steps():
@@ -235,7 +239,7 @@ class _Forward:
         self._add(place.stack, place, (layer.written * gradient).sum(axis=-1), parts.sum(axis=(0, 1)), biases)
 
     def _add(
-        self, stack: Stack, place: Place | None, values: np.ndarray, inflow: np.ndarray, biases: np.ndarray
+        self, stack: Stack, place: SubLayerId | None, values: np.ndarray, inflow: np.ndarray, biases: np.ndarray
     ) -> None:
         """Add nodes [R, T] with their values."""
         kind: NodeKind = "token" if place is None else "head" if place.kind else "feed-forward"

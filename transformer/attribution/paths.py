@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.attribution.attribution import Target
-from transformer.attribution.frozen_layers import FrozenRun, Place
+from transformer.attribution.frozen_layers import FrozenRun, SubLayerId
 from transformer.attribution.graph import Node, Path, output_directions
 from transformer.backpropagation.notes import Notes, select
 from transformer.values.cancellation import check_cancelled
@@ -34,7 +34,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
     # Batch paths by the layer they lead into: a batch has to run every layer from its lowest one up.
-    order: dict[Place | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
+    order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
     for start in range(0, len(rows), TOGETHER):
         batch = rows[start : start + TOGETHER]
@@ -66,7 +66,7 @@ def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
     return cells
 
 
-def _received(run: FrozenRun, place: Place, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
+def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
     """The stream at a head's or network's position after it has read position `read` without a vector."""
     frozen, crosses = run.at(place), place.part == "cross_attention"
     x = frozen.before.copy()

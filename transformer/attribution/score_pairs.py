@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Place, Streams
+from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Streams, SubLayerId
 from transformer.model.encodings import NO_POSITIONS, relative_positions, turn
 from transformer.values.trace import Kind
 
 # A sub-layer and the number of its head; without a sub-layer 0 is the embedding, 1 the position and 2 all biases.
-Writer = tuple[Place | None, int]
+Writer = tuple[SubLayerId | None, int]
 BIASES: Writer = (None, 2)
 
 
@@ -58,7 +58,7 @@ class ScorePairs:
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
     """The pairs of one cell of an attention map; layer, head and positions count from 0."""
-    place = Place(
+    place = SubLayerId(
         "encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else "self_attention"
     )
     streams, frozen = run.streams_before(place), run.at(place)

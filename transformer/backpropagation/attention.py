@@ -11,7 +11,7 @@ import numpy as np
 from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
 from transformer.backpropagation.notes import Notes
 from transformer.backpropagation.softmax import softmax, softmax_backward
-from transformer.model.encodings import NO_POSITIONS, RelativePositions, turn
+from transformer.model.encodings import NO_POSITIONS, RelativePositionArrays, turn
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
@@ -112,7 +112,7 @@ def multi_head_attention(
     heads: int,
     allowed: np.ndarray | None,
     notes: Notes,
-    relative: RelativePositions = NO_POSITIONS,
+    relative: RelativePositionArrays = NO_POSITIONS,
 ) -> tuple[np.ndarray, MultiHeadSaved]:
     """[O_1; ...; O_H] W_O^T + b_O, with O_h the attention of a head (section 3.2.2).
 

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.backpropagation.gradients import Batch
+from transformer.backpropagation.gradients import LossInputs
 from transformer.config import TransformerConfig
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
@@ -27,7 +27,7 @@ class AutogradResult:
     parameters: Mapping[str, np.ndarray]
 
 
-def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> AutogradResult:
+def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> AutogradResult:
     """Gradients of a copy of the model. The copy belongs to this call, so that its hooks see no other run.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from transformer.backpropagation.gradients import Batch, loss
+from transformer.backpropagation.gradients import LossInputs, loss
 from transformer.config import TransformerConfig
 
 # A larger step shows the curvature; a smaller one shows the rounding of the loss. The error is about 1e-9 here.
@@ -16,7 +16,7 @@ STEP = 1e-5
 def finite_difference(
     parameters: Mapping[str, np.ndarray],
     config: TransformerConfig,
-    batch: Batch,
+    batch: LossInputs,
     name: str,
     at: tuple[int, ...],
     shape: tuple[int, ...],

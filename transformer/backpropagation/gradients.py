@@ -15,7 +15,7 @@ from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class LossInputs:
     """The inputs of a loss.
 
     Attributes:
@@ -64,7 +64,7 @@ def parameters_of(weights: Weights) -> dict[str, np.ndarray]:
 def loss(
     parameters: Mapping[str, np.ndarray],
     config: TransformerConfig,
-    batch: Batch,
+    batch: LossInputs,
     nudges: Mapping[str, np.ndarray] | None = None,
 ) -> float:
     """The loss alone, in nats.
@@ -77,7 +77,7 @@ def loss(
     return cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)[0]
 
 
-def gradients(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> Gradients:
+def gradients(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> Gradients:
     """Run the forward pass, then the backward pass.
 
     Args:

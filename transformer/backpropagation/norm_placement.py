@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from transformer.backpropagation.gradients import Batch, gradients
+from transformer.backpropagation.gradients import LossInputs, gradients
 from transformer.config import NormPlacement, TransformerConfig
 from transformer.model.transformer import build
 from transformer.values.trace import PARTS, STACKS, Stack
@@ -35,7 +35,7 @@ class GradientSizes:
     network: Mapping[Stack, np.ndarray]
 
 
-def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> GradientSizes:
+def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> GradientSizes:
     """Gradient sizes of a model with given parameters, float64."""
     found = gradients(parameters, config, batch)
     stream, network = {}, {}
@@ -56,7 +56,7 @@ def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConf
     return GradientSizes(found.loss, stream, network)
 
 
-def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: Batch, *, seed: int = 0) -> GradientSizes:
+def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: LossInputs, *, seed: int = 0) -> GradientSizes:
     """Gradient sizes of a model before its first step of training.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 from transformer.backpropagation.attention import join_heads
 from transformer.backpropagation.autograd import autograd
-from transformer.backpropagation.gradients import Batch, gradients, parameters_of
+from transformer.backpropagation.gradients import LossInputs, gradients, parameters_of
 from transformer.config import TransformerConfig
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
@@ -37,7 +37,7 @@ class SentenceGradients:
     """
 
     config: TransformerConfig
-    batch: Batch
+    batch: LossInputs
     loss: float
     layers: tuple[int, int]
     rows: Mapping[str, tuple[int, ...]]
@@ -51,7 +51,7 @@ class SentenceGradients:
     apart: float
 
 
-def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: float = 0.0) -> Batch:
+def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: float = 0.0) -> LossInputs:
     """A batch that teaches the model the translation of a trace.
 
     Args:
@@ -66,11 +66,11 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
     counted = np.ones(labels.shape, dtype=bool)
     if step is not None:
         counted[:] = np.arange(labels.shape[1]) == step
-    return Batch(source, target, labels, counted, label_smoothing=label_smoothing)
+    return LossInputs(source, target, labels, counted, label_smoothing=label_smoothing)
 
 
 def sentence_gradients(
-    weights: Weights, batch: Batch, *, encoder_layer: int = 0, decoder_layer: int = 0
+    weights: Weights, batch: LossInputs, *, encoder_layer: int = 0, decoder_layer: int = 0
 ) -> SentenceGradients:
     """Compute all gradients twice, by hand and by autograd, and store those of two layers.
 
@@ -112,7 +112,9 @@ def sentence_gradients(
     )
 
 
-def _rows(parameters: Mapping[str, np.ndarray], batch: Batch, config: TransformerConfig) -> dict[str, tuple[int, ...]]:
+def _rows(
+    parameters: Mapping[str, np.ndarray], batch: LossInputs, config: TransformerConfig
+) -> dict[str, tuple[int, ...]]:
     """The ids of the batch for each parameter that has a row per token: the ids of the side, or sides, that use it."""
     source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
     shared = source | target if config.tied_embeddings == "all" else source

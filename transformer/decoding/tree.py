@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from transformer.decoding.beam import BeamStep
 from transformer.decoding.hypotheses import Hypothesis
-from transformer.values.translation import Fate, Node, SearchTree
+from transformer.values.translation import BeamNode, Fate, SearchTree
 
 
 def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
@@ -23,7 +23,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
     """
     if len(steps[0].read) != 1:
         raise ValueError(f"a tree needs a search of one sentence; this search had {len(steps[0].read)}")
-    nodes: list[Node] = []
+    nodes: list[BeamNode] = []
     first = []
     cutoffs = []
     live: list[int | None] = [None]
@@ -35,7 +35,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
         for place, (row, piece, log_prob, rank, score, penalised, fate) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         ):
-            nodes.append(Node(live[row], number, row, piece, log_prob, rank, score, penalised, place, Fate(fate)))
+            nodes.append(BeamNode(live[row], number, row, piece, log_prob, rank, score, penalised, place, Fate(fate)))
         expansions = range(first[-1], len(nodes))
         cutoffs.append(min(nodes[index].score for index in expansions if nodes[index].fate != Fate.PRUNED))
         live = [index for index in expansions if nodes[index].fate == Fate.ALIVE]
@@ -49,7 +49,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
     )
 
 
-def path(nodes: Sequence[Node], index: int) -> tuple[int, ...]:
+def path(nodes: Sequence[BeamNode], index: int) -> tuple[int, ...]:
     """Indices of the nodes from the first token to the one at `index`."""
     indices = []
     at: int | None = index

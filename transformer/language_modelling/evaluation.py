@@ -18,7 +18,7 @@ BATCH = 64
 
 
 @dataclass(frozen=True)
-class Prediction:
+class TextLikelihood:
     """The quality of a prediction of texts: each by itself and without its end, as in `score_text`.
 
     Attributes:
@@ -62,7 +62,7 @@ def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], li
     return short, long
 
 
-def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> Prediction:
+def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> TextLikelihood:
     """Measure how well a language model predicts texts.
 
     Raises:
@@ -73,7 +73,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> Prediction:
 
 def evaluate_baselines(
     loaded: LanguageModel, texts: Sequence[str], training: Sequence[str]
-) -> tuple[Prediction, Prediction]:
+) -> tuple[TextLikelihood, TextLikelihood]:
     """Measure how well counts of single tokens, and of pairs, predict the same tokens.
 
     Args:
@@ -118,13 +118,13 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
 
 def _prediction(
     loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
-) -> Prediction:
+) -> TextLikelihood:
     """The prediction of texts by a function that gives their tokens a log-probability."""
     texts = [valid(text) for text in texts]
     encoded = [[piece.id for piece in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):
         raise TextError("There is no text to predict, or one text has no tokens.")
-    return Prediction(
+    return TextLikelihood(
         texts=len(texts),
         pieces=sum(map(len, encoded)),
         words=sum(len(text.split()) for text in texts),

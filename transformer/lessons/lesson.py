@@ -50,7 +50,7 @@ STEP_FIELDS = (
 
 
 @dataclass(frozen=True)
-class Step:
+class LessonStep:
     """One screen of a lesson.
 
     Attributes:
@@ -114,7 +114,7 @@ class Lesson:
     title: str
     summary: str
     sentence: str
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
     model: str = SHIPPED
 
 
@@ -171,7 +171,7 @@ def lesson_of(name: str, text: str) -> Lesson:
     )
 
 
-def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
+def _step(where: str, step: dict[str, Any], sentence: str) -> LessonStep:
     _check_fields(where, step, STEP_FIELDS)
     name, parameters = _call(where, step)
     show, figure = read_figure(where, step)
@@ -179,7 +179,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
     if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
         raise LessonError(f'{where}: choices must be a list of texts, such as ["rises", "falls"]')
     next_when = step.get("next_when", "answered" if "question" in step else "read")
-    read = Step(
+    read = LessonStep(
         look_for=_text(where, step, "look_for", needed=True),
         question=_text(where, step, "question"),
         choices=tuple(choices),
@@ -210,7 +210,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
     return read
 
 
-def _check_texts(where: str, step: Step) -> None:
+def _check_texts(where: str, step: LessonStep) -> None:
     """Check that the texts are short enough and use only values of the claim."""
     values = check_call(step.claim, step.parameters).values
     for texts, what in (((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has")):
@@ -238,7 +238,7 @@ def _check_texts(where: str, step: Step) -> None:
         )
 
 
-def _check_question(where: str, step: Step) -> None:
+def _check_question(where: str, step: LessonStep) -> None:
     """Check that a question has either choices and an answer, or a number to guess."""
     if type(step.percent) is not bool:
         raise LessonError(f"{where}: percent must be true or false")
@@ -254,7 +254,7 @@ def _check_question(where: str, step: Step) -> None:
         )
 
 
-def _check_next(where: str, step: Step) -> None:
+def _check_next(where: str, step: LessonStep) -> None:
     if step.next_when not in NEXT_WHEN:
         raise LessonError(f"{where}: next_when is {quoted(step.next_when)}; it must be one of: {', '.join(NEXT_WHEN)}")
     if (step.next_when == "answered") != bool(step.question):

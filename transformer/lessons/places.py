@@ -13,7 +13,7 @@ from transformer.lessons.claims.decoding import piece_name
 from transformer.lessons.claims.registry import Finding, Value
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import Evidence, column_names, name, row_names
-from transformer.lessons.lesson import Step
+from transformer.lessons.lesson import LessonStep
 from transformer.lessons.tables import TABLES, Table
 from transformer.lessons.template import filled, names
 from transformer.values.interventions import AS_TRAINED
@@ -27,7 +27,7 @@ HEAD = ("layer", "head")
 
 
 @dataclass(frozen=True)
-class Place:
+class FigureValue:
     """A cell, a bar, or a countable quantity.
 
     Attributes:
@@ -41,7 +41,7 @@ class Place:
 
 def places_of(
     show: str, figure: Mapping[str, Any], evidence: Evidence, head: tuple[int, int] | None
-) -> Mapping[str, Place]:
+) -> Mapping[str, FigureValue]:
     """The contents of a figure by place; of equal places the first.
 
     Args:
@@ -57,7 +57,9 @@ def places_of(
     return _table_places(TABLES[show](evidence, **figure))
 
 
-def uncarried(step: Step, finding: Finding, places: Mapping[str, Place], head: tuple[int, int] | None) -> list[str]:
+def uncarried(
+    step: LessonStep, finding: Finding, places: Mapping[str, FigureValue], head: tuple[int, int] | None
+) -> list[str]:
     """Messages about values after the answer that the figure does not show, with advice for the lesson.
 
     Args:
@@ -94,7 +96,7 @@ def uncarried(step: Step, finding: Finding, places: Mapping[str, Place], head: t
     return wrong
 
 
-def _advice(value: str, measured: Value, places: Mapping[str, Place]) -> str:
+def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> str:
     found = [at for at, place in places.items() if _same(measured, place)]
     if not found:
         return f"no place of it shows {value}, {_shown(measured)}: choose another figure, or do not name it"
@@ -102,7 +104,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, Place]) -> str:
     return f"add its place to carried_by, such as {value} = {min(found, key=lambda at: value not in at)!r}"
 
 
-def _same(value: Value, place: Place) -> bool:
+def _same(value: Value, place: FigureValue) -> bool:
     if isinstance(value, str):
         return value in (place.value, *place.labels)
     return not isinstance(place.value, str) and bool(np.isclose(value, place.value, rtol=CLOSE, atol=CLOSE / 10))
@@ -112,63 +114,63 @@ def _shown(value: Value) -> str:
     return repr(value) if isinstance(value, str) else f"{value:.4g}"
 
 
-def _some(places: Mapping[str, Place]) -> str:
+def _some(places: Mapping[str, FigureValue]) -> str:
     listed = list(places)
     return f"its places are: {', '.join(map(repr, listed[:6]))}" + (" …" if len(listed) > 6 else "")
 
 
-def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) -> dict[str, Place]:
+def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) -> dict[str, FigureValue]:
     view, trace = evidence.view(kind), evidence.trace()
     layers, heads = trace.attention(kind).shape[:2]
     mask = view.mask
     places = _cells(view, view.weights[at]) | {
-        "layers": Place(layers),
-        "heads in a layer": Place(heads),
-        "heads": Place(layers * heads),
-        "rows": Place(len(mask)),
-        "columns": Place(mask.shape[1]),
-        "cells": Place(mask.size),
-        "masked cells": Place(int((~mask).sum())),
-        "last row": Place(row_names(view)[-1]),
+        "layers": FigureValue(layers),
+        "heads in a layer": FigureValue(heads),
+        "heads": FigureValue(layers * heads),
+        "rows": FigureValue(len(mask)),
+        "columns": FigureValue(mask.shape[1]),
+        "cells": FigureValue(mask.size),
+        "masked cells": FigureValue(int((~mask).sum())),
+        "last row": FigureValue(row_names(view)[-1]),
     }
     if bars:
         shares = evidence.shares(kind, bars)
-        places |= {"bar": Place(float(shares[at])), "mean of the bars": Place(float(shares.mean()))}
+        places |= {"bar": FigureValue(float(shares[at])), "mean of the bars": FigureValue(float(shares.mean()))}
     for group, label in zip(view.axes.column_positions, column_names(view), strict=True):
         mean = trace.attention(kind)[at][:, list(group)].sum(axis=-1).mean()
-        places.setdefault(f"mean of column {label}", Place(float(mean), (label,)))
+        places.setdefault(f"mean of column {label}", FigureValue(float(mean), (label,)))
     return places
 
 
-def _without_places(evidence: Evidence, kind: Kind, at: tuple[int, int], part: str, job: str) -> dict[str, Place]:
-    places: dict[str, Place] = {}
+def _without_places(evidence: Evidence, kind: Kind, at: tuple[int, int], part: str, job: str) -> dict[str, FigureValue]:
+    places: dict[str, FigureValue] = {}
     for title, interventions in (("with", AS_TRAINED), ("without", PARTS[part])):
         view = view_of(evidence.trace(interventions=interventions), kind)
         places |= {f"{title}: {cell}": place for cell, place in _cells(view, view.weights[at]).items()}
         if job:
-            places[title] = Place(float(evidence.shares(kind, job, interventions=interventions)[at]))
+            places[title] = FigureValue(float(evidence.shares(kind, job, interventions=interventions)[at]))
     return places
 
 
-def _cells(view: View, weights: np.ndarray) -> dict[str, Place]:
+def _cells(view: View, weights: np.ndarray) -> dict[str, FigureValue]:
     """The cells of a map, and the quantities that can be read from a row."""
-    places: dict[str, Place] = {}
+    places: dict[str, FigureValue] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
         for called in (row, f"step {number + 1}"):
-            places.setdefault(f"sum of {called}", Place(float(weights[number].sum()), (row,)))
-            places.setdefault(f"cells of {called}", Place(int(view.mask[number].sum()), (row,)))
+            places.setdefault(f"sum of {called}", FigureValue(float(weights[number].sum()), (row,)))
+            places.setdefault(f"cells of {called}", FigureValue(int(view.mask[number].sum()), (row,)))
             for column, weight in zip(columns, weights[number], strict=True):
-                places.setdefault(f"{called} -> {column}", Place(float(weight), (row, column)))
+                places.setdefault(f"{called} -> {column}", FigureValue(float(weight), (row, column)))
     return places
 
 
-def _table_places(table: Table) -> dict[str, Place]:
-    places = {total: Place(value, (total,)) for total, value in table.totals.items()}
+def _table_places(table: Table) -> dict[str, FigureValue]:
+    places = {total: FigureValue(value, (total,)) for total, value in table.totals.items()}
     for row, label in enumerate(table.labels):
         called = _label(label, table.text)
         for title, values in table.columns.items():
-            place = Place(values[row], (called, title))
+            place = FigureValue(values[row], (called, title))
             places.setdefault(f"{called} / {title}", place)
             if len(table.columns) == 1:
                 places.setdefault(called, place)

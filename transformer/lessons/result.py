@@ -9,7 +9,7 @@ from transformer.errors import AtlasError, LessonError
 from transformer.lessons.claims import Finding, measured
 from transformer.lessons.evidence import Evidence
 from transformer.lessons.figures import check_figure
-from transformer.lessons.lesson import Lesson, Step
+from transformer.lessons.lesson import Lesson, LessonStep
 from transformer.lessons.places import places_of, uncarried
 from transformer.lessons.template import filled
 from transformer.running.remembered_runs import ModelRuns
@@ -30,7 +30,7 @@ class Question:
     number: float
 
 
-def finding_of(step: Step, runs: ModelRuns) -> Finding:
+def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
     """The finding of a step's claim.
 
     Raises:
@@ -39,7 +39,7 @@ def finding_of(step: Step, runs: ModelRuns) -> Finding:
     return measured(step.claim, step.parameters, Evidence(runs, step.sentence))
 
 
-def question_of(step: Step, finding: Finding) -> Question:
+def question_of(step: LessonStep, finding: Finding) -> Question:
     """The question of a step; its choices are sorted, so that their order does not reveal the answer.
 
     Raises:
@@ -62,19 +62,19 @@ def question_of(step: Step, finding: Finding) -> Question:
     return Question(shown, shown.index(right) if right else 0, 0.0)
 
 
-def figure_of(step: Step, finding: Finding) -> dict[str, Any]:
+def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
     """The parameters of a step's figure, with the values that they quote filled in."""
     return {
         name: filled(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
     }
 
 
-def with_map_before(step: Step) -> Step | None:
+def with_map_before(step: LessonStep) -> LessonStep | None:
     """The step with the map that is shown until its answer; None if it has none."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 
-def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, int]:
+def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple[int, int]:
     """Layer and head, from 0, that completes a map.
 
     It is the head of the claim if the step asks for that ("head opened"), and otherwise the head of the figure.
@@ -124,7 +124,7 @@ def uncarried_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
     return found
 
 
-def _check_figure(step: Step, finding: Finding, evidence: Evidence) -> None:
+def _check_figure(step: LessonStep, finding: Finding, evidence: Evidence) -> None:
     figure = figure_of(step, finding)
     check_figure(step.show, figure, evidence)
     if step.show == "map":

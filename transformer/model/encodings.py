@@ -17,7 +17,7 @@ from transformer.model.sinusoids import fairseq_sinusoids, frequencies, sinusoid
 
 
 @dataclass(frozen=True, eq=False)
-class RelativePositions:
+class RelativePositionArrays:
     """Effect of positions in the self-attention of a text of T tokens.
 
     Attributes:
@@ -29,7 +29,7 @@ class RelativePositions:
     angles: np.ndarray | None = None
 
 
-NO_POSITIONS = RelativePositions()
+NO_POSITIONS = RelativePositionArrays()
 
 
 class Encoding:
@@ -139,12 +139,12 @@ def added_positions(
     return encoding.table(length, config.d_model)
 
 
-def relative_positions(config: TransformerConfig, length: int) -> RelativePositions:
+def relative_positions(config: TransformerConfig, length: int) -> RelativePositionArrays:
     """The effect of a model's positions in the self-attention of a text of `length` tokens."""
     encoding = ENCODINGS[config.positions]
     slopes = encoding.slopes(config.heads)
     biases = None if slopes is None else distance_biases(slopes, length)
-    return RelativePositions(biases, encoding.angles(length, config.d_head))
+    return RelativePositionArrays(biases, encoding.angles(length, config.d_head))
 
 
 def turn(x: np.ndarray, angles: np.ndarray | None) -> np.ndarray:

@@ -17,7 +17,7 @@ from transformer import errors
 from transformer.errors import AtlasError, ServerError
 from transformer.files.records import packed, unpacked
 from transformer.running.translator_run import TranslatorRun
-from transformer.serving.protocol import PROTOCOL, Head, RequestError
+from transformer.serving.protocol import PROTOCOL, Envelope, RequestError
 from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
@@ -43,7 +43,7 @@ class Reply:
     body: bytes
 
 
-class Answer(Head, omit_defaults=True):
+class Answer(Envelope, omit_defaults=True):
     """The content of a reply.
 
     Attributes:
@@ -113,7 +113,7 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
     decode = msgspec.msgpack.decode if reply.kind == ARCHIVE else msgspec.json.decode
     try:
         # Checked first, because the rest of another protocol's reply is unknown.
-        _check(decode(reply.body, type=Head), address, model)
+        _check(decode(reply.body, type=Envelope), address, model)
         answer = decode(reply.body, type=Answer)
     except ServerError:
         raise
@@ -133,7 +133,7 @@ def unreadable(address: str, error: object) -> ServerError:
     )
 
 
-def _check(head: Head, address: str, model: str) -> None:
+def _check(head: Envelope, address: str, model: str) -> None:
     """Check the protocol and the model of an answer.
 
     Raises:

@@ -28,7 +28,7 @@ class RequestError(ValueError):
     """A request is invalid."""
 
 
-class Head(Struct):
+class Envelope(Struct):
     """The members of every message in every version of the protocol.
 
     Attributes:
@@ -40,7 +40,7 @@ class Head(Struct):
     model: Any = None
 
 
-class Request(Head):
+class Request(Envelope):
     """A request for a run.
 
     Attributes:
@@ -57,13 +57,13 @@ def request(run: TranslatorRun[Any], model: str) -> bytes:
     return msgspec.json.encode(Request(PROTOCOL, model, type(run).__name__, Raw(_written(run))))
 
 
-def read_head(body: bytes) -> Head:
+def read_head(body: bytes) -> Envelope:
     """The protocol and model of a request.
 
     Raises:
         RequestError: the request is invalid.
     """
-    return _decoded(body, Head)
+    return _decoded(body, Envelope)
 
 
 def read_run(body: bytes) -> TranslatorRun[Any]:

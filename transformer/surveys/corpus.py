@@ -36,7 +36,7 @@ TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class PartMetrics:
     """The head metrics of a part of the file.
 
     Attributes:
@@ -49,16 +49,16 @@ class Part:
     skipped: int
     heads: dict[Kind, HeadMetrics]
 
-    def __add__(self, other: Part) -> Part:
+    def __add__(self, other: PartMetrics) -> PartMetrics:
         measured = [part for part in (self, other) if part.sentences]
         heads: dict[Kind, HeadMetrics] = {
             kind: average(part.heads[kind] for part in measured) for kind in KINDS if measured
         }
-        return Part(self.sentences + other.sentences, self.skipped + other.skipped, heads)
+        return PartMetrics(self.sentences + other.sentences, self.skipped + other.skipped, heads)
 
 
 @dataclass(frozen=True)
-class State:
+class SurveyState:
     """The measurement so far.
 
     Attributes:
@@ -74,7 +74,7 @@ class State:
     part: bytes
 
 
-NOTHING = Part(0, 0, {})
+NOTHING = PartMetrics(0, 0, {})
 # Number of bytes of the SHA-256 at the beginning of a state file.
 SEAL_BYTES = 32
 
@@ -107,8 +107,8 @@ def measure_corpus(
     *,
     processes: int = 1,
     cluster: str | None = None,
-    report: Callable[[int, Part], object] = lambda read, so_far: None,
-) -> Part:
+    report: Callable[[int, PartMetrics], object] = lambda read, so_far: None,
+) -> PartMetrics:
     """Measure every head on every sentence of a file, and average; resume an interrupted call.
 
     Args:
@@ -177,12 +177,12 @@ def in_parts(
         stretch = stretches.popleft()
         _note(digest, stretch)
         read, so_far = read + len(stretch), so_far + part
-        _save(state, State(model, digest.hexdigest(), read, packed(so_far)))
+        _save(state, SurveyState(model, digest.hexdigest(), read, packed(so_far)))
         report(read, so_far)
     return so_far
 
 
-def measure_part(translator: Translator, sentences: Sequence[str]) -> Part:
+def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetrics:
     """Measure every head on each of some sentences, and average."""
     measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
     skipped = 0
@@ -200,12 +200,12 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> Part:
     while batch := list(islice(ordered, TOGETHER)):
         translator.trace_together(batch, note)
     heads: dict[Kind, HeadMetrics] = {kind: average(each) for kind, each in measured.items() if each}
-    return Part(len(measured["encoder"]), skipped, heads)
+    return PartMetrics(len(measured["encoder"]), skipped, heads)
 
 
 def _parts(
     translator: Translator, stretches: Iterator[list[str]], processes: int, cluster: str | None
-) -> Iterator[Part]:
+) -> Iterator[PartMetrics]:
     """The metrics of each part, in their order."""
     if processes == 1 and cluster is None:
         for stretch in stretches:
@@ -221,7 +221,7 @@ def _parts(
         while waiting:
             part = waiting.popleft()()
             waiting.extend(map(submit, islice(stretches, 1)))
-            yield unpacked(part, Part)
+            yield unpacked(part, PartMetrics)
 
 
 def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:
@@ -252,7 +252,7 @@ def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._
     try:
         if hashlib.sha256(content[SEAL_BYTES:]).digest() != content[:SEAL_BYTES]:
             raise ValueError("its seal is broken")
-        found = unpacked(content[SEAL_BYTES:], State)
+        found = unpacked(content[SEAL_BYTES:], SurveyState)
         so_far = unpacked(found.part, type(nothing))
     except ValueError:
         raise ValueError(f"{state} is damaged, or from an older version of Attention Atlas: {advice}") from None
@@ -264,7 +264,7 @@ def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._
     return found.read, so_far
 
 
-def _save(path: Path, state: State) -> None:
+def _save(path: Path, state: SurveyState) -> None:
     """Write the state; if the call is stopped meanwhile, the old state stays."""
     content = packed(state)
     with replaced(path) as new:

@@ -24,7 +24,7 @@ START, END = "<s>", "</s>"
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class TaskAnswer:
     """An answer, right or wrong.
 
     Attributes:
@@ -63,7 +63,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
 
 
 @torch.inference_mode()
-def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> Answer:
+def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> TaskAnswer:
     """Let the model of a snapshot answer a typed item by greedy decoding.
 
     Raises:
@@ -77,7 +77,7 @@ def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> Answer:
     steps = list(greedy(model, model.start_cache(model.encode(source, None), None), limit=task.longest_target + 1))
     ids = [int(step.predicted) for step in steps]
     reads = torch.tensor([[OWN.start, *ids[:-1]]])
-    return Answer(
+    return TaskAnswer(
         item,
         items.decode(ids),
         ids[-1] == OWN.end,

@@ -162,7 +162,7 @@ def check_size(tokenizer: Tokenizer) -> None:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideTokens:
     """The tokens of one language, sentence after sentence.
 
     Attributes:
@@ -174,7 +174,7 @@ class Side:
     starts: np.ndarray
 
     @classmethod
-    def of(cls, sentences: Sequence[Sequence[int]]) -> Side:
+    def of(cls, sentences: Sequence[Sequence[int]]) -> SideTokens:
         lengths = np.fromiter((len(sentence) for sentence in sentences), dtype=np.int64, count=len(sentences))
         pieces = np.fromiter(
             (piece for sentence in sentences for piece in sentence), dtype=np.uint16, count=int(lengths.sum())
@@ -201,8 +201,8 @@ class Side:
 class PieceData:
     """Sentence pairs as tokens, with the same number of sentences on both sides."""
 
-    source: Side
-    target: Side
+    source: SideTokens
+    target: SideTokens
 
     def __len__(self) -> int:
         return len(self.source.starts) - 1
@@ -228,7 +228,7 @@ class PieceData:
             )
             encoded += zip(sources, targets, strict=True)
         short = [pair for pair in encoded if max(map(len, pair)) <= max_pieces]
-        return cls(Side.of([source for source, _ in short]), Side.of([target for _, target in short]))
+        return cls(SideTokens.of([source for source, _ in short]), SideTokens.of([target for _, target in short]))
 
     def save(self, path: Path, fingerprint: str) -> None:
         """Write a file, with the fingerprint of the vocabulary of the tokens."""
@@ -244,4 +244,4 @@ class PieceData:
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PieceData:
         """The pairs in the arrays of a file of `save`."""
-        return cls(*(Side(arrays[name], arrays[f"{name}_starts"]) for name in ("source", "target")))
+        return cls(*(SideTokens(arrays[name], arrays[f"{name}_starts"]) for name in ("source", "target")))

@@ -31,7 +31,7 @@ BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
 
 @dataclass(frozen=True)
-class Scores:
+class CorpusScores:
     """Corpus scores, 0 to 100, each with the signature that says how it was computed.
 
     They include every pair of the file, so that they can be compared with those of other programs. An empty source has
@@ -68,7 +68,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores of the sentences in a range of lengths, as in `Scores`."""
+    """Scores of the sentences in a range of lengths, as in `CorpusScores`."""
 
     sentences: int
     bleu: float
@@ -76,7 +76,9 @@ class LengthScores:
     length_ratio: float
 
 
-def evaluate(folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False) -> Scores:
+def evaluate(
+    folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False
+) -> CorpusScores:
     """Translate the sources of a file of pairs and compare the translations with its targets.
 
     Args:
@@ -99,7 +101,7 @@ def evaluate(folder: Path, data: Path, *, device: str | None = None, beam: int =
     return score(translations, pairs)
 
 
-def score(translations: Sequence[str], pairs: Sequence[Pair]) -> Scores:
+def score(translations: Sequence[str], pairs: Sequence[Pair]) -> CorpusScores:
     """BLEU (Papineni et al. 2002) and chrF (Popović 2015) against the pairs' targets, by sacrebleu (Post 2018)."""
     by_length = {}
     for least, most in LENGTHS:
@@ -109,7 +111,7 @@ def score(translations: Sequence[str], pairs: Sequence[Pair]) -> Scores:
                 [translations[index] for index in members], [pairs[index][1] for index in members]
             )
     whole = _length_scores(translations, [target for _, target in pairs])
-    return Scores(
+    return CorpusScores(
         **asdict(whole),
         empty_sources=sum(not source for source, _ in pairs),
         empty_targets=sum(not target for _, target in pairs),

@@ -28,7 +28,7 @@ DataName = Literal["train", "validation"]
 
 
 @dataclass(frozen=True)
-class State:
+class TrainingState:
     """The state from which a run continues.
 
     Attributes:
@@ -116,7 +116,7 @@ class RunFolder:
         paths = [self._data_path(name) for name in get_args(DataName)]
         return {VOCABULARY: tokenizer.fingerprint, **{path.name: seal_of(path) for path in paths}}
 
-    def state(self) -> State | None:
+    def state(self) -> TrainingState | None:
         """The saved state of the run; None at its beginning.
 
         Raises:
@@ -128,9 +128,9 @@ class RunFolder:
             )
         except FileNotFoundError:
             return None
-        return State({_current(name): tensor for name, tensor in found.tensors.items()}, found.notes)
+        return TrainingState({_current(name): tensor for name, tensor in found.tensors.items()}, found.notes)
 
-    def save_state(self, state: State) -> None:
+    def save_state(self, state: TrainingState) -> None:
         """Replace the saved state.
 
         Raises:

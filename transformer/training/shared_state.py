@@ -9,12 +9,12 @@ from safetensors.torch import load, save
 
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process
-from transformer.training.run_folder import RunFolder, State
+from transformer.training.run_folder import RunFolder, TrainingState
 
 
 def shared_state(
     folder: RunFolder, config: TrainConfig, fingerprints: dict[str, str], process: Process
-) -> State | None:
+) -> TrainingState | None:
     """The state in the first process's folder; None at the beginning of a run.
 
     Only that process saves. The folder of another machine has no state, or an old one.
@@ -42,4 +42,4 @@ def shared_state(
     if first["progress"] is None:
         return None
     tensors = process.of_first(save(dict(state.tensors)) if state else b"")
-    return State(load(tensors), first["progress"])
+    return TrainingState(load(tensors), first["progress"])

@@ -20,7 +20,7 @@ from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.optimizer import Optimizer
-from transformer.training.run_folder import STATE, RunFolder, State
+from transformer.training.run_folder import STATE, RunFolder, TrainingState
 from transformer.training.schedule import trapezoid
 from transformer.training.shared_state import shared_state
 from transformer.training.steps import DivergedError, Steps
@@ -185,7 +185,7 @@ class Trainer:
             "config": asdict(self.config),
             "fingerprints": self.fingerprints,
         }
-        self.folder.save_state(State(tensors, progress))
+        self.folder.save_state(TrainingState(tensors, progress))
 
     def _save_model(self, weights: dict[str, Tensor]) -> None:
         save_model(self.folder.model, self.model.config, weights, self.tokenizer)
@@ -221,7 +221,7 @@ class Trainer:
             weights = transfer(weights, tokenizer, self.tokenizer)
         copy_weights(weights, self.model)
 
-    def _resume(self, state: State) -> None:
+    def _resume(self, state: TrainingState) -> None:
         progress = state.progress
         for name, fingerprint in self.fingerprints.items():
             if progress["fingerprints"][name] != fingerprint:
@@ -247,7 +247,7 @@ class Trainer:
         self.optimizer.load_state(strip(state.tensors, "optimizer."))
         log.info("continuing at step %d", self.step)
 
-    def _tidy(self, state: State | None) -> None:
+    def _tidy(self, state: TrainingState | None) -> None:
         """Check that the folder can be continued, and remove what an interrupted run recorded after its state."""
         self.curve.truncate(self.step)
         self.folder.check_weights(self.step, self._weights() if state else {})

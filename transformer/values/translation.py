@@ -27,7 +27,7 @@ class Fate(IntEnum):
 
 
 @dataclass(frozen=True)
-class Node:
+class BeamNode:
     """One expansion of a beam search: a hypothesis with one more token.
 
     Attributes:
@@ -69,7 +69,7 @@ class SearchTree:
         cross: for each step their attention rows over the source, [N, L, H, S].
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[BeamNode, ...]
     cutoffs: tuple[float, ...]
     best: tuple[int, ...]
     decoder: tuple[np.ndarray, ...]

@@ -9,7 +9,7 @@ from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from transformer.backpropagation.finite_difference import finite_difference
-from transformer.backpropagation.gradients import Batch, parameters_of
+from transformer.backpropagation.gradients import LossInputs, parameters_of
 from transformer.backpropagation.norm_placement import GradientSizes, fresh_sizes, gradient_sizes
 from transformer.backpropagation.sentence import SentenceGradients, sentence_batch, sentence_gradients
 from transformer.backpropagation.stage import GradientStage
@@ -36,7 +36,7 @@ class Loss:
     step: int | None
     smoothing: float
 
-    def batch(self, trace: Trace) -> Batch:
+    def batch(self, trace: Trace) -> LossInputs:
         return sentence_batch(trace, step=self.step, label_smoothing=self.smoothing)
 
 

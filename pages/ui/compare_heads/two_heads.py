@@ -37,7 +37,7 @@ STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedModel:
     """The model whose heads are compared, and its texts.
 
     Attributes:
@@ -70,7 +70,7 @@ class Compared:
         return found
 
 
-def compared_translator(model: Translator) -> Compared:
+def compared_translator(model: Translator) -> ComparedModel:
     """Return a translator for the comparison; it reads the sentence of all pages."""
 
     def written(trace: Trace) -> str:
@@ -80,7 +80,7 @@ def compared_translator(model: Translator) -> Compared:
     runs = CachedRuns(model)
     # The pairs show a difference only where the model reads English.
     english = model.languages.source.name == LANGUAGES.source.name
-    return Compared(
+    return ComparedModel(
         model.config,
         KINDS,
         ("a", "b"),
@@ -92,7 +92,7 @@ def compared_translator(model: Translator) -> Compared:
     )
 
 
-def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
+def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
     """Draw pairs to choose, the two pins with their controls, the maps, and the largest differences.
 
     Args:
@@ -132,7 +132,7 @@ def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
     _list_heads(pins, traces)
 
 
-def _offer_pairs(model: Compared) -> None:
+def _offer_pairs(model: ComparedModel) -> None:
     """Draw pairs that show a difference, and the user's own text."""
     for number, pair in enumerate(model.pairs):
         st.button(
@@ -149,7 +149,7 @@ def _offer_pairs(model: Compared) -> None:
     )
 
 
-def _compare(model: Compared, *texts: str) -> None:
+def _compare(model: ComparedModel, *texts: str) -> None:
     """Callback: show the head of A on two texts, in words."""
     pin = next(iter(model.pins().values()))
     pins = {field: replace(pin, text=text, words=True) for field, text in zip(model.fields, texts, strict=True)}
@@ -205,7 +205,7 @@ def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
     return {"key": preset(key, getattr(pin, field)), "on_change": store}
 
 
-def _pick_head(name: str, pin: Pin, model: Compared) -> None:
+def _pick_head(name: str, pin: Pin, model: ComparedModel) -> None:
     layers, heads = range(model.config.layers_of(pin.kind)), range(model.config.heads)
     kind, layer, head = st.columns([3, 2, 2])
     if len(model.kinds) > 1:
@@ -219,7 +219,7 @@ def _from_one(number: int) -> str:
     return str(number + 1)
 
 
-def _trace(model: Compared, pin: Pin) -> Trace:
+def _trace(model: ComparedModel, pin: Pin) -> Trace:
     try:
         return model.read(pin.text)
     except AtlasError as error:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attention_atlas.browser.payload import AlsoNamed, browser_payload, sentence_id
 from pages.ui.components.save_as import figure_component
-from pages.ui.components.synced_state import Request, SyncedState
+from pages.ui.components.synced_state import StateRequest, SyncedState
 from pages.ui.params.attention import AttentionParams
 from pages.ui.runs.shared import SharedResults
 from pages.ui.state import session
@@ -57,7 +57,7 @@ def attention_browser(
         also: further names of heads, in addition to those for what they do in this run.
     """
 
-    def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
         draw_browser(
             key=key,
             on_choice_change=store,
@@ -72,7 +72,7 @@ def drawn_with_choice(
     trace: Trace,
     metrics: HeadMetrics,
     key: str,
-    draw: Callable[[str, Request[Shown], Callable[[], None]], None],
+    draw: Callable[[str, StateRequest[Shown], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
     """Draw a component that shows a kind and has a choice; return what is chosen in it.

@@ -15,7 +15,7 @@ from attention_atlas.browser.piece_labels import visible
 from attention_atlas.browser.wire import frame
 from pages.ui.components.attention_browser import Shown, drawn_with_choice
 from pages.ui.components.save_as import figure_component
-from pages.ui.components.synced_state import Request
+from pages.ui.components.synced_state import StateRequest
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
@@ -43,7 +43,7 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
         what: the change, in words.
     """
 
-    def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
         data = changed_payload(after, before, asked, what)
         draw_changed(key=key, data=data, on_choice_change=store, width="stretch")
 
@@ -66,7 +66,7 @@ def attention_editor(
         if isinstance(sent, str):
             changed(sent)
 
-    def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
         draw_editor(
             key=key,
             data=changed_payload(after, before, asked, what, edits, written),
@@ -79,7 +79,7 @@ def attention_editor(
 
 
 def changed_payload(
-    after: Version, before: Version, asked: Request[Shown], what: str, edits: str | None = None, written: str = ""
+    after: Version, before: Version, asked: StateRequest[Shown], what: str, edits: str | None = None, written: str = ""
 ) -> bytes:
     """Return the messages of both versions in one.
 

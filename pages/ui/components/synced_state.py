@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class Request(Generic[S]):
+class StateRequest(Generic[S]):
     """State that a component was asked to show; the number makes it a new request."""
 
     number: int
@@ -37,7 +37,7 @@ class SyncedState(Generic[S]):
         _, shown = st.session_state.get(self.key, (None, None))
         return shown
 
-    def request(self, state: S, *, new: bool) -> Request[S]:
+    def request(self, state: S, *, new: bool) -> StateRequest[S]:
         """Return the request for a state.
 
         Args:
@@ -45,7 +45,7 @@ class SyncedState(Generic[S]):
                 another page. Otherwise the last request stays, and the component does not change.
         """
         if new:
-            request = Request(_new_number(), state)
+            request = StateRequest(_new_number(), state)
         else:
             request, _ = st.session_state[self.key]
         st.session_state[self.key] = request, state

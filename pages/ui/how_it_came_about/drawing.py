@@ -11,7 +11,7 @@ import pandas as pd
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, INK, LEGEND, PICK
 from pages.ui.charts.palette import PALETTE
-from pages.ui.how_it_came_about.question import Question
+from pages.ui.how_it_came_about.question import PathQuestion
 from pages.ui.text.number_format import typeset
 from transformer.attribution.graph import AttributionGraph, Node, PrunedGraph
 from transformer.values.kinds import KINDS
@@ -30,7 +30,7 @@ FOR, AGAINST = "for", "against"
 APART = 0.34
 
 
-def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
+def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """One row per drawn node: name, group, value, sum of its edges, its biases, short label, and place x, y."""
     nodes = [graph.nodes[index] for index in drawn.nodes]
     columns = _columns(nodes)
@@ -60,7 +60,7 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) 
     )
 
 
-def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) -> pd.DataFrame:
+def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """One row per drawn edge, the largest first: from, to, and the predicted effect in logits."""
     ends = graph.paths(drawn.edges)
     return pd.DataFrame(
@@ -75,7 +75,7 @@ def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: Question) 
 def graph_chart(
     graph: AttributionGraph,
     drawn: PrunedGraph,
-    question: Question,
+    question: PathQuestion,
     nodes: pd.DataFrame,
     paths: pd.DataFrame,
     picked: int,
@@ -184,7 +184,7 @@ def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
 
 
 def _unseen_tokens(
-    graph: AttributionGraph, drawn: PrunedGraph, question: Question, across: alt.X, up: alt.Y
+    graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
     """The names of columns whose own token is not drawn."""
     nodes = [graph.nodes[index] for index in drawn.nodes]
@@ -229,7 +229,7 @@ def _group(node: Node) -> str:
     return {"token": "token", "target": "prediction", "feed-forward": "feed-forward"}[node.kind]
 
 
-def _short(node: Node, question: Question) -> str:
+def _short(node: Node, question: PathQuestion) -> str:
     if node.kind == "token":
         return question.label(node.stack, node.position)
     if node.place is None:

@@ -15,7 +15,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.heads.kinds import linked_head
 from pages.ui.how_it_came_about.drawing import graph_chart, node_table, path_table
-from pages.ui.how_it_came_about.question import Question, pick_question
+from pages.ui.how_it_came_about.question import PathQuestion, pick_question
 from pages.ui.layout.roles import main_figure
 from pages.ui.measured.measuring import measured, offer_measuring
 from pages.ui.measured.recorded import PATHS
@@ -97,7 +97,7 @@ def show_graph(reading: TracedReading) -> None:
     )
 
 
-def says_graph(question: Question, graph: AttributionGraph, drawn: PrunedGraph) -> str:
+def says_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph) -> str:
     """Markdown: the sum, how exact it is, and how much of it is drawn."""
     what = "The logit of" if not question.other else "The logit difference"
     return (
@@ -122,7 +122,12 @@ def _pick(key: str) -> None:
 
 
 def _show_path(
-    reading: TracedReading, question: Question, paths: pd.DataFrame, ends: tuple[Path, ...], picked: int, value: float
+    reading: TracedReading,
+    question: PathQuestion,
+    paths: pd.DataFrame,
+    ends: tuple[Path, ...],
+    picked: int,
+    value: float,
 ) -> None:
     """Draw the box of paths, the effect of cutting the chosen one, and the row of the map that carries it."""
     names = [

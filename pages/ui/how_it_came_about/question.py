@@ -23,7 +23,7 @@ from transformer.values.trace import Stack, Trace
 
 
 @dataclass(frozen=True)
-class Question:
+class PathQuestion:
     """A predicted token, alone or against another one.
 
     Attributes:
@@ -76,7 +76,7 @@ def labels_of(pieces: Sequence[Piece], text: str) -> tuple[str, ...]:
     return tuple(told_apart(bare(piece_label(piece, text)) for piece in pieces))
 
 
-def pick_question(reading: TracedReading) -> Question:
+def pick_question(reading: TracedReading) -> PathQuestion:
     """Draw the predicted tokens as buttons and the other candidates as a box; returns the question."""
     trace, params = reading.trace, session.params(GraphParams)
     predicted = labels_of(trace.predicted_pieces, trace.target_text)
@@ -108,7 +108,7 @@ def pick_question(reading: TracedReading) -> Question:
         help="The graph splits the difference of two logits. The logit alone is predicted far worse, because a change "
         "of the last norm moves all logits together.",
     )
-    return Question(
+    return PathQuestion(
         Target((position,), None if against == NOTHING else (against,)),
         predicted[position],
         "" if against == NOTHING else bare(labels[against]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attention_atlas.browser.payload import AlsoNamed
-from pages.ui.compare_heads.two_heads import Compared, compared_translator
+from pages.ui.compare_heads.two_heads import ComparedModel, compared_translator
 from pages.ui.heads.head_reading import HeadReading, MapReading
 from pages.ui.language_model.continuing import show_text
 from pages.ui.language_model.copying_heads import copying_names
@@ -126,7 +126,7 @@ def read_maps() -> MapReading:
     return read_own() if own_shown() else read_subject()
 
 
-def compared_subject() -> Compared:
+def compared_subject() -> ComparedModel:
     """The chosen model, in the form that A vs. B needs; stops the page with one message if there is none."""
     if own_shown():
         st.info(
@@ -141,7 +141,7 @@ def compared_subject() -> Compared:
     def read(text: str) -> Trace:
         return CachedRuns(loaded).get(TextScoreRun(text))[1]
 
-    return Compared(
+    return ComparedModel(
         loaded.model.config,
         ("decoder",),
         ("text_a", "text_b"),

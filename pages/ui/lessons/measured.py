@@ -9,7 +9,7 @@ from pages.ui.runs.inference import CachedRuns
 from pages.ui.text.markup import markdown
 from transformer.lessons.claims import Finding, measured
 from transformer.lessons.evidence import Evidence
-from transformer.lessons.lesson import Step
+from transformer.lessons.lesson import LessonStep
 from transformer.lessons.result import Question, figure_of, question_of, with_map_before
 from transformer.lessons.template import filled
 from transformer.running.translator import Translator
@@ -51,7 +51,7 @@ class MeasuredStep:
         question: the choices, or the number to guess.
     """
 
-    step: Step
+    step: LessonStep
     evidence: Evidence
     finding: Finding
     question: Question
@@ -77,7 +77,7 @@ class MeasuredStep:
         return filled(text, self.finding.values)
 
 
-def measured_step(translator: Translator, step: Step) -> MeasuredStep:
+def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
     """Measure a step on a model.
 
     Raises:

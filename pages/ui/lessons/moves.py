@@ -11,7 +11,7 @@ from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.errors import LessonError
-from transformer.lessons.lesson import Lesson, Step, read_lesson
+from transformer.lessons.lesson import Lesson, LessonStep, read_lesson
 from transformer.lessons.shelf import lesson_files
 
 
@@ -83,7 +83,7 @@ def _lesson_after(name: str) -> Lesson | None:
     return None
 
 
-def _wanted(step: Step) -> str:
+def _wanted(step: LessonStep) -> str:
     """The task that the user must do before the next step."""
     return {
         "answered": "First answer the question.",

@@ -23,7 +23,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import patch_lines
 from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
-from transformer.ablation.patching import Patches, PatchRun, Question, changes, cone, patch, reversed_patches
+from transformer.ablation.patching import Patches, PatchingQuestion, PatchRun, changes, cone, patch, reversed_patches
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
@@ -88,14 +88,14 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     save_tables("patch", "patch", {**facts, "python": lines}, {"next": table})
 
 
-def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[Question, Patches, Trace]:
+def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
     """The question in a direction, its patches, and the trace that gives the values."""
     if direction == "needed":
         return asked.question, chosen.patches, asked.b
     return asked.question.reversed, reversed_patches(chosen.patches), asked.a
 
 
-def _continued(asked: Asked, question: Question, interventions: Interventions) -> Continuation:
+def _continued(asked: Asked, question: PatchingQuestion, interventions: Interventions) -> Continuation:
     read = RereadRun(question.runs[0], interventions)
     return asked.reading.runs.get(ContinuationRun(read, question.step))
 
@@ -149,7 +149,7 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
     )
 
 
-def facts_of(asked: Asked, patches: Patches, question: Question, patched: Continuation) -> dict[str, Any]:
+def facts_of(asked: Asked, patches: Patches, question: PatchingQuestion, patched: Continuation) -> dict[str, Any]:
     """All that is needed to compute the numbers again; positions count from 1."""
     found = asked.reading.runs.get(PatchRun(question, patches))
     return {

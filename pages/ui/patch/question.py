@@ -17,7 +17,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.ablation.continuation import candidates
-from transformer.ablation.patching import CLOSE, Contrasts, PatchRun, Question, question_of
+from transformer.ablation.patching import CLOSE, Contrasts, PatchingQuestion, PatchRun, question_of
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
@@ -38,7 +38,7 @@ class Asked:
     reading: Reading
     a: Trace
     b: Trace
-    question: Question
+    question: PatchingQuestion
 
     def named(self, number: int) -> str:
         """Markdown of one of the two compared tokens."""
@@ -87,7 +87,7 @@ def _take(first: str, second: str) -> None:
     session.update(PatchParams, other=second)
 
 
-def _pick_step(a: Trace, b: Trace) -> Question:
+def _pick_step(a: Trace, b: Trace) -> PatchingQuestion:
     """Draw the choice of the predicted token, and return the question there."""
     last, chosen = len(a.predicted_pieces), session.params(PatchParams).step
     question = question_of(a, b, min(chosen, last) - 1 if chosen else None)
@@ -113,7 +113,7 @@ def _pick_step(a: Trace, b: Trace) -> Question:
     return question
 
 
-def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: Question, places: list) -> tuple[int, int]:
+def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
     """Draw the choice of the two tokens, and return their ids."""
     params, step = session.params(PatchParams), question.step
     offered = [piece for piece, _ in candidates((a, b), step, OFFERED)]

@@ -42,7 +42,7 @@ WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class ShuffledRun:
     """One run on the sentence.
 
     Attributes:
@@ -88,25 +88,25 @@ def show_shuffled(reading: Reading) -> None:
     _attention(reading, runs)
 
 
-def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, target: str) -> Run:
+def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, target: str) -> ShuffledRun:
     def traced(target: str | None = None) -> Trace:
         return model.get(TraceRun(text, target, interventions=interventions))
 
     own = traced()
     try:
         # An empty translation, and one at the limit on length, cannot be read again.
-        return Run(name, own, traced(target) if target.strip() else None)
+        return ShuffledRun(name, own, traced(target) if target.strip() else None)
     except TextError:
-        return Run(name, own, None)
+        return ShuffledRun(name, own, None)
 
 
-def _firsts(runs: list[Run]) -> list[float]:
+def _firsts(runs: list[ShuffledRun]) -> list[float]:
     """The log-probability that each run gives the first translation; empty if a run cannot read it."""
     firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
     return firsts if len(firsts) == len(runs) else []
 
 
-def run_table(runs: list[Run]) -> pd.DataFrame:
+def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
     """One row per run: what it read and wrote, and how likely the model finds that and the first translation."""
     table = pd.DataFrame(
         {
@@ -123,7 +123,7 @@ def run_table(runs: list[Run]) -> pd.DataFrame:
     return table
 
 
-def new_words(runs: list[Run]) -> str:
+def new_words(runs: list[ShuffledRun]) -> str:
     """Markdown: a table of each run's translation, in which new words are marked.
 
     It has a column for each order of the words, a row with positions and a row without.
@@ -142,7 +142,7 @@ def new_words(runs: list[Run]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _what_changed(runs: list[Run]) -> str:
+def _what_changed(runs: list[ShuffledRun]) -> str:
     """Markdown about the differences, from the numbers shown."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
@@ -174,7 +174,7 @@ def times(nats: float) -> str:
     return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
 
 
-def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
+def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
     """Markdown: whether the encoder noticed the shuffle, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_pieces, typed.source_text)
@@ -192,7 +192,7 @@ def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
     )
 
 
-def _attention(reading: Reading, runs: list[Run]) -> None:
+def _attention(reading: Reading, runs: list[ShuffledRun]) -> None:
     """Draw the map of one head in every run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(

@@ -12,7 +12,7 @@ from transformer.values.kinds import Kind
 from transformer.values.trace import Trace
 
 if TYPE_CHECKING:
-    from transformer.ablation.patching import Question
+    from transformer.ablation.patching import PatchingQuestion
 
 # The note below such lines.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
@@ -108,7 +108,7 @@ def importance_lines(
     )
 
 
-def patch_lines(question: Question, interventions: Interventions, *, folder: Path | None) -> str:
+def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
     """Lines that compute the choice of the patched run, and what it writes.
 
     Args:

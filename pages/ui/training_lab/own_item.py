@@ -14,7 +14,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.training_lab.payload import END, kind_labels, mask_of
 from transformer.errors import TaskError
-from transformer.tasks.answer import Answer, answer
+from transformer.tasks.answer import TaskAnswer, answer
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
@@ -81,7 +81,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
     )
 
 
-def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> Answer:
+def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAnswer:
     key = (name, run.config, snapshot.step, text)
     known, found = st.session_state.get(ANSWERED, (None, None))
     if known != key:
@@ -91,7 +91,7 @@ def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> Answer:
     return found
 
 
-def says(found: Answer, run: TaskRun, snapshot: Snapshot) -> str:
+def says(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
     """Markdown: the answer, whether it is right, and how certain the model was of each token."""
     task = task_named(run.config.task)
     right = task.write(found.item.target)

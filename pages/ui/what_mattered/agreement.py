@@ -26,7 +26,7 @@ from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
 from pages.ui.what_mattered.over_many import show_over_many
 from pages.ui.what_mattered.picker import pick_question
-from pages.ui.what_mattered.question import Question, is_long, shown
+from pages.ui.what_mattered.question import AttributionQuestion, is_long, shown
 from pages.ui.what_mattered.square import square_chart
 from pages.ui.what_mattered.strip import first_words
 from pages.ui.what_mattered.words import attributions, slow_choice
@@ -103,7 +103,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     )
 
 
-def what_follows(question: Question, agreed: Agreement, found: Sequence[Attribution]) -> str:
+def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
     """Markdown: valid and invalid conclusions, from the numbers."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
@@ -140,7 +140,7 @@ def what_follows(question: Question, agreed: Agreement, found: Sequence[Attribut
     return "\n\n".join(parts)
 
 
-def _deletion(reading: Reading, question: Question, found: Sequence[Attribution]) -> None:
+def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[Attribution]) -> None:
     st.subheader("Delete the words in a method's order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         methods: list[Method] = [each.method for each in found]
@@ -218,7 +218,7 @@ def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
     )
 
 
-def deletion_chart(curves: DeletionCurves, question: Question) -> alt.LayerChart:
+def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt.LayerChart:
     """Two curves, and the range of the random ones."""
     steps = np.arange(len(curves.best_first))
     lines = pd.concat(

@@ -24,7 +24,7 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.picker import pick_question
-from pages.ui.what_mattered.question import Question
+from pages.ui.what_mattered.question import AttributionQuestion
 from pages.ui.what_mattered.strip import columns_of
 from transformer.attribution.direct_logits import Component, DirectLogits
 from transformer.running.runs.attribution import DirectLogitsRun
@@ -144,7 +144,7 @@ def linked_component(row: Any) -> str:
 
 
 def says_who(
-    question: Question,
+    question: AttributionQuestion,
     found: DirectLogits,
     table: pd.DataFrame,
     *,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pages.ui.charts.saving import save_tables
 from pages.ui.reading.sentence import Reading
-from pages.ui.what_mattered.question import Question
+from pages.ui.what_mattered.question import AttributionQuestion
 from transformer.attribution.attribution import METHODS
 from transformer.values.trace import Trace
 
@@ -17,7 +17,7 @@ BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 
 def save_buttons(
-    reading: Reading, question: Question | None, table: pd.DataFrame, name: str, **further: pd.DataFrame
+    reading: Reading, question: AttributionQuestion | None, table: pd.DataFrame, name: str, **further: pd.DataFrame
 ) -> None:
     """Draw the buttons.
 
@@ -37,7 +37,7 @@ def save_buttons(
     )
 
 
-def run_facts(trace: Trace, version: str, question: Question | None) -> dict[str, Any]:
+def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) -> dict[str, Any]:
     """The facts for computing the numbers again; positions count from 0, as in Python."""
     facts: dict[str, Any] = {"model": version, "sentence": trace.source_text, "translation": trace.target_text}
     if question is not None:

@@ -11,7 +11,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset, when_chosen
 from pages.ui.text.glossary import explain
 from pages.ui.what_mattered.question import (
-    Question,
+    AttributionQuestion,
     ask,
     candidates,
     explained_group,
@@ -26,7 +26,7 @@ from transformer.running.runs.attribution import AttributionRun
 EXPLAINED = "mattered_word"
 
 
-def pick_question(reading: Reading) -> Question:
+def pick_question(reading: Reading) -> AttributionQuestion:
     """Draw the words of the translation as buttons, and the other candidates; returns the question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.pieces

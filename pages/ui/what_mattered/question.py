@@ -22,7 +22,7 @@ LONG = 60
 
 
 @dataclass(frozen=True)
-class Question:
+class AttributionQuestion:
     """A question: what mattered for which prediction?
 
     Attributes:
@@ -89,7 +89,9 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
     return groups, labels, tuple(column for column, group in enumerate(pieces) if not group[0].special)
 
 
-def ask(trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages) -> Question:
+def ask(
+    trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
+) -> AttributionQuestion:
     """The question of the user.
 
     Args:
@@ -109,7 +111,7 @@ def ask(trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Gro
     last = max(target.positions)
     _, prefix = piece_groups(trace, words=words)
     prefix = tuple(read for each in prefix if (read := tuple(position for position in each if position <= last)))
-    return Question(
+    return AttributionQuestion(
         target=target,
         name="" if whole else spoken_labels(trace, named, words=words)[groups.index(group)],
         other="" if other == NOTHING else entry_label(tokenizer, other),

@@ -13,7 +13,7 @@ from pages.ui.charts.matrix import LEGEND, label_angle, labelled_axis, thinned
 from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, diverging, either, sequential
 from pages.ui.text.number_format import DECIMALS, typeset
 from pages.ui.what_mattered.methods import has_scores, title, unit_and_sum
-from pages.ui.what_mattered.question import Question, shown
+from pages.ui.what_mattered.question import AttributionQuestion, shown
 from transformer.attribution.attribution import METHODS, Attribution
 from transformer.text.languages import Languages
 
@@ -36,7 +36,7 @@ def side_names(languages: Languages) -> tuple[str, str]:
     return languages.source.name, f"{languages.target.name} so far"
 
 
-def strip_table(question: Question, found: Sequence[Attribution]) -> pd.DataFrame:
+def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> pd.DataFrame:
     """All scores, one row per cell.
 
     Returns:
@@ -80,7 +80,7 @@ def strip_table(question: Question, found: Sequence[Attribution]) -> pd.DataFram
 
 
 def strip_chart(
-    question: Question, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
+    question: AttributionQuestion, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
 ) -> alt.LayerChart:
     """The chart of the strip.
 
@@ -225,7 +225,7 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
     return layered(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
 
 
-def first_words(question: Question, found: Sequence[Attribution]) -> str:
+def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
     """Markdown: which methods put which source word first, from their numbers."""
     firsts: dict[int, list[str]] = {}
     for each in found:
@@ -246,7 +246,7 @@ def first_words(question: Question, found: Sequence[Attribution]) -> str:
     return f"**{len(firsts[best])} of {count}** methods put {_named(question, best)} first; {'; '.join(rest)}."
 
 
-def likelier_without(question: Question, found: Sequence[Attribution]) -> str:
+def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
     """Markdown: the measured effect of hiding words, in both directions; empty without erasure."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
@@ -262,7 +262,7 @@ def likelier_without(question: Question, found: Sequence[Attribution]) -> str:
     return sentence + "."
 
 
-def _named(question: Question, column: int) -> str:
+def _named(question: AttributionQuestion, column: int) -> str:
     return f"**{shown(question.source_labels[column])}**"
 
 

@@ -18,7 +18,7 @@ from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import title
 from pages.ui.what_mattered.picker import pick_question
-from pages.ui.what_mattered.question import Question, is_long
+from pages.ui.what_mattered.question import AttributionQuestion, is_long
 from pages.ui.what_mattered.strip import (
     columns_of,
     first_words,
@@ -34,7 +34,7 @@ from transformer.attribution.attribution import METHODS, Attribution, Method
 from transformer.running.runs.attribution import AttributionRun
 
 
-def attributions(reading: Reading, question: Question) -> list[Attribution]:
+def attributions(reading: Reading, question: AttributionQuestion) -> list[Attribution]:
     """The results of all methods that can answer a question; slow ones only if the user wants them."""
     methods = asked_methods(reading, question)
     return [
@@ -42,7 +42,7 @@ def attributions(reading: Reading, question: Question) -> list[Attribution]:
     ]
 
 
-def asked_methods(reading: Reading, question: Question) -> list[Method]:
+def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
     """The methods that can answer a question, without the slow ones that the user does not want."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
@@ -119,7 +119,7 @@ def show_words(reading: Reading) -> None:
         )
 
 
-def _how_to_read(question: Question, found: Sequence[Attribution]) -> str:
+def _how_to_read(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
     source, target = (each.name for each in question.languages)
     sentences = [
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "

@@ -48,7 +48,7 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
     target_offsets: list[tuple[int, int] | None] | None = None
 
 
-class Words(msgspec.Struct):
+class TraceText(msgspec.Struct):
     """The facts beside the arrays in the archive of a trace, as far as they are shown."""
 
     source_text: str
@@ -134,7 +134,7 @@ def _of_arrays(content: bytes) -> Trace:
     with np.load(io.BytesIO(content), allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in wanted}
     words = json.loads(arrays.pop("words").tobytes())
-    said = msgspec.convert(words, Words)
+    said = msgspec.convert(words, TraceText)
     given: dict[str, Any] = {kind: array for kind, array in arrays.items() if array.size}
     return Trace.from_attention(
         **given,

@@ -12,8 +12,8 @@ from tests.conftest import ONE_SHAPE
 from transformer.ablation.patching import (
     Contrasts,
     GridRun,
+    PatchingQuestion,
     PatchRun,
-    Question,
     changes,
     cone,
     grid_cells,
@@ -139,7 +139,7 @@ def two_headed(tokenizer):
     model.load_state_dict(weights, strict=False)
     translator = Translator(Checkpoint(model.eval().requires_grad_(False), tokenizer), device="cpu", version="known")
     step = tokenizer.encode_ids(texts[0]).index(one)
-    return translator, Question(*texts, tuple(tokenizer.encode_ids(texts[0])), step, (one, other))
+    return translator, PatchingQuestion(*texts, tuple(tokenizer.encode_ids(texts[0])), step, (one, other))
 
 
 def test_the_head_that_decides_is_found_where_attention_misses_it(two_headed):
@@ -159,7 +159,7 @@ def test_the_head_that_decides_is_found_where_attention_misses_it(two_headed):
 def test_the_grid_is_made_of_single_patches(shaped_translator):
     other = read(shaped_translator, OTHER)
     ids = tuple(piece.id for piece in other.predicted_pieces)
-    question = Question(TEXT, OTHER, ids, 3, (int(other.candidate_ids[3, 0]), int(other.candidate_ids[3, 1])))
+    question = PatchingQuestion(TEXT, OTHER, ids, 3, (int(other.candidate_ids[3, 0]), int(other.candidate_ids[3, 1])))
     before = read(shaped_translator, TEXT)
     for site, cell in (("encoder.residual", (1, 2)), ("decoder.feed_forward", (0, 3)), ("cross.outputs", (1, 2))):
         found = shaped_translator.get(GridRun(question, site))
@@ -177,7 +177,7 @@ def test_the_grid_is_made_of_single_patches(shaped_translator):
 def test_patching_the_whole_output_of_the_encoder_has_an_effect_of_one(shaped_translator):
     other = read(shaped_translator, OTHER)
     ids = tuple(piece.id for piece in other.predicted_pieces)
-    question = Question(TEXT, OTHER, ids, 2, (ids[2], ids[3]))
+    question = PatchingQuestion(TEXT, OTHER, ids, 2, (ids[2], ids[3]))
     everything = tuple(
         (("encoder.residual", shaped_translator.config.encoder_layers, 0, at), at)
         for at in range(len(other.source_pieces))

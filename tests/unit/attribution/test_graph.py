@@ -10,7 +10,7 @@ import torch
 
 from tests.conftest import ONE_SHAPE, SHAPES
 from transformer.attribution.attribution import Target
-from transformer.attribution.frozen_layers import FrozenRun, Place
+from transformer.attribution.frozen_layers import FrozenRun, SubLayerId
 from transformer.attribution.graph import Node, attribution_graph, pruned
 from transformer.attribution.objective import pieces_of
 from transformer.attribution.paths import path_effects
@@ -120,13 +120,13 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
         offset = torch.zeros(1, 2, 3, len(source), 8)
         offset[0, 0, 1, 3] = outputs[1] - outputs[0]
         expected = logit(UNEDITED) - logit(Edits((AS_TRAINED,), offsets={"encoder": offset}))
-    receiver = Node("head", Place("encoder", 0, "self_attention"), "encoder", 1, 3)
+    receiver = Node("head", SubLayerId("encoder", 0, "self_attention"), "encoder", 1, 3)
     found = path_effects(run, TARGET, [(Node("token", None, "encoder", None, 2), receiver)])
     assert found[0] == pytest.approx(expected, abs=5e-6) and expected != 0
 
 
 def test_path_that_carries_nothing_has_no_effect(run):
-    receiver = Node("head", Place("decoder", 1, "self_attention"), "decoder", 1, 4)
+    receiver = Node("head", SubLayerId("decoder", 1, "self_attention"), "decoder", 1, 4)
     later = Node("token", None, "decoder", None, 5)
     assert abs(path_effects(run, TARGET, [(later, receiver)])[0]) < 1e-12
 

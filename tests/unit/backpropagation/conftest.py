@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.backpropagation.gradients import Batch
+from transformer.backpropagation.gradients import LossInputs
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
 
@@ -66,11 +66,11 @@ def parameters(config: TransformerConfig) -> dict[str, np.ndarray]:
 
 
 @pytest.fixture
-def batch() -> Batch:
+def batch() -> LossInputs:
     """Return two sentence pairs of unequal length with repeated tokens."""
     rng = np.random.default_rng(5)
     source, target, labels = (rng.integers(0, VOCABULARY, (2, length)) for length in (7, 5, 5))
     source[0, 0] = source[0, 1]
     source_mask, counted = np.ones((2, 7), dtype=bool), np.ones((2, 5), dtype=bool)
     source_mask[1, 4:] = counted[1, 3:] = False
-    return Batch(source, target, labels, counted, source_mask, label_smoothing=0.1)
+    return LossInputs(source, target, labels, counted, source_mask, label_smoothing=0.1)

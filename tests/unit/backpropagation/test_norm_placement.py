@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from transformer.backpropagation.autograd import autograd
-from transformer.backpropagation.gradients import Batch
+from transformer.backpropagation.gradients import LossInputs
 from transformer.backpropagation.norm_placement import fresh_sizes, gradient_sizes
 from transformer.config import TransformerConfig
 
@@ -18,7 +18,7 @@ CONFIG = TransformerConfig(
 def sentence():
     rng = np.random.default_rng(1)
     source, target, labels = (rng.integers(0, 50, (1, 9)) for _ in range(3))
-    return Batch(source, target, labels, np.ones((1, 9), dtype=bool))
+    return LossInputs(source, target, labels, np.ones((1, 9), dtype=bool))
 
 
 def test_sizes_equal_those_of_autograd_gradients(config, parameters, batch):

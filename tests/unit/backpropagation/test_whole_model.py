@@ -10,7 +10,7 @@ import torch
 
 from transformer.backpropagation.autograd import autograd
 from transformer.backpropagation.finite_difference import finite_difference
-from transformer.backpropagation.gradients import Batch, gradients, loss, parameters_of
+from transformer.backpropagation.gradients import LossInputs, gradients, loss, parameters_of
 from transformer.backpropagation.optimizers import momentum
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
@@ -113,7 +113,7 @@ def test_loss_equals_that_of_the_trace(shipped):
         for pieces in (trace.source_pieces, trace.target_pieces, trace.predicted_pieces)
     )
     assert target[0, 0] == START
-    batch = Batch(source, target, labels, np.ones(labels.shape, dtype=bool))
+    batch = LossInputs(source, target, labels, np.ones(labels.shape, dtype=bool))
     parameters = parameters_of(shipped.weights())
     found, expected = (run(parameters, shipped.config, batch) for run in (gradients, autograd))
     assert found.loss == pytest.approx(-float(trace.log_probs.sum()), abs=1e-4)
@@ -149,7 +149,7 @@ def test_known_gradient_is_reproduced():
         positions="none",
     )
     parameters = {name: np.zeros(tuple(each.shape)) for name, each in Transformer(config).named_parameters()}
-    batch = Batch(np.array([[0]]), np.array([[0]]), np.array([[0]]), np.array([[True]]))
+    batch = LossInputs(np.array([[0]]), np.array([[0]]), np.array([[0]]), np.array([[True]]))
     found = gradients(parameters, config, batch)
     assert loss(parameters, config, batch) == found.loss == pytest.approx(np.log(2))
     np.testing.assert_allclose(found.gradients["logits"], [[[-0.5, 0.5]]])

@@ -33,7 +33,7 @@ from pages.ui.what_mattered.guess import YOU, Typed, answer_table, fall_chart, s
 from pages.ui.what_mattered.methods import title, unit_and_sum
 from pages.ui.what_mattered.over_many import recorded_table, says_over_many
 from pages.ui.what_mattered.question import (
-    Question,
+    AttributionQuestion,
     ask,
     candidates,
     explained_group,
@@ -101,7 +101,7 @@ def made(method, source, prefix, total=np.nan, **remainders):
     )
 
 
-QUESTION = Question(
+QUESTION = AttributionQuestion(
     Target((1,)),
     "␣x",
     "",

@@ -27,7 +27,7 @@ from transformer.values.interventions import MODES, Interventions
 from transformer.values.patches import SITES
 from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
-from transformer.values.translation import LogitLens, Node, SearchTree, TracedTranslation, Translation
+from transformer.values.translation import BeamNode, LogitLens, SearchTree, TracedTranslation, Translation
 
 ADDRESS = "http://127.0.0.1:1"
 IDS = st.lists(st.integers(0, 10**6), max_size=8).map(tuple)
@@ -273,7 +273,7 @@ FIELDS = {
     "encoder_mask decoder_mask cross_mask log_probs entropy candidate_ids candidate_log_probs details interventions "
     "model",
     Translation: "settings prefix suppressed pieces text log_prob complete seconds tree beginning",
-    Node: "parent step row piece log_prob rank score penalised place fate",
+    BeamNode: "parent step row piece log_prob rank score penalised place fate",
     SearchTree: "nodes cutoffs best decoder cross",
     LogitLens: "candidate_ids candidate_log_probs taken",
     TracedTranslation: "translation trace ranks logit_lens",

@@ -5,14 +5,14 @@ import pytest
 
 from transformer.text.tokenizer import PAD, START
 from transformer.training.batching import WIDTHS, Batches
-from transformer.training.data import PieceData, Side
+from transformer.training.data import PieceData, SideTokens
 
 
 @pytest.fixture
 def data():
     rng = np.random.default_rng(3)
     sides = [[rng.integers(4, 90, size=rng.integers(1, 30)).tolist() for _ in range(200)] for _ in range(2)]
-    return PieceData(Side.of(sides[0]), Side.of(sides[1]))
+    return PieceData(SideTokens.of(sides[0]), SideTokens.of(sides[1]))
 
 
 def test_epoch_has_every_pair_once(data):
@@ -44,7 +44,7 @@ def test_batches_are_mostly_not_padding():
     rng = np.random.default_rng(4)
     lengths = np.clip(rng.lognormal(2.4, 0.4, size=3000), 3, 60).astype(int)
     sides = [[[5] * length for length in np.maximum(1, lengths + rng.integers(-2, 3, 3000))] for _ in range(2)]
-    data = PieceData(Side.of(sides[0]), Side.of(sides[1]))
+    data = PieceData(SideTokens.of(sides[0]), SideTokens.of(sides[1]))
     batches = Batches(data, pieces=512, seed=1)
     loaded = [batches.load(members) for members in batches.epoch(0)]
     for side in ("source", "predicted"):
@@ -68,7 +68,7 @@ def test_decoder_reads_the_prediction_of_the_previous_step(data):
 
 def test_impossible_batch_is_reported():
     with pytest.raises(ValueError, match="no sentence pairs"):
-        Batches(PieceData(Side.of([]), Side.of([])), pieces=64, seed=1)
-    long = Side.of([list(range(4, 304))])
+        Batches(PieceData(SideTokens.of([]), SideTokens.of([])), pieces=64, seed=1)
+    long = SideTokens.of([list(range(4, 304))])
     with pytest.raises(ValueError, match="longest sentence has 300 tokens"):
         Batches(PieceData(long, long), pieces=64, seed=1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
+from transformer.analysis.heads.tasks import TASK, TASKS, HeadTask, Link, covered_text
 from transformer.analysis.view import axes_of, view_of
 from transformer.files.records import Record
 from transformer.text.languages import LANGUAGES, Languages
@@ -160,7 +160,7 @@ def _measured(trace: Trace, kind: Kind, links: Sequence[Link]) -> _Measured:
     return _Measured(shares, trace, links)
 
 
-def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.ndarray]) -> Exhibit:
+def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
     """The head that exceeds the rules of a task most; without such a head, the one that does the task most.
 
     Args:
@@ -198,7 +198,7 @@ def _exhibit(task: Task, measured: Sequence[_Measured], rules: Mapping[Task, np.
     )
 
 
-def _covered(measured: _Measured, rule: Task) -> list[bool]:
+def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
     """Whether each link of a sentence is also a link of a rule. A rule about one place, such as the end symbol, covers
     that place in every row."""
     ruled = dict(rule.links(measured.trace))

@@ -45,7 +45,7 @@ GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|e
 
 
 @dataclass(frozen=True)
-class Task:
+class HeadTask:
     """Something that a head may do.
 
     Attributes:
@@ -182,7 +182,7 @@ def _aligned(trace: Trace, *, read: bool) -> Iterator[Link]:
 
 
 TASKS = (
-    Task(
+    HeadTask(
         "previous",
         "The word before",
         "Every word looks at its left neighbour, whatever it is. Attention has no "
@@ -191,7 +191,7 @@ TASKS = (
         lambda trace: _neighbour(-1, trace.source_pieces),
         general=True,
     ),
-    Task(
+    HeadTask(
         "next",
         "The word after",
         "The mirror image: every word looks at its right neighbour.",
@@ -199,7 +199,7 @@ TASKS = (
         lambda trace: _neighbour(1, trace.source_pieces),
         general=True,
     ),
-    Task(
+    HeadTask(
         "negation",
         "What a “not” is about",
         "The words on both sides of “not”, “never” or “nobody” look at it, more than they look at other neighbours.",
@@ -207,7 +207,7 @@ TASKS = (
         _negated,
         source=ENGLISH,
     ),
-    Task(
+    HeadTask(
         "previous_german",
         "The {target} word before",
         "Before it writes a word, the model looks back at the last ones that it wrote.",
@@ -215,7 +215,7 @@ TASKS = (
         lambda trace: _neighbour(-1, trace.target_pieces),
         general=True,
     ),
-    Task(
+    HeadTask(
         "auxiliary",
         "The other half of a verb",
         "German splits its verbs: “Ich habe … gesehen.” Before it writes the "
@@ -224,7 +224,7 @@ TASKS = (
         _verb_and_auxiliary,
         target=GERMAN,
     ),
-    Task(
+    HeadTask(
         "alignment",
         "The word to be translated now",
         "Before it writes a word, the model looks at the {source} one that it translates.",
@@ -232,7 +232,7 @@ TASKS = (
         lambda trace: _aligned(trace, read=False),
         general=True,
     ),
-    Task(
+    HeadTask(
         "alignment_read",
         "The word that was just translated",
         "One step late: having read a word of its own, the model looks at the {source} one that it came from.",
@@ -240,7 +240,7 @@ TASKS = (
         lambda trace: _aligned(trace, read=True),
         general=True,
     ),
-    Task(
+    HeadTask(
         "negation_german",
         "“nicht” and “not”",
         "Before it writes “nicht”, “kein” or “nie”, the model looks at the English “not”, “no” or “never”.",
@@ -249,7 +249,7 @@ TASKS = (
         source=ENGLISH,
         target=GERMAN,
     ),
-    Task(
+    HeadTask(
         "comma",
         "The comma that opens a clause",
         "German has a comma where English has none. Before it writes one, "
@@ -259,7 +259,7 @@ TASKS = (
         source=ENGLISH,
         target=GERMAN,
     ),
-    Task(
+    HeadTask(
         "verb",
         "The verb at the end",
         "German puts the verb last. Before it writes it, the model goes back to the "
@@ -268,7 +268,7 @@ TASKS = (
         _verb_at_the_end,
         target=GERMAN,
     ),
-    Task(
+    HeadTask(
         "finished",
         "When to stop",
         "Before it writes the end symbol, the model looks at the end of the {source} "
@@ -276,7 +276,7 @@ TASKS = (
         "cross",
         lambda trace: _end(trace, written=True),
     ),
-    Task(
+    HeadTask(
         "resting",
         "A place to rest",
         "A row must add up to 1, so a head that has nothing to look for has to put its "
@@ -286,4 +286,4 @@ TASKS = (
         general=True,
     ),
 )
-TASK: Mapping[str, Task] = {task.name: task for task in TASKS}
+TASK: Mapping[str, HeadTask] = {task.name: task for task in TASKS}

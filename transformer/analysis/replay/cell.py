@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.backpropagation.softmax import exponentials
-from transformer.model.encodings import NO_POSITIONS, RelativePositions, relative_positions
+from transformer.model.encodings import NO_POSITIONS, RelativePositionArrays, relative_positions
 from transformer.values.trace import Detail, Kind, Trace
 from transformer.values.weights import Weights
 
@@ -66,7 +66,7 @@ class Cell:
     head_term: np.ndarray
 
 
-def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositions:
+def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositionArrays:
     """The effect of positions in the attention of a kind."""
     acts = kind != "cross" and trace.interventions.positions
     return relative_positions(weights.config, len(trace.mask(kind))) if acts else NO_POSITIONS

@@ -9,8 +9,8 @@ import numpy as np
 from transformer.ablation.patching import (
     GridRun,
     Patches,
+    PatchingQuestion,
     PatchRun,
-    Question,
     partners,
     patch_everywhere,
     question_of,
@@ -25,7 +25,7 @@ from transformer.values.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class MinimalPair:
     """Two sentences that differ in one word, and the choice of the next token that they are compared on.
 
     Attributes:
@@ -35,10 +35,10 @@ class Compared:
 
     a: Trace
     b: Trace
-    question: Question
+    question: PatchingQuestion
 
 
-def compared(evidence: Evidence, other: str, step: int = 0) -> Compared:
+def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
     """The sentence and another one.
 
     Args:
@@ -49,10 +49,10 @@ def compared(evidence: Evidence, other: str, step: int = 0) -> Compared:
     """
     a = evidence.trace(details=True)
     b = evidence.runs.get(TraceRun(other, tuple(piece.id for piece in a.predicted_pieces), details=True))
-    return Compared(a, b, question_of(a, b, evidence.step(step) if step else None))
+    return MinimalPair(a, b, question_of(a, b, evidence.step(step) if step else None))
 
 
-def effects_of(evidence: Evidence, at: Compared, patches: Patches) -> tuple[float, float]:
+def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[float, float]:
     """The effect of patches that take values of B in A's run ("needed"), and of A in B's run ("enough").
 
     Raises:
@@ -67,7 +67,7 @@ def effects_of(evidence: Evidence, at: Compared, patches: Patches) -> tuple[floa
     return float(found[0][0]), float(found[1][0])
 
 
-def patched_places(evidence: Evidence, at: Compared) -> dict[str, tuple[float, float]]:
+def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
     """Effects of a few places, needed and enough, by their names.
 
     Raises:
@@ -92,7 +92,7 @@ def patched_places(evidence: Evidence, at: Compared) -> dict[str, tuple[float, f
     return {name: effects_of(evidence, at, patches) for name, patches in places.items()}
 
 
-def changed_position(at: Compared) -> int:
+def changed_position(at: MinimalPair) -> int:
     """The first source token of A that B has another one for.
 
     Raises:
@@ -105,7 +105,7 @@ def changed_position(at: Compared) -> int:
     return changed[0]
 
 
-def strongest(evidence: Evidence, at: Compared) -> tuple[int, int]:
+def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
     """Layer and head, from 0, of the cross-attention head that A needs most at the step."""
     found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
     sizes = np.abs(found.patched - found.run)
@@ -113,7 +113,7 @@ def strongest(evidence: Evidence, at: Compared) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def looks_most(at: Compared, position: int) -> tuple[int, int, float]:
+def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
     """Layer and head, from 0, of the cross-attention head that looks most at a source token at the step; its weight."""
     weights = at.a.cross[:, :, at.question.step, position]
     layer, head = np.unravel_index(int(weights.argmax()), weights.shape)
@@ -184,11 +184,11 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
     )
 
 
-def words_of(evidence: Evidence, at: Compared) -> tuple[str, str]:
+def words_of(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
     """The two tokens of the question."""
     one, other = (piece_name(piece) for piece in evidence.runs.tokenizer.pieces(at.question.pieces))
     return one, other
 
 
-def _head(at: Compared, layer: int, head: int) -> Patches:
+def _head(at: MinimalPair, layer: int, head: int) -> Patches:
     return patch_everywhere("cross.outputs", layer, head, partners("cross.outputs", at.a, at.b, at.question.step))

@@ -35,7 +35,7 @@ def speed_up(model: nn.Module) -> None:
         module.__class__ = _lean(type(module))
         # Sub-modules become ordinary attributes: torch looks them up in Python after the ordinary lookup has failed.
         module.__dict__.update(module._modules)
-        if isinstance(module, Linear | Attention):
+        if isinstance(module, Linear | FastAttention):
             module.pack()
     parameters = list(model.parameters())
     if parameters[0].device.type == "cpu" and sum(each.numel() for each in parameters) >= LARGE:
@@ -91,7 +91,7 @@ class Linear(Lean, nn.Linear):
         return nn.functional.linear(input, self.weight, self.bias)
 
 
-class Attention(Lean, MultiHeadAttention):
+class FastAttention(Lean, MultiHeadAttention):
     """Multi-head attention with packed weights for cross-attention; it does not transpose axes of length 1."""
 
     _packed: tuple[PackedWeights, PackedWeights] | None = None
@@ -120,7 +120,7 @@ class Attention(Lean, MultiHeadAttention):
         return x.reshape(x.shape[0], 1, -1) if x.shape[2] == 1 else super().join_heads(x)
 
 
-FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, MultiHeadAttention: Attention}
+FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, MultiHeadAttention: FastAttention}
 
 
 @cache
