@@ -250,7 +250,8 @@ def test_open_gate_beside_a_closed_one_changes_no_bit(translator):
     """The unchanged row shares a batch with other variants."""
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
-    edit = edits.of_layers(HEADS[0][0], 2)[HEADS[0][1]]
+    kind, layer, _ = HEADS[0]
+    edit = edits.of_layers(kind, 2)[layer].self_attention
     weights, output = torch.rand(4, 3, 5, 5).softmax(-1), torch.randn(4, 3, 5, 8)
     assert torch.equal(edit.weights(weights, None)[0], weights[0])
     assert torch.equal(edit.output(output)[0], output[0])

@@ -13,7 +13,7 @@ from transformer.config import TransformerConfig
 from transformer.errors import InterventionError
 from transformer.model.masks import causal_mask
 from transformer.values.interventions import AS_TRAINED, TOLERANCE, Cells, Interventions, Row, head_name
-from transformer.values.kinds import KINDS, Kind
+from transformer.values.kinds import KINDS, Kind, Stack
 from transformer.values.patches import Place
 
 # A tensor [B, L, H, ...] for each kind of attention.
@@ -110,6 +110,18 @@ class StreamEdit:
 
 
 @dataclass(frozen=True)
+class LayerEdits:
+    """Changes to one layer; None for no change."""
+
+    self_attention: AttentionEdit | None = None
+    cross_attention: AttentionEdit | None = None
+    stream: StreamEdit | None = None
+
+
+NO_EDITS = LayerEdits()
+
+
+@dataclass(frozen=True)
 class Edits:
     """Changes to the rows of a batch; `edits_of` makes them.
 
@@ -143,20 +155,23 @@ class Edits:
             },
         )
 
-    def of_layers(self, kind: Kind, count: int, *, start: int = 0) -> list[AttentionEdit | None]:
-        """The changes to each of `count` layers for queries from position `start` on; None for no change."""
+    def of_layers(self, stack: Stack, count: int, *, start: int = 0) -> list[LayerEdits]:
+        """The changes to each of a stack's `count` layers for positions from `start` on."""
         if not self.interventions:
-            return [None] * count
-        return [self._of_layer(kind, layer, start) for layer in range(count)]
-
-    def of_stream(self, stack: str, count: int, *, start: int = 0) -> list[StreamEdit | None]:
-        """The changes to the residual stream before the first and after each of `count` layers [1 + count]."""
-        if not self.patches:
-            return [None] * (1 + count)
+            return [NO_EDITS] * count
         return [
-            StreamEdit(self._put(f"{stack}.residual", depth), self._put(f"{stack}.feed_forward", depth - 1), start)
-            for depth in range(1 + count)
+            LayerEdits(
+                self._of_attention(stack, layer, start),
+                self._of_attention("cross", layer, start) if stack == "decoder" else None,
+                self._of_stream(stack, layer + 1, start),
+            )
+            for layer in range(count)
         ]
+
+    def edit_embeddings(self, x: Tensor, stack: Stack, *, start: int = 0) -> Tensor:
+        """The stream [B, T, D] to use in place of the one that a stack's first layer reads."""
+        edit = self._of_stream(stack, 0, start)
+        return x if edit is None else edit.stream(x)
 
     def allowed(self, kind: Kind, rows: int, columns: int, device: torch.device, *, start: int = 0) -> Tensor | None:
         """The mask without padding, bool, broadcastable to [B, H, rows, columns]; None allows everything.
@@ -172,7 +187,12 @@ class Edits:
             return None
         return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
 
-    def _of_layer(self, kind: Kind, layer: int, start: int) -> AttentionEdit | None:
+    def _of_stream(self, stack: Stack, depth: int, start: int) -> StreamEdit | None:
+        if not self.patches:
+            return None
+        return StreamEdit(self._put(f"{stack}.residual", depth), self._put(f"{stack}.feed_forward", depth - 1), start)
+
+    def _of_attention(self, kind: Kind, layer: int, start: int) -> AttentionEdit | None:
         rows = tuple(
             (number, row, cells)
             for number, each in enumerate(self.interventions)

@@ -15,7 +15,7 @@ from transformer.model.blocks import Blocks
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.fast.dropout import dropout
 from transformer.model.kv_cache import DecoderCache
-from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import compressed_mask, intersect, padding_mask
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
@@ -105,16 +105,16 @@ class Transformer(nn.Module):
         positions = self.source_positions if edits.positions else None
         x = self._embed(source, "source", positions)
         length = source.shape[1]
-        relative = None if positions is None else positions.relative(length)
-        first, *stream_edits = edits.of_stream("encoder", len(self.encoder_layers))
-        if first is not None:
-            x = first.stream(x)
+        x = edits.edit_embeddings(x, "encoder")
         if record is not None:
             record.stream("encoder.residual", x)
         allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
-        layer_edits = edits.of_layers("encoder", len(self.encoder_layers))
-        for layer, edit, stream_edit in zip(self.encoder_layers, layer_edits, stream_edits, strict=True):
-            x = layer(x, allowed, record, edit, relative, stream_edit)
+        relative = None if positions is None else positions.relative(length)
+        context = LayerContext(allowed, relative=relative, record=record)
+        for layer, layer_edits in zip(
+            self.encoder_layers, edits.of_layers("encoder", len(self.encoder_layers)), strict=True
+        ):
+            x = layer(x, context, layer_edits)
         return self.encoder_norm(x)
 
     def decode(
@@ -173,57 +173,43 @@ class Transformer(nn.Module):
         edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
         x = self._embed(target, "target", positions, start=start)
-        relative = None if positions is None else positions.relative(rows, start=start)
-        count = len(self.decoder_layers)
-        first, *stream_edits = edits.of_stream("decoder", count, start=start)
-        if first is not None:
-            x = first.stream(x)
+        x = edits.edit_embeddings(x, "decoder", start=start)
         if record is not None:
             record.stream("decoder.residual", x)
-        blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None
-        allowed = self._allowed(edits, start, rows, target.device, blocks)
-        source_allowed = None
-        if cache.source:
-            source_allowed = intersect(
-                padding_mask(cache.source_mask),
-                edits.allowed("cross", rows, cache.source[0].length, target.device, start=start),
-            )
-        read = []
-        for layer, source, past, edit, source_edit, stream_edit in zip(
+        context = self._decoder_context(cache, rows, target.device, record)
+        count, read = len(self.decoder_layers), []
+        for layer, source, past, layer_edits in zip(
             self.decoder_layers,
             cache.source or [None] * count,
             cache.past or [None] * count,
             edits.of_layers("decoder", count, start=start),
-            edits.of_layers("cross", count, start=start),
-            stream_edits,
             strict=True,
         ):
-            x, keys_and_values = layer(
-                x,
-                source,
-                allowed,
-                source_allowed,
-                blocks=blocks,
-                past=past,
-                record=record,
-                edit=edit,
-                source_edit=source_edit,
-                relative=relative,
-                stream_edit=stream_edit,
-            )
+            x, keys_and_values = layer(x, context, source, past, layer_edits)
             read.append(keys_and_values)
         cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)
         return self.decoder_norm(x), cache
 
-    def _allowed(
-        self, edits: Edits, start: int, rows: int, device: torch.device, blocks: Blocks | None
-    ) -> Tensor | None:
-        """The mask of the target's positions start, start + 1, ...; None allows everything."""
-        if blocks is not None:
-            return blocks.allowed(device)
-        if self.config.attention == "compressed":
-            return compressed_mask(start + rows, self.config.stride, device=device)[start:]
-        return edits.allowed("decoder", rows, start + rows, device, start=start)
+    def _decoder_context(
+        self, cache: DecoderCache, rows: int, device: torch.device, record: Recorder | None
+    ) -> LayerContext:
+        """What the decoder's layers share while they read the next `rows` positions."""
+        edits, start = cache.edits, cache.length
+        blocks, source_allowed = None, None
+        if self.config.attention == "local":
+            blocks = Blocks(self.config.block, start, rows)
+            allowed = blocks.allowed(device)
+        elif self.config.attention == "compressed":
+            allowed = compressed_mask(start + rows, self.config.stride, device=device)[start:]
+        else:
+            allowed = edits.allowed("decoder", rows, start + rows, device, start=start)
+        if cache.source:
+            columns = cache.source[0].length
+            source_allowed = intersect(
+                padding_mask(cache.source_mask), edits.allowed("cross", rows, columns, device, start=start)
+            )
+        relative = self.target_positions.relative(rows, start=start) if edits.positions else None
+        return LayerContext(allowed, source_allowed, relative, blocks, record)
 
     def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
         """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are taken as they are."""

@@ -1,9 +1,10 @@
-"""The three kinds of attention of an encoder-decoder Transformer."""
+"""The three kinds of attention of an encoder-decoder Transformer, and its two stacks."""
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Literal, get_args
 
 from transformer.config import Kind as Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+Stack = Literal["encoder", "decoder"]

@@ -42,10 +42,10 @@ from transformer.values.foreign_attention import Side, fields_of
 from transformer.values.foreign_tokens import Offsets
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS as KINDS
-from transformer.values.kinds import Kind
+from transformer.values.kinds import Kind as Kind
+from transformer.values.kinds import Stack as Stack
 from transformer.values.pieces import Piece
 
-Stack = Literal["encoder", "decoder"]
 Part = Literal["self_attention", "cross_attention", "feed_forward"]
 Detail = Literal["scores", "queries", "keys", "values", "outputs"]
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from transformer.config import TransformerConfig
-from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import causal_mask, padding_mask
 
 
@@ -49,7 +49,7 @@ def test_encoder_layer_equals_torchs(norm, activation):
     x = torch.randn(3, 6, 16)
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, src_key_padding_mask=~real)
-    torch.testing.assert_close(ours(x, padding_mask(real)), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours(x, LayerContext(padding_mask(real))), expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
@@ -63,5 +63,5 @@ def test_decoder_layer_equals_torchs(norm, activation):
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, memory, tgt_mask=~causal_mask(5), memory_key_padding_mask=~real)
     source = ours.cross_attention.project_keys_and_values(memory)
-    actual, _ = ours(x, source, causal_mask(5), padding_mask(real))
+    actual, _ = ours(x, LayerContext(causal_mask(5), padding_mask(real)), source)
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
