@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class LayerContext:
-    """What the layers of a stack share in one run.
+    """Inputs that all layers of a stack share in one run.
 
     Attributes:
         allowed: mask of self-attention, bool, broadcastable to [B, H, T, P + T] for T positions after P past ones;
@@ -162,7 +162,7 @@ class DecoderLayer(nn.Module):
 
         Args:
             x: [B, T, D].
-            context: what all layers share.
+            context: inputs that all layers share.
             source: this layer's cross-attention keys and values of the source, [B, H, S, K]; None without a source.
             past: self-attention keys and values of the positions before x, [B, H, P, K].
             edits: changes to this layer.

@@ -193,7 +193,7 @@ class Transformer(nn.Module):
     def _decoder_context(
         self, cache: DecoderCache, rows: int, device: torch.device, record: Recorder | None
     ) -> LayerContext:
-        """What the decoder's layers share while they read the next `rows` positions."""
+        """The inputs that all decoder layers share for the next `rows` positions."""
         edits, start = cache.edits, cache.length
         blocks, source_allowed = None, None
         if self.config.attention == "local":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import platform
+import re
 from pathlib import Path
 
 import pytest
@@ -16,13 +18,17 @@ BLOCK, BLOCKS = 60_000, 2_000
 
 def resident() -> float:
     """Return the MB of this process in memory."""
-    return megabytes("Rss")
+    return int(re.search(r"VmRSS:\s*(\d+)", Path("/proc/self/status").read_text(encoding="utf-8"))[1]) / 1024
 
 
-def megabytes(kind: str) -> float:
-    """Return the system's figures for the memory of this process."""
-    lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")) / 1024
+def megabytes(kind: str, area: mmap.mmap) -> float:
+    """Return the system's figure for the mapping that an area begins in."""
+    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    for mapping in re.split(r"\n(?=\w+-\w+ )", Path("/proc/self/smaps").read_text(encoding="utf-8")):
+        first, behind = (int(each, 16) for each in mapping.split(maxsplit=1)[0].split("-"))
+        if first <= address < behind:
+            return int(re.search(rf"^{kind}:\s*(\d+)", mapping, re.MULTILINE)[1]) / 1024
+    raise AssertionError("the area is not mapped")
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is another one")
@@ -50,8 +56,7 @@ def test_used_memory_moves_into_huge_pages_and_unused_memory_costs_nothing():
     used.write(b"x" * (count * HUGE_PAGE))
     used.madvise(mmap.MADV_HUGEPAGE)
     sparse[::HUGE_PAGE] = b"x" * count
-    before, huge = resident(), megabytes("AnonHugePages")
     use_huge_pages()
     half = count * HUGE_PAGE / 2**20 / 2
-    assert megabytes("AnonHugePages") > huge + half and resident() < before + half
+    assert megabytes("AnonHugePages", used) > half and megabytes("Rss", sparse) < half
     assert used[:] == b"x" * (count * HUGE_PAGE) and sparse[::HUGE_PAGE] == b"x" * count
