@@ -8,7 +8,7 @@ import pytest
 
 import transformer
 from transformer.running import translator
-from transformer.values import cancellation, trace
+from transformer.values import cancellation, interventions, run, trace
 
 
 def test_every_public_name_exists():
@@ -19,7 +19,9 @@ def test_every_public_name_exists():
         transformer.Nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("module", [transformer, cancellation, trace, translator], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [transformer, cancellation, interventions, run, trace, translator], ids=lambda module: module.__name__
+)
 def test_examples_of_the_docstrings_run(module, shipped, monkeypatch):
     monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
     result = doctest.testmod(module)
