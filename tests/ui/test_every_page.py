@@ -78,6 +78,7 @@ OWN_FIGURES = {
     "language_model-steps": ["decoding-steps"],
     "language_model-heads": ["lm-copying"],
     "compare_heads-two_heads": ["two-heads"],
+    "compare_heads-models": ["two-models"],
     "switch_heads_off": ["head-switches"],
     "training_lab": ["training", "lab-answer"],
     "long_texts-map": ["long-maps"],

@@ -121,7 +121,7 @@ def test_heads_of_two_models_are_matched():
 def test_unapplied_search_settings_are_reported_where_the_model_translates():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
-    assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This app") == 1
+    assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This page") == 1
     assert "also ask for" not in texts(opened(text=DREAM, model=ARABIC))
 
 
@@ -332,7 +332,7 @@ def test_lessons_name_their_model():
     test = opened("pages/lessons.py", text=DREAM, model=ARABIC)
     assert healthy(test) and "English → German" in texts(test)
     test = opened("pages/lessons.py", text=DREAM, model=ARABIC, lesson_id="one_row")
-    assert healthy(test) and "About the model en-de: English → German" in texts(test)
+    assert healthy(test) and "This lesson uses the model en-de: English → German" in texts(test)
 
 
 def test_lesson_uses_the_model_that_it_names(models):

@@ -59,12 +59,12 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     if worth:
         titles[WORTH] = f"{WITHOUT}, {MANY.format(worth.sentences)}"
     metric = comparison.metric if comparison.metric in titles else "confidence"
-    controls.markdown("Colour heads by", width="content")
     controls.selectbox(
         "Colour heads by",
         titles,
-        format_func=titles.__getitem__,
+        format_func=lambda name: f"Colour by {titles[name]}",
         label_visibility="collapsed",
+        width=215,
         **bind(CompareParams, "metric", value=metric),
     )
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})

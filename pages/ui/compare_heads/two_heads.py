@@ -103,7 +103,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
     pins, traces = model.pins(), {}
     names = dict(zip(pins, "AB", strict=True))
     for column, (field, pin) in zip(st.columns(2, gap="large"), pins.items(), strict=True):
-        with controls.popover(f"Head of {names[field]}"):
+        with controls.popover(f"Head {names[field]}"):
             _pick_head(field, pin, model)
         with column:
             st.text_input(f"{model.noun.capitalize()} {names[field]}", **_bound(field, pin, "text"))

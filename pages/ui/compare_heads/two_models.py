@@ -258,17 +258,22 @@ def _table(
     numbers = range(len(match))
     table = pd.DataFrame(
         {
-            "head": [head_name(number, heads[0]) for number in numbers],
-            "match": [head_name(number, heads[1]) for number in match],
+            "head": [_title(number, heads[0]) for number in numbers],
+            "match": [_title(number, heads[1]) for number in match],
             "similarity": matched_similarity(similarity, match),
             "shuffled": shuffled,
         }
     )
     if over:
-        table["match over many"] = [head_name(number, heads[1]) for number in over.match]
+        table["match over many"] = [_title(number, heads[1]) for number in over.match]
         table["similarity over many"] = over.matched.mean
         table["from"], table["to"] = over.matched.low, over.matched.high
     return table
+
+
+def _title(number: int, heads: int) -> str:
+    """Return the name of a head in the table; empty for -1."""
+    return "" if number < 0 else f"layer {number // heads + 1}, head {number % heads + 1}"
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:

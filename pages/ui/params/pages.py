@@ -139,8 +139,8 @@ _PAGES = (
             "heads": Part("All heads", "all_heads.show_all_heads"),
             "similarity": Part("Similarity", "similar_heads.show_similar_heads"),
             "two_heads": Part("A vs. B", "two_heads.show_two_heads", former=("versus",)),
-            "layers": Part("Across layers", "across_layers.show_across_layers"),
-            "models": Part("Two models", "two_models.show_two_models"),
+            "layers": Part("Layers", "across_layers.show_across_layers"),
+            "models": Part("Models", "two_models.show_two_models"),
         },
     ),
     Page(
