@@ -130,7 +130,7 @@ def test_every_number_of_every_head_is_in_the_table(loaded, trace):
     entropy = [row["values"][table["columns"].index(["entropy", ""])] for row in table["rows"]]
     assert entropy == pytest.approx(list(expected["entropy"]))
     names = test.selectbox("compare_metric").options
-    assert "entropy" in names and not [name for name in names if "aligns" in name or "end symbol" in name]
+    assert "Colour by entropy" in names and not [name for name in names if "aligns" in name or "end symbol" in name]
 
 
 def test_token_is_followed_through_the_layers(trace):

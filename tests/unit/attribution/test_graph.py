@@ -18,6 +18,7 @@ from transformer.attribution.score_pairs import score_pairs
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.language_modelling.tracing import trace_text
 from transformer.model.edits import UNEDITED, Edits
+from transformer.model.layers import LayerContext
 from transformer.model.recorder import Recorder
 from transformer.values.interventions import AS_TRAINED, Interventions
 
@@ -115,7 +116,8 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
         outputs = []
         for stream in (x, without):
             record = Recorder(details=True)
-            model.encoder_layers[0](stream, None, record, relative=model.source_positions.relative(len(source)))
+            relative = model.source_positions.relative(len(source))
+            model.encoder_layers[0](stream, LayerContext(relative=relative, record=record))
             outputs.append(record.tensors["encoder.outputs"][0][0, 1, 3])
         offset = torch.zeros(1, 2, 3, len(source), 8)
         offset[0, 0, 1, 3] = outputs[1] - outputs[0]
