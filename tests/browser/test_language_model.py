@@ -41,8 +41,3 @@ def test_typed_text_leads_to_a_head_and_to_another_token(reader):
     row.locator("td").nth(2).click()
     reader.page.wait_for_url(re.compile("language_model.*lm_layer=2&lm_head=3"))
     reader.head(2, 3)
-    main.get_by_role("button", name="Inside a layer").click()
-    reader.arrived("inside_a_layer")
-    main.get_by_role("link", name="Feed-forward").click()
-    reader.page.wait_for_url("**inside_stage=decoder.feed_forward.norm**")
-    reader.see("18 of 25: layer normalisation")

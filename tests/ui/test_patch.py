@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pages.ui.params.state import EXAMPLES
 from tests.ui.driver import healthy, opened, texts
 
@@ -17,6 +19,7 @@ def choose(test, label, value):
     box.select(value).run()
 
 
+@pytest.mark.thorough(seconds=10)
 def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
     """The page opens where the two sentences differ; at the step that writes "es" there is nothing to divide."""
     test = opened(PAGE, text=EXAMPLES[0])

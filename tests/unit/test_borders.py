@@ -111,9 +111,6 @@ LOADED_WITHOUT = (
     # Everything before the first page: torch takes seconds to import; until then the screen shows "Starting the
     # Transformer".
     ("pages.ui.shell.router", ("torch",)),
-    # The app runs without Ray; measuring a corpus imports it if a cluster is given.
-    ("transformer.surveys.corpus", ("ray",)),
-    ("pages.ui.runs.models", ("ray",)),
 )
 
 
