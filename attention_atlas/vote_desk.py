@@ -10,6 +10,7 @@ alone may `POST …/vote/act`. `GET …/vote/lecturer?CODE` makes a browser the 
 from __future__ import annotations
 
 import asyncio
+import csv
 import re
 import secrets
 from base64 import b64encode
@@ -17,18 +18,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from io import StringIO
 from typing import Annotated, Literal
 
 import msgspec
 
 from attention_atlas.ballot_box import BallotBox, VoteError
 from attention_atlas.browser.scripts import script
+from transformer.files.csv_cells import harmless
 from transformer.files.paths import ASSETS
 
 # Environment variable with the name of the lecturer's cookie; set where a desk stands in front of the app.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
-ACTIONS = {b"": b"GET", b"/state": b"GET", b"/lecturer": b"GET", b"/ballot": b"POST", b"/act": b"POST"}
+ACTIONS = {
+    b"": b"GET",
+    b"/state": b"GET",
+    b"/lecturer": b"GET",
+    b"/ballot": b"POST",
+    b"/act": b"POST",
+    b"/results.csv": b"GET",
+}
 # Most bytes of a body, and seconds until it is there.
 MOST_BODY = 8_192
 BODY_TIMEOUT = 10.0
@@ -37,6 +47,7 @@ WAIT = 25.0
 MOST_WAITING = 2_000
 # Seconds for which a browser remains the lecturer's.
 LECTURE = 12 * 3600
+ONLY_LECTURER = "Only the lecturer's browser may do this: open the address that the terminal shows."
 REASONS = {200: "OK", 303: "See Other", 400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed"}
 REASONS |= {408: "Request Timeout", 409: "Conflict", 411: "Length Required", 413: "Content Too Large"}
 REASONS |= {415: "Unsupported Media Type", 503: "Service Unavailable"}
@@ -123,6 +134,8 @@ class VoteDesk:
                 return self._welcome(request)
             if request.action == b"/state":
                 return await self._state(request)
+            if request.action == b"/results.csv":
+                return self._results(request)
             page, policy = phone_page()
             return _answer(200, page, "text/html", f"Content-Security-Policy: {policy}")
         except VoteError as error:
@@ -132,7 +145,7 @@ class VoteDesk:
         """Carry out what a browser sent."""
         lecturer = self._is_lecturer(request)
         if request.action == b"/act" and not lecturer:
-            raise VoteError(403, "Only the lecturer's browser may do this: open the address that the terminal shows.")
+            raise VoteError(403, ONLY_LECTURER)
         try:
             sent = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -173,6 +186,21 @@ class VoteDesk:
 
     def _shown(self, *, lecturer: bool) -> bytes:
         return _answer(200, msgspec.json.encode(self.box.state(lecturer=lecturer)), "application/json")
+
+    def _results(self, request: VoteRequest) -> bytes:
+        """The lecturer's file: a row for each choice."""
+        if not self._is_lecturer(request):
+            raise VoteError(403, ONLY_LECTURER)
+        state, file = self.box.state(lecturer=True), StringIO(newline="")
+        shares = state.get("shares") or [""] * len(state["choices"])
+        rows = csv.writer(file)
+        rows.writerow(["question", "choice", "votes", "share of the model", "answer"])
+        for number, choice in enumerate(state["choices"]):
+            cells = state["question"], choice, state["counts"][number], shares[number], number == state.get("answer")
+            rows.writerow(map(harmless, cells))
+        return _answer(
+            200, file.getvalue().encode(), "text/csv", 'Content-Disposition: attachment; filename="vote.csv"'
+        )
 
     def _welcome(self, request: VoteRequest) -> bytes:
         """Make the browser the lecturer's, if it has the code."""
