@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, closing, suppress
 from attention_atlas.app_process import ANSWERS_WHEN_WARM
 from attention_atlas.lecture import port_of
 from attention_atlas.reverse_proxy import Backend, ReverseProxy
+from attention_atlas.vote_desk import LECTURER_COOKIE, VoteDesk
 from transformer.files.memory import memory_available
 from transformer.files.terminal import MOST_PORT
 
@@ -32,6 +33,8 @@ CONNECTIONS = 10_240
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
+# Another browser that opens this address first would be the lecturer's, so the address does not belong on a projector.
+VOTES = "  Lecturer, to let the hall vote, open once, with the projector off: {address}\n"
 HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
@@ -46,12 +49,13 @@ def processes_for_many() -> int:
     return max(1, min(processors, MOST, memory // MEMORY if memory is not None else MOST))
 
 
-def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> None:
+def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall: str | None = None) -> None:
     """Serve the app from `count` processes until Ctrl-C.
 
     Args:
         options: of `streamlit run`; the app listens at their address and port.
         opened: called with the app's address once all users can open it.
+        hall: the address for the users, if it differs from that for this machine.
 
     Raises:
         SystemExit: the port is taken or invalid, or the app does not start.
@@ -69,9 +73,19 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> No
         )
     address, port = known.address, port_of(options)
     allow_connections()
+    own_url = hall or url(address, port)
+    desk = VoteDesk(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
+
+    # The app processes inherit it.
+    os.environ[LECTURER_COOKIE] = desk.cookie
+
+    def all_warm() -> None:
+        opened(own_url)
+        desk.invite()
+
     with closing(listen(address, port)) as listening, suppress(KeyboardInterrupt):
         try:
-            asyncio.run(serve(listening, count, others, lambda: opened(url(address, port))))
+            asyncio.run(serve(listening, count, others, desk, all_warm))
         except StartError as error:
             raise SystemExit(f"error: {error}") from None
 
@@ -113,7 +127,9 @@ def allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def serve(listening: socket.socket, count: int, options: Sequence[str], opened: Callable[[], None]) -> None:
+async def serve(
+    listening: socket.socket, count: int, options: Sequence[str], desk: VoteDesk, opened: Callable[[], None]
+) -> None:
     """Start the processes, call `opened` when all are warm, and restart those that exit.
 
     Raises:
@@ -125,7 +141,7 @@ async def serve(listening: socket.socket, count: int, options: Sequence[str], op
     listens = asyncio.Event()
     kept: list[asyncio.Task[None]] = []
     # The proxy starts at once: users who come too early then get a message.
-    with closing(await ReverseProxy(backends, listening.getsockname()[1]).start(listening)):
+    with closing(await ReverseProxy(backends, listening.getsockname()[1], desk).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):
                 kept.append(asyncio.create_task(keep_running(backend, options, listens, ready)))

@@ -92,9 +92,8 @@ def start_app(options: Sequence[str]) -> None:
     check_spelling(others)
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1 or hall:
-        app_processes.run(
-            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True)
-        )
+        opened = announce if hall else lambda here: print(f"\n  Open {here}\n", flush=True)
+        app_processes.run(count, others, opened, hall)
     else:
         app_process.run(others)
 

@@ -3,7 +3,7 @@
 A connection is one request, or one websocket, of one browser. The proxy reads its head and chooses the process. All
 later bytes pass through unchanged, in both directions and no faster than the slower side accepts them. The process
 therefore checks `Host`, `Origin`, cookies and tokens as if there were no proxy. A second request on a connection never
-reaches the process, because the proxy would not have read its head.
+reaches the process, because the proxy would not have read its head. Only the requests of a vote are answered here.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
+from attention_atlas.vote_desk import VoteDesk, vote_request
 
 # Limits in bytes of a head, which a URL full of slides makes long, and of the data passed on at once.
 MOST_HEAD = 1 << 16
@@ -131,12 +132,14 @@ class ReverseProxy:
     because a whole lecture hall shares one address.
     """
 
-    def __init__(self, backends: list[Backend], public_port: int) -> None:
+    def __init__(self, backends: list[Backend], public_port: int, desk: VoteDesk) -> None:
         """
         Args:
             backends: whose ports may change at any time.
             public_port: names the cookie: browsers have one jar for all ports of a machine.
+            desk: answers the requests of a vote.
         """
+        self._desk = desk
         self._backends = backends
         self._cookie = f"attention_atlas_{public_port}"
         self._turns = 0
@@ -159,6 +162,9 @@ class ReverseProxy:
                 request = read_request(head, self._cookie, peer[0])
             except ValueError:
                 writer.write(BAD)
+                return
+            if (asked := vote_request(head)) is not None:
+                writer.write(await self._desk.answer(asked, reader))
                 return
             await self._pass_on(request, reader, writer)
         except asyncio.LimitOverrunError:

@@ -14,6 +14,7 @@ sentence.
     own:     each user types their own sentences
     heads:   each user has a sentence, and clicks through its heads and from page to page
     arrival: like `own`, twice on one server, right after its start and again after all users have been there
+    vote:    each user votes on a phone, once per question; an answer is complete when the lecturer's bar has risen
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from websockets.exceptions import WebSocketException
 
 from attention_atlas.app_processes import processes_for_many
+from benchmarks.lecture_vote import votes
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import command_line, figure, percentile, write
 from benchmarks.visitor import visitor
@@ -197,6 +199,9 @@ def fresh_model() -> Translator:
 
 def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, float]:
     """Measure a lecture on a fresh server and return its figures."""
+    if mix == "vote":
+        # The process that hands out the connections exists only for several processes.
+        return votes(people, lasts, max(2, processes))
     with server(processes) as (address, process):
         if mix == "arrival":
             return {
@@ -248,7 +253,7 @@ def figures(
 def main() -> None:
     parser = command_line(__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, nargs="+", default=[1, 10, 30, 100], metavar="N")
-    parser.add_argument("--mix", choices=MIXES, nargs="+", default=list(MIXES))
+    parser.add_argument("--mix", choices=[*MIXES, "vote"], nargs="+", default=[*MIXES, "vote"])
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each stays")
     parser.add_argument("--processes", type=int, default=processes_for_many(), metavar="N", help="of the app")
     arguments = parser.parse_args()

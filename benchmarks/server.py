@@ -16,8 +16,12 @@ ROOT = Path(__file__).parents[1]
 
 
 @contextmanager
-def server(processes: int = 1) -> Iterator[tuple[str, int]]:
-    """Start a fresh server as `attention-atlas` does; return its address without the protocol, and its process."""
+def server(processes: int = 1, output: int = subprocess.DEVNULL) -> Iterator[tuple[str, int]]:
+    """Start a fresh server as `attention-atlas` does; return its address without the protocol, and its process.
+
+    Args:
+        output: file descriptor that gets what the server prints.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -29,7 +33,7 @@ def server(processes: int = 1) -> Iterator[tuple[str, int]]:
         f"--server.port={port}",
         "--server.address=127.0.0.1",
     ]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.DEVNULL)
     try:
         while process.poll() is None:
             try:

@@ -12,6 +12,7 @@ from pages.ui.change_attention.editor import pick_kind, show_changes, show_edito
 from pages.ui.change_attention.erasing import show_erasing
 from pages.ui.change_attention.example import show_example
 from pages.ui.change_attention.export import show_repeat
+from pages.ui.change_attention.make_it_say import show_make_it_say
 from pages.ui.change_attention.next_word import show_next_word
 from pages.ui.change_attention.outcome import run_changed, show_outcome
 from pages.ui.layout.roles import main_figure
@@ -31,6 +32,7 @@ with st.container(gap="xsmall"):
         pick_kind()
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")
+    show_make_it_say(reading, found.written.text if resolved.interventions != AS_TRAINED else None)
     if resolved.interventions == AS_TRAINED:
         # Draw the map before the search for an example starts.
         with example:

@@ -8,6 +8,7 @@ ensure_router()
 
 import streamlit as st
 
+from pages.ui.bets.offer import show_bet
 from pages.ui.decoding.component import decoding_steps
 from pages.ui.decoding.methods_compared import show_methods_compared
 from pages.ui.decoding.visited import traced_decoding
@@ -27,6 +28,7 @@ with st.container():
         st.caption("This translation reached the limit on length before it was finished.")
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)
+show_bet("decoding", reading)
 st.caption(
     "Each box is one step: the token that it wrote, coloured by its probability from 0 (dark) to 1 (bright). A hollow "
     "box is not written yet; an underlined token was forced. Rows of attention have the same colours, and each sums to "

@@ -8,6 +8,8 @@ ensure_router()
 
 import streamlit as st
 
+from pages.ui.bets.offer import show_bet
+from pages.ui.heads.kinds import head_title
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.state import session
@@ -23,9 +25,11 @@ says.markdown(
     "A head can look at something without affecting the translation. Click heads to switch them off, and see what "
     "the model writes without them. Rows are layers. Click a row or column number to toggle all its heads."
 )
-params = session.params(OffParams)
 with worth:
     lead_to_importance()
+params = session.params(OffParams)
+only = head_title(*params.heads.heads[0]) if len(params.heads.heads) == 1 else None
+show_bet("switch_heads_off", reading, clicked=only)
 example = st.container()
 interventions = pick_heads(reading)
 # Draw the switches before the search for an example starts.

@@ -8,6 +8,7 @@ ensure_router()
 
 import streamlit as st
 
+from pages.ui.bets.offer import show_bet
 from pages.ui.params.pages import PAGES
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.model_picker import chosen_languages
@@ -25,4 +26,6 @@ st.markdown(
     "Which words does a translated word come from? Several methods answer, and they often disagree. Most of them read "
     "the answer off the model's numbers; erasure measures it: it hides a word and looks at what happens."
 )
+if part != "guess":
+    show_bet(PAGE.name, reading)
 PAGE.function(part)(reading)

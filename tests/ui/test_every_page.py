@@ -58,7 +58,6 @@ BEYOND = {
     "stage": "nonsense",
     "metric": "nonsense",
     "explained": "999",
-    "guess": "99",
     "moment": "9999",
     "item": "pppp",
     "forced": "23999",

@@ -254,7 +254,6 @@ def test_box_with_new_options_for_another_sentence_is_a_new_box(narrow_app, page
 @pytest.mark.parametrize(
     ("page", "key", "address"),
     [
-        ("what_mattered", "mattered_guessed", {"mattered_part": "guess"}),
         ("what_mattered", "mattered_word", {}),
         ("change_attention", "edit_hidden_source", {}),
         ("change_attention", "edit_hidden_target", {}),

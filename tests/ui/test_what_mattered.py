@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -142,10 +143,11 @@ def test_wrong_prefix_is_forced_and_released(shipped):
 def test_game_can_be_played(shipped, trace):
     test = app(mattered_part="guess")
     assert healthy(test) and not expand(test).dataframe
-    test.button_group("mattered_guessed").set_value(2).run()
-    assert test.query_params["mattered_guess"] == "2" and not test.dataframe, "nothing is told before it is carried out"
-    test.toggle("mattered_revealed").set_value(True).run()
+    assert next(each.label for each in test.button if each.key == "bet_choice_2") == "animal"
+    test.button("bet_choice_2").click().run()
     assert healthy(test) and figures(test) == (0, 1)
+    assert test.query_params["bet_page"] == "what_mattered" and test.query_params["bet_answer"] == "2"
+    assert re.search(r"\*\*(Right|Close|Wrong)\.\*\*", texts(test))
     answers = table(test, "named by").set_index("word")
     assert "you" in answers.loc["animal", "named by"]
     target = Target(tuple(range(len(trace.predicted_pieces))))

@@ -63,8 +63,9 @@ def test_ended_process_is_restarted_and_ctrl_c_ends_everything(port):
     )
     assert process.stdout is not None
     try:
-        said = [process.stdout.readline() for _ in range(3)]
-        assert said == ["\n", f"  Open http://localhost:{port}\n", "\n"]
+        said = [process.stdout.readline() for _ in range(5)]
+        assert said[:3] == ["\n", f"  Open http://localhost:{port}\n", "\n"]
+        assert f"http://localhost:{port}/vote/lecturer?" in said[3]
         assert is_warm(port, 0) and is_warm(port, 1), "nobody has to open it first"
         app = psutil.Process(process.pid)
         first, second = app.children()

@@ -240,6 +240,7 @@ FLOORS = {
         {"components"},
         {"heads"},
         {"lecture", "reading"},
+        {"bets"},
         {"measured", "shell"},
         {page.folder or page.name for page in PAGES.values()} - ABOVE_OTHER_PAGES,
         ABOVE_OTHER_PAGES,

@@ -17,6 +17,7 @@ from websockets.typing import Origin, Subprotocol
 from attention_atlas import reverse_proxy
 from attention_atlas.reverse_proxy import MOST_HEAD, Backend, ReverseProxy, read_request
 from attention_atlas.static_copies import MOST_BYTES, StaticCopies
+from attention_atlas.vote_desk import VoteDesk
 
 PATIENCE = 30
 COOKIE = "attention_atlas_8501"
@@ -124,7 +125,7 @@ async def server(answer: Answer) -> AsyncIterator[int]:
 async def proxy(backends: list[Backend]) -> AsyncIterator[int]:
     """Run a proxy in front of processes; return its port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        running = await ReverseProxy(backends, 8501).start(listening)
+        running = await ReverseProxy(backends, 8501, VoteDesk(8501, print)).start(listening)
         try:
             yield listening.getsockname()[1]
         finally:

@@ -23,11 +23,17 @@ class Question:
         choices: in the order in which they are shown, each once; empty if a number is asked for.
         answer: index of the right choice.
         number: the number to guess, in per cent if the step asks for that.
+        percent: whether it is asked for in per cent.
+        whole: whether only the exact number is right.
+        worth: how good each choice is; empty if only one is good.
     """
 
     choices: tuple[str, ...]
     answer: int
-    number: float
+    number: float = 0.0
+    percent: bool = False
+    whole: bool = False
+    worth: tuple[float, ...] = ()
 
 
 def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
@@ -49,7 +55,8 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
         value = finding.values[step.guess]
         if isinstance(value, str):
             raise LessonError(f"guess must name a number, but {step.guess} is the text {value!r}")
-        return Question((), 0, 100 * value if step.percent else float(value))
+        whole = isinstance(value, int) and not step.percent
+        return Question((), 0, 100 * value if step.percent else float(value), step.percent, whole)
     texts = [filled(choice, finding.values) for choice in step.choices]
     right = filled(step.answer, finding.values) if step.answer else ""
     if texts.count(right) > 1:
@@ -59,7 +66,7 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
     shown = tuple(sorted(dict.fromkeys(texts), key=str.casefold))
     if step.question and len(shown) < 2:
         raise LessonError(f"all choices read {right!r}")
-    return Question(shown, shown.index(right) if right else 0, 0.0)
+    return Question(shown, shown.index(right) if right else 0)
 
 
 def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:

@@ -7,11 +7,13 @@ from functools import partial
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
+from pages.ui.bets.offer import show_bet
 from pages.ui.charts import matrix
 from pages.ui.charts.saving import save_every_head
 from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
+from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
@@ -44,6 +46,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         metrics = reading.metrics(kind)
         with main_figure():
             choice = attention_browser(reading.trace, metrics)
+    show_bet(PAGES[kind].address, reading)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     prose(f"{kind}_telling", telling(reading.trace, metrics, chosen=session.attention().chosen))
     st.markdown(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from types import MappingProxyType
@@ -13,14 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.text.python_lines import FROM_ZERO
+from transformer.files.csv_cells import harmless
 from transformer.values.trace import Trace
-
-# FORMULA matches the start of a cell that a spreadsheet would compute. NUMBER matches numbers that look like one.
-FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
-# Where the list separator is not a comma (German, French, … Windows), a spreadsheet starts a cell after this.
-# Quotation marks do not prevent it: they count only at the start of a cell.
-FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def save_tables(
@@ -110,18 +103,6 @@ def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
     written[texts.columns] = texts.map(harmless)
     # With both characters as the end of a line (RFC 4180), a cell that holds either one is quoted.
     return written.rename(columns=harmless).to_csv(index=False, lineterminator="\r\n")
-
-
-def harmless(cell: object) -> object:
-    """Return a cell as spreadsheets show it, with an apostrophe before text that they would compute.
-
-    See OWASP, CSV injection. The apostrophe also follows a semicolon, a tab or the end of a line within the cell.
-    Numbers written as text stay unchanged. `assets/attention_browser/exports.js` does the same.
-    """
-    if not isinstance(cell, str) or NUMBER.fullmatch(cell):
-        return cell
-    apart = FORMULA_WITHIN.sub(r"\1'", cell)
-    return f"'{apart}" if FORMULA.match(apart) else apart
 
 
 def json_text(facts: dict[str, Any], tables: Mapping[str, pd.DataFrame]) -> str:

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from pages.ui.bets.ask import ask
+from pages.ui.bets.verdict import verdict
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import aside, words_and_figure
 from pages.ui.lessons.clicks import done_by, remark_on
@@ -16,7 +18,6 @@ from pages.ui.lessons.figures import chosen_in_map, first_choice, hidden, show_m
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.moves import answer_question, open_step, show_moves
-from pages.ui.lessons.verdict import verdict
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.model import ModelParams
 from pages.ui.reading.model_picker import load, several_models
@@ -34,7 +35,6 @@ from transformer.values.trace import Kind
 WIDE = ("translations", "needed")
 # The page without a name in its address.
 FIRST = "translate"
-MOST_GUESS = 999_999.0
 
 
 def show_lesson(path: Path) -> None:
@@ -117,55 +117,19 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
     if step.question:
         st.markdown(f"**{markdown(measured.plain(step.question))}**")
     if not done:
-        _ask(measured)
+        if step.question:
+            ask(measured.question, "lesson", answer_question)
         if remark:
             st.container(border=True).markdown(remark)
         return
-    said, reveal = verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
+    found = verdict(measured.question, params.answer) if step.question else None
+    said, reveal = found and found.says, with_link(measured, measured.markdown(step.reveal), model)
     # Two numbers side by side would read as one, so a line break separates them. A projector has no room for another
     # line and shows no break.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if not measured.finding.holds:
             st.caption("For this model, the lesson's statement is not true; the numbers are this model's.")
-
-
-def _ask(measured: MeasuredStep) -> None:
-    """Draw the question or task of the step before the answer is shown."""
-    step = measured.step
-    for number, choice in enumerate(measured.question.choices, 1):
-        st.button(
-            markdown(choice),
-            key=f"lesson_choice_{number}",
-            width="stretch",
-            shortcut=str(number),
-            on_click=answer_question,
-            args=(str(number),),
-        )
-    if step.guess:
-        with (
-            st.form("lesson_guess", border=False),
-            st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
-        ):
-            st.number_input(
-                "Your guess, in percent" if step.percent else "Your guess",
-                key="lesson_number",
-                min_value=0.0,
-                max_value=100.0 if step.percent else MOST_GUESS,
-                value=None,
-                step=1.0,
-                format="%g",
-            )
-            st.form_submit_button("Measure", type="primary", on_click=_guess)
-
-
-def _guess() -> None:
-    """Callback of the form; an empty box is not a guess."""
-    number = st.session_state.get("lesson_number")
-    if number is not None:
-        given = LessonParams.checked("answer", f"{number:.3f}".rstrip("0").rstrip("."))
-        if given is not None:
-            answer_question(given)
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> None:

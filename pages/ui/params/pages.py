@@ -46,6 +46,8 @@ class Page:
         needs: the model that it requires.
         folder: of its parts, below pages/ui; its name unless several pages share one.
         kind: the one kind of attention that it shows, if it shows one.
+        bet: the function that makes its bet from the reading of the sentence, as "module.function" in its folder; empty
+            for none.
         parts: its parts by the names that they have in addresses; the first is the default.
     """
 
@@ -57,6 +59,7 @@ class Page:
     needs: Literal["translator", "language model", "nothing"] = "translator"
     folder: str = ""
     kind: Kind | None = None
+    bet: str = ""
     parts: Mapping[str, Part] = field(default_factory=dict)
 
     @property
@@ -86,6 +89,7 @@ _PAGES = (
         "how the tokens of the English sentence look at each other",
         folder="attention",
         kind="encoder",
+        bet="looks_most.looks_most",
     ),
     Page(
         "masked_attention",
@@ -95,6 +99,7 @@ _PAGES = (
         "how the German sentence looks back at itself, never ahead",
         folder="attention",
         kind="decoder",
+        bet="looks_most.looks_most",
     ),
     Page(
         "cross_attention",
@@ -104,6 +109,7 @@ _PAGES = (
         "where the German sentence looks in the English one",
         folder="attention",
         kind="cross",
+        bet="looks_most.looks_most",
     ),
     Page(
         "decoding",
@@ -112,6 +118,7 @@ _PAGES = (
         "The translation one token at a time, with the other candidates. Choose one and see what follows.",
         "how the German sentence is written: play, stop or step back; see the other candidates and force one; "
         "beam search with its whole tree",
+        bet="next_token.next_token",
     ),
     Page(
         "language_model",
@@ -166,6 +173,7 @@ _PAGES = (
         "Switch heads off and see what the model writes without them.",
         "any of the 144 heads switched off, scaled or replaced; the new translation beside the original; how "
         "important each head is for the sentence",
+        bet="spare_head.spare_head",
     ),
     Page(
         "change_attention",
@@ -174,6 +182,7 @@ _PAGES = (
         "Make a word look at another one and see what the model writes then.",
         "click to redirect a row of attention in one head or all, or erase words; see the next word change and "
         "the translation continue",
+        bet="make_it_say.make_it_say",
     ),
     Page(
         "patch",
@@ -190,6 +199,7 @@ _PAGES = (
         "Which words a translated word depends on, by several methods that can disagree.",
         "which source words a translated word depends on, by several methods, and whether they agree; which part "
         "of the model wrote it",
+        bet="missing_word.missing_word",
         parts={
             "strip": Part("Which words", "words.show_words"),
             "writers": Part("Which parts of the model", "components.show_components"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pages.ui.params.attention import MAX_INDEX
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, integer, matching, one_of
 from pages.ui.params.pages import part_of
@@ -30,8 +29,6 @@ class MatteredParams(Params, prefix="mattered_"):
         components: all components of the logit, not only the largest.
         deletion: words are deleted one after the other, in the order of `method`.
         method: one of METHODS.
-        guess: position of the guessed word's first token, from 1; 0 for none.
-        revealed: the answers are carried out.
     """
 
     part: str = part_of("what_mattered")
@@ -42,11 +39,9 @@ class MatteredParams(Params, prefix="mattered_"):
     components: bool = flag()
     deletion: bool = flag()
     method: Method = one_of(tuple(METHODS), "frozen_gradient")
-    guess: int = integer(0, 0, MAX_INDEX)
-    revealed: bool = flag()
 
     def for_another_sentence(self) -> Self:
-        return replace(self, explained="", against=NOTHING, slow=False, deletion=False, guess=0, revealed=False)
+        return replace(self, explained="", against=NOTHING, slow=False, deletion=False)
 
     def for_another_translation(self) -> Self:
         return replace(self, explained="", against=NOTHING)

@@ -20,13 +20,15 @@ from transformer.files.paths import ASSETS
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
+/* The lecturer's vote, at the lower edge, beside the controls of a presented page. */
+.st-key-lecture_vote { position: fixed; bottom: 4px; left: 8px; z-index: 999991; width: auto; }
 /* Who waits sees it below, over whatever the page showed before. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
 /* On a projector five menus, one of which names the open page, end where the buttons begin. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
 /* Streamlit's sign of a run and its Stop button stand to the right of it. */
 @media (min-width: 900px) { .st-key-lecture_bar { right: 144px; } }
-[data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-waiting)) {
+[data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-lecture_vote, .st-key-waiting)) {
     display: contents;
 }
 /* Streamlit measures these when it draws them, which may be in lecture mode. */

@@ -10,6 +10,7 @@ from functools import cache
 
 import streamlit as st
 
+from pages.ui.bets.vote import show_vote
 from pages.ui.layout.roles import lay_out
 from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.params.lessons import LessonParams
@@ -69,6 +70,7 @@ def navigate() -> None:
     st.session_state[ROUTED] = True
     try:
         page.run()
+        show_vote(PAGES)
     except PageEnd:
         return
     except AtlasError as error:

@@ -10,19 +10,21 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.ui.bets.offer import show_bet
 from pages.ui.charts.matrix import AXIS, labelled_axis
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
+from pages.ui.params.bets import BetParams
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
+from pages.ui.what_mattered.missing_word import FEWEST
 from pages.ui.what_mattered.question import is_long, shown, source_columns
 from pages.ui.what_mattered.words import slow_choice
 from transformer.analysis.words import Group
@@ -32,7 +34,8 @@ from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
-GUESS, YOU = "mattered_guessed", "you"
+PAGE, YOU = "what_mattered", "you"
+QUESTION = "**Without which one word would the translation change most?**"
 # Pixels, so that a projector shows all columns.
 WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 
@@ -54,50 +57,31 @@ class Typed:
 
 
 def show_guess(reading: Reading) -> None:
-    """Draw the words as buttons; after a guess, carry out every method's answer."""
+    """Draw the bet; after it is answered, carry out every method's answer."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
-    question = "**Without which one word would the translation change most?**"
-    st.markdown(
-        f"{question} Guess first. Then every method picks its word, and you see what the model does without it."
-    )
-    firsts = {groups[column][0] + 1: column for column in ranked}
-    if len(firsts) < 2:
+    st.markdown("Bet first. Then every method picks its word, and you see what the model does without it.")
+    if len(ranked) < FEWEST:
         st.info("To guess, you need a sentence of at least two words.")
         return
-    names = {first: shown(labels[column]) for first, column in firsts.items()}
-    params = session.params(MatteredParams)
-
-    def store_guess() -> None:
-        session.update(MatteredParams, guess=st.session_state[GUESS] or 0)
-
-    place = main_figure(question, markdown(trace.source_text), when=not params.revealed)
-    place.pills(
-        "Your guess",
-        list(firsts),
-        format_func=names.__getitem__,
-        key=preset(GUESS, params.guess if params.guess in firsts else None),
-        on_change=store_guess,
-    )
+    params, answer = session.params(MatteredParams), session.params(BetParams).on(PAGE)
+    with main_figure(QUESTION, markdown(trace.source_text), when=not answer):
+        chosen = show_bet(PAGE, reading, opened=True)
     slow_choice(reading)
-    place.toggle("See what happens", **bind(MatteredParams, "revealed"))
-    if not params.revealed:
+    if not answer:
         return
     later = is_long(trace) and not params.slow
     listed: list[Method] = [method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)]
     whole = (whole_sentence(trace),)
     found = [reading.runs.get(AttributionRun(reading.run, method, whole, words=True)) for method in listed]
-    guessed = firsts.get(params.guess)
+    guessed = None if chosen is None else ranked[chosen]
     answers = who_named(found, ranked, guessed)
     measured = next(each for each in found if each.method == "erasure").source[0]
     typed = {column: _typed_without(reading, groups[column]) for column in answers}
     table = answer_table(answers, labels, measured, ranked, typed)
     st.markdown(says_winner(answers, labels, measured, ranked, typed), help=explain("log-probability", "nats"))
     show_table(table, "mattered_answers", digits=2, wrapped=WIDTHS)
-    with main_figure(
-        "**Without which one word would the translation change most?**",
-        says_winner(answers, labels, measured, ranked, typed).partition(":")[0],
-    ):
+    with main_figure(QUESTION, says_winner(answers, labels, measured, ranked, typed).partition(":")[0]):
         show_altair(
             fall_chart(measured, ranked, labels, guessed),
             key="mattered_falls",
@@ -177,11 +161,9 @@ def says_winner(
         f"{measured[best]:.2f} nats. {', '.join(right) or 'No method'} picked it."
     ]
     guessed = next((column for column, names in answers.items() if YOU in names), None)
-    if guessed is not None:
+    if guessed is not None and guessed != best:
         parts.append(
-            "**You were right.**"
-            if guessed == best
-            else f"Your word, **{shown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
+            f"Your word, **{shown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
             f"({measured[guessed]:.2f} nats)."
         )
     falls = {column: each.fall for column, each in typed.items() if each.fall is not None}

@@ -427,7 +427,7 @@ def test_game_knows_the_right_answer():
     table = answer_table(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert list(table.word) == ["a", "*b*"] and list(table["named by"]) == ["Erasure", "you, Attention weights"]
     right = says_winner({0: [YOU]}, QUESTION.source_labels, each[1].source[0], (0, 1), {0: Typed("", "", None)})
-    assert "You were right." in right and "Typed" not in right
+    assert "Your word" not in right and "Typed" not in right
     assert fall_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
 
 
@@ -451,7 +451,7 @@ def test_export_names_its_method_and_model(shipped, trace, asked, found):
 
 
 def test_question_survives_its_address():
-    params = MatteredParams(part="agreement", explained="9", against=7, pieces=True, deletion=True, guess=2)
+    params = MatteredParams(part="agreement", explained="9", against=7, pieces=True, deletion=True)
     address = params.to_address()
     assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params
     assert params.for_another_sentence() == MatteredParams(part="agreement", pieces=True)

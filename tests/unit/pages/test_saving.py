@@ -8,7 +8,8 @@ import io
 import pandas as pd
 import pytest
 
-from pages.ui.charts.saving import csv_text, harmless
+from pages.ui.charts.saving import csv_text
+from transformer.files.csv_cells import harmless
 
 FORMULAS = [
     "=1+2",

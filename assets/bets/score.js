@@ -1,0 +1,42 @@
+// The score of the bets, which stays in the browser: the first verdict on each bet counts.
+
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+
+const STORE = "attention-atlas-bets";
+const MARKS = /** @type {const} */ (["right", "close", "wrong"]);
+// Bets that are remembered; the oldest are forgotten.
+const MOST = 500;
+
+/** @returns {Record<string, string>} the mark of each bet */
+function remembered() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(STORE) ?? "{}");
+    return kept && typeof kept === "object" ? kept : {};
+  } catch {
+    return {};
+  }
+}
+
+class Score extends Component {
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    super(parent, element("p", { class: "bet-score" }));
+  }
+
+  /** @param {{ id: string, mark: string }} data */
+  show({ id, mark }) {
+    let marks = remembered();
+    if (mark && !marks[id]) {
+      marks = Object.fromEntries([...Object.entries(marks), [id, mark]].slice(-MOST));
+      try {
+        localStorage.setItem(STORE, JSON.stringify(marks));
+      } catch { /* A browser that keeps nothing shows this bet alone. */ }
+    }
+    const all = Object.values(marks);
+    const counts = MARKS.map((each) => `${all.filter((one) => one === each).length} ${each}`);
+    this.root.textContent = all.length ? `Your bets in this browser: ${counts.join(", ")}.` : "";
+  }
+}
+
+export default mount(Score);

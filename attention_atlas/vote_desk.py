@@ -1,0 +1,273 @@
+"""Answers the requests of a vote: phones fetch a small page and send a ballot, the lecturer opens and closes.
+
+The one desk is in the process that hands out the connections, so all phones and all app processes share it. A phone
+costs no session of the app. A request that waits for a change is answered when the vote changes.
+
+`GET …/vote` is the page of a phone, and `GET …/vote/state` is the vote. `POST …/vote/ballot` is a ballot. The lecturer
+alone may `POST …/vote/act`. `GET …/vote/lecturer?CODE` makes a browser the lecturer's, once per code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import re
+import secrets
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from io import StringIO
+from typing import Annotated, Literal
+
+import msgspec
+
+from attention_atlas.ballot_box import BallotBox, VoteError
+from attention_atlas.browser.scripts import script
+from transformer.files.csv_cells import harmless
+from transformer.files.paths import ASSETS
+
+# Environment variable with the name of the lecturer's cookie; set where a desk stands in front of the app.
+LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
+PATH = b"/vote"
+ACTIONS = {
+    b"": b"GET",
+    b"/state": b"GET",
+    b"/lecturer": b"GET",
+    b"/ballot": b"POST",
+    b"/act": b"POST",
+    b"/results.csv": b"GET",
+}
+# Most bytes of a body, and seconds until it is there.
+MOST_BODY = 8_192
+BODY_TIMEOUT = 10.0
+# Seconds that a request waits for a change, and most requests that wait; a browser asks again at once.
+WAIT = 25.0
+MOST_WAITING = 2_000
+# Seconds for which a browser remains the lecturer's.
+LECTURE = 12 * 3600
+ONLY_LECTURER = "Only the lecturer's browser may do this: open the address that the terminal shows."
+REASONS = {200: "OK", 303: "See Other", 400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed"}
+REASONS |= {408: "Request Timeout", 409: "Conflict", 411: "Length Required", 413: "Content Too Large"}
+REASONS |= {415: "Unsupported Media Type", 503: "Service Unavailable"}
+
+
+class Ballot(msgspec.Struct, forbid_unknown_fields=True):
+    """A ballot, as a phone sends it."""
+
+    vote: int
+    voter: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+    choice: int
+
+
+class Act(msgspec.Struct, forbid_unknown_fields=True):
+    """An act of the lecturer, with what it needs."""
+
+    act: Literal["open", "close", "reveal", "clear"]
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    answer: int = 0
+    shares: tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...] = ()
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class VoteRequest:
+    """The head of a request for the desk.
+
+    Attributes:
+        action: a key of ACTIONS.
+        method: of HTTP.
+        query: of the address.
+        fields: its headers; the name in small letters.
+    """
+
+    action: bytes
+    method: bytes
+    query: bytes
+    fields: dict[bytes, bytes]
+
+
+def vote_request(head: bytes) -> VoteRequest | None:
+    """The request of a head, if it is for the desk; the app may run below any path."""
+    line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    method, _, target = line.rpartition(b" ")[0].partition(b" ")
+    path, _, query = target.partition(b"?")
+    _, found, action = path.rpartition(PATH)
+    if not found or action not in ACTIONS:
+        return None
+    named = (field.partition(b":") for field in lines)
+    return VoteRequest(action, method, query, {name.lower(): value.strip() for name, _, value in named})
+
+
+class VoteDesk:
+    """The votes of one lecture, and who may open them."""
+
+    def __init__(self, public_port: int, tell: Callable[[str], None]) -> None:
+        """
+        Args:
+            public_port: names the cookie of the lecturer.
+            tell: receives the path that makes one browser the lecturer's, now and whenever it was used.
+        """
+        self.box = BallotBox()
+        self.cookie = f"attention_atlas_lecturer_{public_port}"
+        self._secret = secrets.token_urlsafe(24)
+        self._tell = tell
+        self._waiting = 0
+        self._staged, self._counted = asyncio.Event(), asyncio.Event()
+        self._code = ""
+
+    def invite(self) -> None:
+        """Tell a new code; an older one is no longer valid. A code that an audience saw may have been used by it."""
+        self._code = secrets.token_urlsafe(12)
+        self._tell(f"{PATH.decode()}/lecturer?{self._code}")
+
+    async def answer(self, request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
+        """The whole HTTP answer to a request."""
+        try:
+            if request.method != ACTIONS[request.action]:
+                raise VoteError(405, "This address has another method.")
+            if request.method == b"POST":
+                return self._sent(request, await _body(request, reader))
+            if request.action == b"/lecturer":
+                return self._welcome(request)
+            if request.action == b"/state":
+                return await self._state(request)
+            if request.action == b"/results.csv":
+                return self._results(request)
+            page, policy = phone_page()
+            return _answer(200, page, "text/html", f"Content-Security-Policy: {policy}")
+        except VoteError as error:
+            return _answer(error.status, str(error).encode())
+
+    def _sent(self, request: VoteRequest, body: bytes) -> bytes:
+        """Carry out what a browser sent."""
+        lecturer = self._is_lecturer(request)
+        if request.action == b"/act" and not lecturer:
+            raise VoteError(403, ONLY_LECTURER)
+        try:
+            sent = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise VoteError(400, "This is not a ballot.") from None
+        if isinstance(sent, Ballot):
+            self.box.put(sent.vote, sent.voter, sent.choice)
+            self._counted = _rung(self._counted)
+            return _answer(200, b"{}", "application/json")
+        acts: dict[str, Callable[[], None]] = {
+            "open": lambda: self.box.open(sent.question, sent.choices),
+            "close": self.box.close,
+            "reveal": lambda: self.box.reveal(sent.answer, sent.shares, sent.says),
+            "clear": self.box.clear,
+        }
+        acts[sent.act]()
+        self._staged, self._counted = _rung(self._staged), _rung(self._counted)
+        return self._shown(lecturer=lecturer)
+
+    async def _state(self, request: VoteRequest) -> bytes:
+        """The vote; a browser that knows its stage, or a lecturer who knows its number of voters too, waits for a
+        change.
+        """
+        lecturer = self._is_lecturer(request)
+        known = re.fullmatch(rb"stage=(\d{1,10})(?:&voters=(\d{1,6}))?", request.query)
+        same = known is not None and int(known[1]) == self.box.stage
+        if same and lecturer:
+            same = known is not None and known[2] is not None and int(known[2]) == len(self.box.ballots)
+        if same and self._waiting < MOST_WAITING:
+            self._waiting += 1
+            try:
+                async with asyncio.timeout(WAIT):
+                    await (self._counted if lecturer else self._staged).wait()
+            except TimeoutError:
+                pass
+            finally:
+                self._waiting -= 1
+        return self._shown(lecturer=lecturer)
+
+    def _shown(self, *, lecturer: bool) -> bytes:
+        return _answer(200, msgspec.json.encode(self.box.state(lecturer=lecturer)), "application/json")
+
+    def _results(self, request: VoteRequest) -> bytes:
+        """The lecturer's file: a row for each choice."""
+        if not self._is_lecturer(request):
+            raise VoteError(403, ONLY_LECTURER)
+        state, file = self.box.state(lecturer=True), StringIO(newline="")
+        shares = state.get("shares") or [""] * len(state["choices"])
+        rows = csv.writer(file)
+        rows.writerow(["question", "choice", "votes", "share of the model", "answer"])
+        for number, choice in enumerate(state["choices"]):
+            cells = state["question"], choice, state["counts"][number], shares[number], number == state.get("answer")
+            rows.writerow(map(harmless, cells))
+        return _answer(
+            200, file.getvalue().encode(), "text/csv", 'Content-Disposition: attachment; filename="vote.csv"'
+        )
+
+    def _welcome(self, request: VoteRequest) -> bytes:
+        """Make the browser the lecturer's, if it has the code."""
+        if not self._code or not secrets.compare_digest(request.query, self._code.encode()):
+            raise VoteError(403, "This address was used before. The terminal shows the one that is valid now.")
+        self.invite()
+        cookie = f"{self.cookie}={self._secret}; Path=/; Max-Age={LECTURE}; HttpOnly; SameSite=Strict"
+        return _answer(303, b"", "text/plain", f"Set-Cookie: {cookie}", "Location: ../")
+
+    def _is_lecturer(self, request: VoteRequest) -> bool:
+        pairs = (pair.strip().partition(b"=") for pair in request.fields.get(b"cookie", b"").split(b";"))
+        given = next((value for name, _, value in pairs if name == self.cookie.encode()), b"")
+        return secrets.compare_digest(given, self._secret.encode())
+
+
+async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
+    """The body of a request from a page of this server.
+
+    Raises:
+        VoteError: it comes from another site, is not JSON, is too large, or does not arrive.
+    """
+    origin = request.fields.get(b"origin")
+    if origin is not None and origin.partition(b"://")[2] != request.fields.get(b"host"):
+        raise VoteError(403, "Another site sent this.")
+    if not request.fields.get(b"content-type", b"").startswith(b"application/json"):
+        raise VoteError(415, "Send JSON.")
+    length = request.fields.get(b"content-length", b"")
+    if not length.isdigit():
+        raise VoteError(411, "Send the length of the body.")
+    if len(length) > 9 or int(length) > MOST_BODY:
+        raise VoteError(413, f"A body has at most {MOST_BODY} bytes.")
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            return await reader.readexactly(int(length))
+    except TimeoutError:
+        raise VoteError(408, "The body did not arrive.") from None
+
+
+def _rung(event: asyncio.Event) -> asyncio.Event:
+    """Wake all who wait for an event; returns the next one."""
+    event.set()
+    return asyncio.Event()
+
+
+def _answer(status: int, body: bytes, kind: str = "text/plain", *fields: str) -> bytes:
+    head = [
+        f"HTTP/1.1 {status} {REASONS[status]}",
+        f"Content-Type: {kind}; charset=utf-8",
+        f"Content-Length: {len(body)}",
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        *fields,
+        "Connection: close\r\n\r\n",
+    ]
+    return "\r\n".join(head).encode() + body
+
+
+@cache
+def phone_page() -> tuple[bytes, str]:
+    """The page of a phone, and the policy with which a browser runs its one script and nothing else."""
+    inside = {"script": script("vote/phone"), "style": (ASSETS / "vote" / "phone.css").read_text(encoding="utf-8")}
+    page = (ASSETS / "vote" / "phone.html").read_text(encoding="utf-8")
+    for name, text in inside.items():
+        page = page.replace(f"></{name}>", f">{text}</{name}>")
+    hashes = {name: b64encode(sha256(text.encode()).digest()).decode() for name, text in inside.items()}
+    return page.encode(), (
+        f"default-src 'none'; script-src 'sha256-{hashes['script']}'; style-src 'sha256-{hashes['style']}'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )

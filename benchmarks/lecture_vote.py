@@ -1,0 +1,121 @@
+"""Measures the time from a vote on a phone until the lecturer's bar rises, for benchmarks/lecture.py."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.server import memory, processor, server
+from benchmarks.timing import percentile
+
+# Seconds within which all vote, and pause between two requests of the lecturer's page (assets/lecture/vote.js).
+WITHIN, PAUSE = 5.0, 0.15
+PATIENCE = 120.0
+CHOICES = ("weil", "da", "denn", "obwohl")
+
+
+@dataclass
+class Screen:
+    """The lecturer's page: when the bars first showed each number of voters."""
+
+    shown: list[float] = field(default_factory=list)
+    voters: int = 0
+    stage: int = 0
+
+
+async def ask(address: str, method: str, path: str, body: object = None, cookie: str = "") -> tuple[str, Any]:
+    """Return the head and the parsed body of an answer."""
+    host, _, port = address.partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    sent = b"" if body is None else json.dumps(body).encode()
+    head = [f"{method} {path} HTTP/1.1", f"Host: {address}", f"Cookie: {cookie}"]
+    if body is not None:
+        head += ["Content-Type: application/json", f"Content-Length: {len(sent)}"]
+    writer.write("\r\n".join([*head, "\r\n"]).encode() + sent)
+    answer, _, text = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    return answer.decode(), json.loads(text) if b"application/json" in answer else text
+
+
+async def watch(address: str, cookie: str, screen: Screen) -> None:
+    """Show the bars as the lecturer's page does."""
+    while True:
+        query = f"stage={screen.stage}&voters={screen.voters}"
+        _, state = await ask(address, "GET", f"/vote/state?{query}", cookie=cookie)
+        screen.stage, screen.voters = state["stage"], state["voters"]
+        screen.shown += [time.perf_counter()] * (screen.voters - len(screen.shown))
+        await asyncio.sleep(PAUSE)
+
+
+async def phone(address: str, number: int, vote: int) -> tuple[float, float]:
+    """Open the page, wait for changes as a phone does, and vote; return when it was sent and when it was accepted."""
+    dice = random.Random(number)
+    await ask(address, "GET", "/vote")
+    waits = asyncio.create_task(ask(address, "GET", f"/vote/state?stage={vote}"))
+    await asyncio.sleep(dice.uniform(0, WITHIN))
+    began = time.perf_counter()
+    ballot = {"vote": vote, "voter": f"{number:032x}", "choice": dice.randrange(len(CHOICES))}
+    head, _ = await ask(address, "POST", "/vote/ballot", ballot)
+    if " 200 " not in head.partition("\r\n")[0]:
+        raise RuntimeError(head)
+    ended = time.perf_counter()
+    await waits
+    return began, ended
+
+
+async def question(address: str, cookie: str, people: int) -> list[float]:
+    """Let all vote on one question; return the seconds of each vote until its bar rose."""
+    act = {"act": "open", "question": "What comes next?", "choices": CHOICES}
+    _, opened = await ask(address, "POST", "/vote/act", act, cookie)
+    screen = Screen(stage=opened["stage"])
+    watching = asyncio.create_task(watch(address, cookie, screen))
+    phones = [asyncio.create_task(phone(address, number, opened["vote"])) for number in range(people)]
+    while len(screen.shown) < people:
+        await asyncio.sleep(0.05)
+    await ask(address, "POST", "/vote/act", {"act": "close"}, cookie)
+    sent = sorted(await asyncio.gather(*phones), key=lambda times: times[1])
+    watching.cancel()
+    # Ballots are accepted in the order in which they are counted.
+    return [shown - began for (began, _), shown in zip(sent, screen.shown, strict=True)]
+
+
+def votes(people: int, lasts: float, processes: int) -> dict[str, float]:
+    """Return the figures of votes, one after the other for some seconds, on a fresh server."""
+    with tempfile.NamedTemporaryFile() as printed, server(processes, printed.fileno()) as (address, process):
+        deadline = time.monotonic() + PATIENCE
+        while (found := re.search(r"/vote/lecturer\?\S+", Path(printed.name).read_text(encoding="utf-8"))) is None:
+            if time.monotonic() > deadline:
+                raise RuntimeError("the server showed no address for the lecturer")
+            time.sleep(0.1)
+        path = found[0]
+
+        async def lecture() -> list[float]:
+            head, _ = await ask(address, "GET", path)
+            cookie, times = head.partition("Set-Cookie: ")[2].partition(";")[0], []
+            while time.perf_counter() - began < lasts:
+                async with asyncio.timeout(PATIENCE):
+                    times += await question(address, cookie, people)
+            return times
+
+        before, used, began = memory(process, "VmRSS"), processor(process), time.perf_counter()
+        times = asyncio.run(lecture())
+        took, used = time.perf_counter() - began, processor(process) - used
+        return {
+            "votes": len(times),
+            "vote to bar p50, s": statistics.median(times),
+            "vote to bar p95, s": percentile(times),
+            "vote to bar at most, s": max(times),
+            "processor a vote, s": used / len(times),
+            "processors' share of the app, %": 100 * used / took / len(os.sched_getaffinity(0)),
+            "memory before, MB": before,
+            "memory after, MB": memory(process, "VmRSS"),
+        }

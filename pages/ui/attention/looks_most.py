@@ -1,0 +1,47 @@
+"""The bet of an attention page: which word do all heads together look at most?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attention_atlas.browser.labels import column_labels, output_label, row_labels, told_apart
+from pages.ui.bets.bet import Bet, Settled, settled
+from pages.ui.reading.sentence import Reading
+from transformer.analysis.view import view_of
+from transformer.values.kinds import Kind
+from transformer.values.trace import Trace
+
+# A row with fewer words to look at is no question.
+FEWEST = 3
+
+
+def looks_most(reading: Reading, kind: Kind) -> Bet | None:
+    """The bet on the row whose mean over all heads is least certain; None if no row has a choice."""
+    return of_trace(reading.trace, kind)
+
+
+def of_trace(trace: Trace, kind: Kind) -> Bet | None:
+    view = view_of(trace, kind, words=True, special=False)
+    mean = view.weights.mean(axis=(0, 1))
+    axes = view.axes
+    names = row_labels(axes) if axes.predicted is None else [output_label(axes, row) for row in range(len(axes.rows))]
+    rows = [row for row, name in enumerate(names) if view.mask[row].sum() >= FEWEST and name.isalpha()]
+    if not rows:
+        return None
+    row = max(rows, key=lambda each: -float((mean[each] * np.log(mean[each] + 1e-12)).sum()))
+    seen = np.flatnonzero(view.mask[row])
+    labels = told_apart(column_labels(axes))
+    choices = tuple(labels[column] for column in seen)
+    shares = tuple(float(mean[row, column]) for column in seen)
+    heads = view.layers * view.heads
+
+    def settle() -> Settled:
+        first, second = sorted(range(len(shares)), key=lambda at: -shares[at])[:2]
+        reason = (
+            f"On average over all {heads} heads, “{choices[first]}” gets {shares[first]:.0%} of the attention and "
+            f"“{choices[second]}” {shares[second]:.0%}."
+        )
+        return settled(choices, shares, reason, shares)
+
+    when = f"From “{names[row]}”" if kind == "encoder" else f"When the model writes “{names[row]}”"
+    return Bet(f"{when}, which word do its {heads} heads look at most, on average?", choices, settle)

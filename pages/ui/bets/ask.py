@@ -1,0 +1,57 @@
+"""Asks a question: a button for each choice, or a box for a number. Lessons and bets use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.ui.params.lessons import LessonParams
+from pages.ui.text.markup import markdown
+from transformer.lessons.result import Question
+
+MOST_GUESS = 999_999.0
+# Choices that have a key of their own.
+KEYED = 9
+
+
+def ask(question: Question, key: str, answered: Callable[[str], None], *, in_rows: bool = False) -> None:
+    """Draw the choices or the box.
+
+    Args:
+        key: begins the keys of the widgets.
+        answered: callback for an answer, in the format of `LessonParams.answer`.
+        in_rows: whether the choices stand side by side, without keys of the keyboard.
+    """
+    with st.container(horizontal=in_rows, gap="xxsmall" if in_rows else "small"):
+        for number, choice in enumerate(question.choices, 1):
+            st.button(
+                markdown(choice),
+                key=f"{key}_choice_{number}",
+                width="content" if in_rows else "stretch",
+                shortcut=None if in_rows or number > KEYED else str(number),
+                on_click=answered,
+                args=(str(number),),
+            )
+    if question.choices:
+        return
+
+    def guessed() -> None:
+        # An empty box is not a guess.
+        number = st.session_state.get(f"{key}_number")
+        if number is not None:
+            given = LessonParams.checked("answer", f"{number:.3f}".rstrip("0").rstrip("."))
+            if given is not None:
+                answered(given)
+
+    with st.form(f"{key}_guess", border=False), st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.number_input(
+            "Your guess, in percent" if question.percent else "Your guess",
+            key=f"{key}_number",
+            min_value=0.0,
+            max_value=100.0 if question.percent else MOST_GUESS,
+            value=None,
+            step=1.0,
+            format="%g",
+        )
+        st.form_submit_button("Measure", type="primary", on_click=guessed)

@@ -1,0 +1,124 @@
+"""Offers the bet of a page in one line; a user who takes it answers, and sees the verdict, the reason and a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from zlib import crc32
+
+import streamlit as st
+
+from pages.ui.bets.ask import ask
+from pages.ui.bets.bet import Bet
+from pages.ui.bets.verdict import Verdict, verdict
+from pages.ui.bets.vote import note_bet
+from pages.ui.components.bundle import component
+from pages.ui.params.bets import BetParams
+from pages.ui.params.lessons import SHOWN
+from pages.ui.params.pages import PAGES
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.text.markup import markdown
+from transformer.lessons.result import Question
+
+draw_score = component("bets/score")
+
+
+def show_bet(name: str, reading: Reading, *, clicked: str | None = None, opened: bool = False) -> int | None:
+    """Draw the bet of a page; return the index of the choice that the user made.
+
+    Args:
+        name: of the page.
+        clicked: the choice that the user clicked in the page's own figure, if it is one.
+        opened: whether the bet is open without a click.
+    """
+    bet = _bet(name, reading)
+    if bet is None:
+        return None
+    note_bet(bet)
+    answer = session.params(BetParams).on(name)
+    if not opened and not _taken(name, bet.asks):
+        return None
+    if not answer and clicked in bet.choices:
+        answer = str(bet.choices.index(clicked) + 1)
+        session.update(BetParams, answer=answer)
+        session.rewrite_address()
+    with st.container(border=True, key="bet"):
+        st.markdown(f"**{markdown(bet.asks)}**")
+        if not answer:
+            ask(Question(bet.choices, 0), "bet", _answered(name), in_rows=True)
+            with st.container(horizontal=True, gap="small"):
+                st.button("Show me", key="bet_show", type="tertiary", on_click=_answered(name), args=(SHOWN,))
+                _close("Close the bet")
+            return None
+        found = bet.settle()
+        judged = verdict(found.question, answer)
+        st.markdown(" ".join(filter(None, [judged and judged.says, markdown(found.reason)])))
+        show_score(f"{name} {bet.asks} {reading.trace.source_text}", judged)
+        if not opened:
+            _close("Close the bet")
+    return int(answer) - 1 if judged is not None else None
+
+
+def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> None:
+    """Draw a bet that the user wins in the page itself.
+
+    Args:
+        name: of the page.
+        asks: the task, plain text.
+        judged: the verdict on what the user has done; None before.
+        about: what the bet is about, for the score.
+    """
+    if not _taken(name, asks):
+        return
+    with st.container(border=True, key="bet"):
+        st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.says])))
+        # A user who has not won yet may go on.
+        show_score(f"{name} {asks} {about}", judged if judged and judged.mark == "right" else None)
+        _close("Close the bet")
+
+
+def show_score(about: str, judged: Verdict | None) -> None:
+    """Draw how many bets this browser won; the server never knows.
+
+    Args:
+        about: what the bet is about; the first verdict on it counts.
+        judged: the verdict; None changes nothing.
+    """
+    mark = judged.mark if judged else ""
+    draw_score(
+        key="bet_score", width="stretch", data={"id": f"{crc32(about.encode('utf-8', 'replace')):08x}", "mark": mark}
+    )
+
+
+def _taken(name: str, asks: str) -> bool:
+    """Whether the user has opened the bet of a page; otherwise the line that offers it is drawn."""
+    if session.params(BetParams).page == name:
+        return True
+    st.button(
+        f"Bet: {markdown(asks)}",
+        key="bet_open",
+        type="tertiary",
+        icon=":material/casino:",
+        on_click=session.store,
+        args=(BetParams(page=name),),
+    )
+    return False
+
+
+def _answered(name: str) -> Callable[[str], None]:
+    def store(answer: str) -> None:
+        session.store(BetParams(page=name, answer=answer))
+
+    return store
+
+
+def _close(label: str) -> None:
+    st.button(label, key="bet_close", type="tertiary", on_click=session.store, args=(BetParams(),))
+
+
+def _bet(name: str, reading: Reading) -> Bet | None:
+    page = PAGES[name]
+    module, _, function = page.bet.rpartition(".")
+    make = getattr(import_module(f"pages.ui.{page.folder or page.name}.{module}"), function)
+    return make(reading, page.kind) if page.kind else make(reading)

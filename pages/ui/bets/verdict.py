@@ -1,0 +1,64 @@
+"""Says whether an answer to a question is right, close or wrong. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from pages.ui.params.lessons import SHOWN
+from pages.ui.text.markup import markdown
+from transformer.lessons.result import Question
+
+# A guess is right within this share of the measured number, or within half a percent if the question asks for percents.
+# It is close within a tenth of the scale. The scale is all of 100%, or from zero to twice the number. For choices
+# the scale is from the worst to the best. The second best of at least four is close as well.
+RIGHT, HALF, CLOSE = 0.02, 0.51, 0.1
+MANY = 4
+
+
+class Verdict(NamedTuple):
+    """A verdict: its first word, and Markdown that says it."""
+
+    mark: Literal["right", "close", "wrong"]
+    says: str
+
+
+def verdict(question: Question, answer: str) -> Verdict | None:
+    """The verdict on an answer; None without one.
+
+    Args:
+        answer: in the format of `LessonParams.answer`.
+    """
+    if answer in ("", SHOWN):
+        return None
+    if not question.choices:
+        judged = _judged(question, float(answer))
+        says = f"**{judged}.** You said {float(answer):g}{'%' * question.percent}."
+        return Verdict("right" if judged == "Right" else "close" if judged == "Close" else "wrong", says)
+    if not answer.isdecimal() or not 1 <= int(answer) <= len(question.choices):
+        return None
+    given = int(answer) - 1
+    if given == question.answer:
+        return Verdict("right", "**Right.**")
+    said, right = (markdown(question.choices[at]) for at in (given, question.answer))
+    mark = "close" if is_close(question, given) else "wrong"
+    return Verdict(mark, f"**{mark.capitalize()}.** You said “{said}”; the answer is “{right}”.")
+
+
+def is_close(question: Question, given: int) -> bool:
+    """Whether a choice that is not the best one is nearly as good."""
+    worth = question.worth
+    if not worth:
+        return False
+    better = sum(other > worth[given] for other in worth)
+    near = max(worth) - worth[given] <= CLOSE * (max(worth) - min(worth))
+    return near or (better == 1 and len(worth) >= MANY)
+
+
+def _judged(question: Question, said: float) -> str:
+    true, percent = question.number, question.percent
+    off = abs(said - true)
+    if off <= (0 if question.whole else HALF if percent else RIGHT * abs(true)):
+        return "Right"
+    if off <= CLOSE * (100 if percent else 2 * abs(true)):
+        return "Close"
+    return "Wrong, too low" if said < true else "Wrong, too high"

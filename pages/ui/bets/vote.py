@@ -1,0 +1,77 @@
+"""The lecturer's vote: the bet of the open page as a question to the phones of a lecture hall."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attention_atlas.vote_desk import LECTURER_COOKIE
+from pages.ui.components.bundle import component
+from pages.ui.lecture.qr_code import full_address, local_only, qr_code
+
+if TYPE_CHECKING:
+    # Its module imports torch, which the frame around the pages does not wait for.
+    from pages.ui.bets.bet import Bet
+
+KEY = "vote"
+PATH = "vote"
+# Keys of the bet that the page of this run has, and of whether the lecturer has opened the vote.
+NOTED, OPENED = "_vote_bet", "_vote_opened"
+
+draw_vote = component("lecture/vote")
+
+
+def note_bet(bet: Bet) -> None:
+    """Note the bet that this run's page has; the vote asks it."""
+    if is_lecturer():
+        st.session_state[NOTED] = bet
+
+
+def is_lecturer() -> bool:
+    """Whether the browser has a lecturer's cookie. The desk in front of the app checks that it is the right one."""
+    return os.environ.get(LECTURER_COOKIE, "") in st.context.cookies
+
+
+def show_vote(pages: Container[str]) -> None:
+    """Draw the lecturer's button, and the vote if it is open.
+
+    Args:
+        pages: as in `full_address`.
+    """
+    # A session keeps no bet, because a bet holds a trace.
+    bet = st.session_state.pop(NOTED, None)
+    if not is_lecturer():
+        return
+
+    def act() -> None:
+        st.session_state[OPENED] = st.session_state[KEY].get("act") == "open"
+
+    address = full_address(st.context.url or "", PATH, {}, pages).rstrip("?")
+    opened = st.session_state.get(OPENED, False)
+    with st.container(key="lecture_vote"):
+        draw_vote(
+            key=KEY,
+            on_act_change=act,
+            width="stretch",
+            data={
+                "opened": opened,
+                "address": address,
+                "image": qr_code(address),
+                "problem": local_only(address),
+                "asked": _asked(bet) if opened and bet is not None else None,
+            },
+        )
+
+
+def _asked(bet: Bet) -> dict[str, object]:
+    found = bet.settle().for_vote()
+    return {
+        "question": bet.asks,
+        "choices": found.question.choices,
+        "answer": found.question.answer,
+        "shares": found.shares,
+        "says": found.reason,
+    }

@@ -1,0 +1,54 @@
+"""The bet of *Change what it looks at*: make the model write a word that it does not write as trained."""
+
+from __future__ import annotations
+
+import re
+
+from pages.ui.bets.offer import show_challenge
+from pages.ui.bets.verdict import Verdict
+from pages.ui.change_attention.example import example
+from pages.ui.change_attention.resolved import given_rows
+from pages.ui.reading.sentence import Reading
+from pages.ui.text.markup import markdown
+from transformer.ablation.continuation import ContinuationRun, RereadRun
+from transformer.values.interventions import AS_TRAINED, Interventions
+
+
+def show_make_it_say(reading: Reading, written: str | None) -> None:
+    """Draw the bet, if some change is known to win it.
+
+    Args:
+        written: what the model writes after the user's changes; None without a change.
+    """
+    word = make_it_say(reading)
+    if word is not None:
+        judged = None if written is None else attempt(word, reading.trace.target_text, written)
+        show_challenge("change_attention", f"Make it say “{word}”.", judged, reading.trace.source_text)
+
+
+def make_it_say(reading: Reading) -> str | None:
+    """The word to write: the page's example makes the model write it."""
+    edit = None if reading.given else example(reading)
+    if edit is None:
+        return None
+    changed = RereadRun(reading.run, Interventions(attention=given_rows(edit, reading.own, AS_TRAINED)))
+    return word_to_write(reading.own.target_text, reading.runs.get(ContinuationRun(changed)).written.text)
+
+
+def word_to_write(before: str, changed: str) -> str | None:
+    """The last word that the example makes the model write; None if it has no new word."""
+    old = set(_words(before))
+    return next((word for word in reversed(_words(changed)) if word not in old), None)
+
+
+def attempt(word: str, before: str, now: str) -> Verdict:
+    """The verdict on what the changed model writes."""
+    if word in _words(now):
+        return Verdict("right", f"**Right.** The model writes “{markdown(word)}” now.")
+    if now != before:
+        return Verdict("close", f"**Close.** Other words changed, but “{markdown(word)}” is not among them.")
+    return Verdict("wrong", "**Not yet.** The translation is still the same.")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)

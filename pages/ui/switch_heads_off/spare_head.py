@@ -1,0 +1,42 @@
+"""The bet of *Switch heads off*: which head can go at the least cost?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pages.ui.bets.bet import Bet, Settled, settled
+from pages.ui.heads.kinds import head_title
+from pages.ui.reading.sentence import Reading
+from pages.ui.text.number_format import typeset
+from transformer.ablation.effect import EffectRun
+from transformer.values.interventions import Head, Interventions
+from transformer.values.trace import Trace
+
+
+def spare_head(reading: Reading) -> Bet:
+    """The bet on the most certain heads, because a head that looks certain need not matter."""
+    heads = certain_heads(reading.trace)
+    choices = tuple(head_title(*head) for head in heads)
+
+    def settle() -> Settled:
+        effects = [reading.runs.get(EffectRun(reading.run, Interventions({head: 0.0}))) for head in heads]
+        reason = " ".join(
+            f"Without {choice}, the log-probability changes by {typeset(effect.change, '+.2f')} nats, and the model "
+            + ("writes the same." if effect.first_difference is None else f"writes “{effect.free.target_text}”.")
+            for choice, effect in zip(choices, effects, strict=True)
+        )
+        return settled(choices, tuple(-abs(effect.change) for effect in effects), reason)
+
+    return Bet("Which of these heads can go at the least cost?", choices, settle)
+
+
+def certain_heads(trace: Trace) -> tuple[Head, ...]:
+    """For each kind the head with the highest weights, and the second of cross-attention."""
+    found: list[Head] = []
+    for kind in trace.kinds:
+        certain = trace.attention(kind).max(axis=-1).mean(axis=-1)
+        best = np.argsort(-certain, axis=None, kind="stable")[: 2 if kind == "cross" else 1]
+        for at in best.tolist():
+            layer, head = divmod(at, certain.shape[1])
+            found.append((kind, layer, head))
+    return tuple(found)

@@ -1,0 +1,32 @@
+"""The bet of *What mattered*: without which one word would the translation change most?"""
+
+from __future__ import annotations
+
+from attention_atlas.browser.piece_labels import bare
+from pages.ui.bets.bet import Bet, Settled, settled
+from pages.ui.reading.sentence import Reading
+from pages.ui.what_mattered.question import source_columns
+from transformer.attribution.attribution import whole_sentence
+from transformer.running.runs.attribution import AttributionRun
+
+FEWEST = 2
+
+
+def missing_word(reading: Reading) -> Bet | None:
+    """The bet on the words of the source, answered by erasure; None if there are too few."""
+    _, labels, ranked = source_columns(reading.trace, words=True)
+    if len(ranked) < FEWEST:
+        return None
+    choices = tuple(bare(labels[column]) for column in ranked)
+
+    def settle() -> Settled:
+        run = AttributionRun(reading.run, "erasure", (whole_sentence(reading.trace),), words=True)
+        falls = tuple(float(reading.runs.get(run).source[0][column]) for column in ranked)
+        first, second = sorted(range(len(falls)), key=lambda at: -falls[at])[:2]
+        reason = (
+            f"When “{choices[first]}” is hidden, the translation's log-probability falls by {falls[first]:.2f} nats; "
+            f"next comes “{choices[second]}” with {falls[second]:.2f}."
+        )
+        return settled(choices, falls, reason)
+
+    return Bet("Without which one word would the translation change most?", choices, settle)
