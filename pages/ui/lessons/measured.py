@@ -56,6 +56,11 @@ class MeasuredStep:
         return filled(text, self.finding.values)
 
 
+def finding_run(step: LessonStep) -> FindingRun:
+    """The run that measures the claim of a step."""
+    return FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items())))
+
+
 def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
     """Measure a step on a model.
 
@@ -63,5 +68,5 @@ def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
         AtlasError: the step cannot be measured on this sentence; the message says why.
     """
     runs = CachedRuns(translator)
-    finding = runs.get(FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items()))))
+    finding = runs.get(finding_run(step))
     return MeasuredStep(step, Evidence(runs, step.sentence), finding, question_of(step, finding))

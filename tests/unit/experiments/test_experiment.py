@@ -20,7 +20,7 @@ from transformer.experiments.checking import check, check_model
 from transformer.experiments.experiment import MOST_BYTES, Experiment, Part
 from transformer.lessons.finding_run import FindingRun
 from transformer.running.remembered_runs import RememberedRuns
-from transformer.running.runs.attribution import AttributionRun, DirectLogitsRun
+from transformer.running.runs.attribution import AttributionRun, DeletionRun, DirectLogitsRun
 from transformer.running.runs.graph import GraphRun, PathEffectsRun, ScorePairsRun
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import Interventions
@@ -50,6 +50,7 @@ def runs(shipped):
         ContinuationRun(RereadRun(READ, OFF), 3),
         DirectLogitsRun(READ, THIRD),
         *(AttributionRun(plain, method, (THIRD,), True) for method in METHODS),
+        DeletionRun(AttributionRun(plain, "weights", (THIRD,), True), (0, 2)),
         FindingRun(READ.text, "changed_word_decides", (("other", OTHER),)),
         ImportanceRun(plain, "zero"),
         RemovalRun(ImportanceRun(plain, "zero"), 1),

@@ -73,6 +73,9 @@ class DeletionRun(Run[DeletionCurves]):
     def compute(self, runs: Translator, attribution: Attribution, trace: Trace) -> DeletionCurves:
         return runs.deletion_curves(trace, attribution, self.columns)
 
+    def states(self, result: DeletionCurves) -> Mapping[str, Stated]:
+        return vars(result)
+
 
 @dataclass(frozen=True)
 class DirectLogitsRun(Run[DirectLogits]):
