@@ -44,6 +44,7 @@ COMMANDS = {
     "agreement": ("measure", "how well the attribution methods agree, over many sentences"),
     "paths": ("measure", "whether the graph of a prediction predicts what cutting its paths does"),
     "lessons": ("lessons", "check a lesson, or list what a lesson can claim"),
+    "verify": ("verify", "run saved experiments again, and compare their numbers"),
     "serve": ("serve", "serve the model to many apps, on one machine or on several"),
     "language-model": ("language_model", "continue English texts, score texts, find copying heads"),
     "tasks": ("tasks", "let a small Transformer learn to copy, reverse, sort or add"),
@@ -143,5 +144,5 @@ def main() -> None:
     check_packages(LIBRARY, "train")
     module, _ = COMMANDS[command]
     # These modules have their own subcommands; the others share a parser with the rest of their module.
-    own = module in ("align", "lessons", "tasks", "language_model", "serve")
+    own = module in ("align", "lessons", "tasks", "language_model", "serve", "verify")
     import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)

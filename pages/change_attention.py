@@ -24,7 +24,7 @@ from transformer.values.interventions import AS_TRAINED
 with st.container(gap="xsmall"):
     reading = read_sentence()
     show_translation(reading)
-    resolved, found = run_changed(reading)
+    resolved, experiment, found = run_changed(reading)
     with st.container(horizontal=True, vertical_alignment="center", key="outcome"):
         with st.container(width="stretch"):
             show_outcome(reading, resolved, found)
@@ -43,4 +43,4 @@ with changes:
     show_erasing(reading, words=choice.words)
 with next_word:
     show_next_word(reading, found)
-show_repeat(reading, resolved, found)
+show_repeat(reading, resolved, found, experiment)

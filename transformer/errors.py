@@ -35,5 +35,9 @@ class LessonError(AtlasError):
     """A lesson that is not written as it should be, or that asks for what its sentence does not have."""
 
 
+class ExperimentError(AtlasError):
+    """A saved experiment that is not one, or that this model or this version cannot run again."""
+
+
 class TaskError(AtlasError):
     """An item of a task, or a recorded run, that is not what it should be; or a training that cannot go on."""

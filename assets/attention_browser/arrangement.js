@@ -23,7 +23,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  *   axes: { pieces: AxisTitles, words: AxisTitles }, texts: { source: string, target: string },
  *   shown: { source: string, target: string },
  *   metrics: Metric[], names: string[], asked: { number: number, choice: Omit<Choice, "heads"> },
- *   version?: string, edits?: string | null, written?: string,
+ *   version?: string, edits?: string | null, written?: string, experiment?: string,
  * }} KindHeader
  */
 /**

@@ -24,7 +24,7 @@ export class ChangedAttention extends AttentionBrowser {
    * @override
    */
   async read(bytes) {
-    const { header: { sizes, edits, what, written, lecture }, body } = unframe(bytes);
+    const { header: { sizes, edits, what, written, experiment, lecture }, body } = unframe(bytes);
     let start = 0;
     const messages = /** @type {number[]} */ (sizes).map((size) => body.slice(start, start += size));
     const [after, before] = await Promise.all(messages.map((message) => super.read(message)));
@@ -34,7 +34,7 @@ export class ChangedAttention extends AttentionBrowser {
     };
     for (const [name, version] of Object.entries(versions)) {
       const shown = { before: "as trained", after: what, difference: `${what}, minus as trained` }[name];
-      Object.assign(version, { versions, header: { ...version.header, edits, version: shown, written, lecture } });
+      Object.assign(version, { versions, header: { ...version.header, edits, version: shown, written, experiment, lecture } });
     }
     return versions[this.version];
   }

@@ -174,5 +174,6 @@ export function captionOf(header, choice, arranged, selected) {
       choice.hide && "Start and end symbols are hidden, and every row is scaled to 1.",
       ...notesOf({ ...choice, scale: SCALES[0] }, selected),
     ].filter(Boolean).join(" "),
+    experiment: header.experiment,
   };
 }

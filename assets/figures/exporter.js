@@ -16,8 +16,8 @@ class Exporter {
   /** @param {{ colours: [string, string][] }} message light colour for each dark one */
   show({ colours }) {
     const light = new Map(colours);
-    page.saveFigure = async (place, format, { file, title, sentence }, options) => {
-      const caption = { title, sentence, notes: "", description: title };
+    page.saveFigure = async (place, format, { file, title, sentence, experiment }, options) => {
+      const caption = { title, sentence, notes: "", description: title, experiment };
       await withPicture(place, file, options, light, (picture) => (
         savePicture(format, [file, picture.name].filter(Boolean).join("-"), picture, caption, options)));
     };

@@ -68,7 +68,9 @@ async function pdfOf(root, title, fonts) {
     pdf.setFont(family, weight === "400" ? "normal" : "bold");
     return [family, pdf.getFont().metadata.cmap.unicode.codeMap];
   }));
-  pdf.setProperties({ title, creator: "Attention Atlas" });
+  const experiment = svg.querySelector("metadata");
+  experiment?.remove();
+  pdf.setProperties({ title, creator: "Attention Atlas", keywords: experiment?.textContent ?? "" });
   // The document is measured where the page does not show it.
   const place = element("div", { style: "position: fixed; left: -99999px; top: 0" });
   document.body.append(place);

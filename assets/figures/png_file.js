@@ -25,7 +25,39 @@ export async function pngFile(picture, caption, options, density) {
   // Encodes at once, because `toBlob` waits for idle time, in Chromium up to seven seconds.
   const png = canvas.toDataURL().split(",")[1];
   if (!png) throw new Error(`A picture of ${canvas.width} x ${canvas.height} pixels is too large: save it as SVG.`);
-  return fromBase64(png);
+  return caption.experiment ? withText(fromBase64(png), `Comment\0${caption.experiment}`) : fromBase64(png);
+}
+
+/**
+ * The picture with a text, which begins with its keyword (PNG specification, tEXt).
+ * @param {Uint8Array} png
+ * @param {string} text ASCII
+ */
+function withText(png, text) {
+  const chunk = new Uint8Array(text.length + 12);
+  const view = new DataView(chunk.buffer);
+  view.setUint32(0, text.length);
+  chunk.set(new TextEncoder().encode(`tEXt${text}`), 4);
+  view.setUint32(chunk.length - 4, checksum(chunk.subarray(4, -4)));
+  const found = new Uint8Array(png.length + chunk.length);
+  // The last chunk has 12 bytes and ends the file.
+  found.set(png.subarray(0, -12));
+  found.set(chunk, png.length - 12);
+  found.set(png.subarray(-12), found.length - 12);
+  return found;
+}
+
+/**
+ * The CRC-32 of some bytes.
+ * @param {Uint8Array} bytes
+ */
+function checksum(bytes) {
+  let sum = -1;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0);
+  }
+  return ~sum >>> 0;
 }
 
 /**

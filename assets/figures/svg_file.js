@@ -27,8 +27,8 @@ const WIDER_FONT = 1.22;
  * }} Picture
  */
 /**
- * The text below a picture, and `description`, which only programs read.
- * @typedef {{ title: string, sentence: string, notes: string, description: string }} Caption
+ * The text below a picture, and what only programs read: `description`, and the experiment that the file carries.
+ * @typedef {{ title: string, sentence: string, notes: string, description: string, experiment?: string }} Caption
  */
 
 /**
@@ -72,6 +72,11 @@ export function svgFile(picture, caption, options) {
   const { surface, width, height } = drawWithCaption(picture, caption, options,
     (wide, high) => new SvgSurface(wide, high, caption.description));
   const root = /** @type {SvgSurface} */ (surface).document.documentElement;
+  if (caption.experiment) {
+    const metadata = root.ownerDocument.createElementNS(root.namespaceURI, "metadata");
+    metadata.append(caption.experiment);
+    root.prepend(metadata);
+  }
   if (options.column) {
     const millimetres = COLUMNS[options.column];
     root.setAttribute("width", `${millimetres}mm`);

@@ -20,6 +20,7 @@ FONTS = [str(path) for path in (Path(__file__).parents[2] / "assets" / "fonts").
 ELEMENTS = {
     "svg",
     "desc",
+    "metadata",
     "g",
     "path",
     "rect",

@@ -66,7 +66,7 @@ def axis_titles(spec: object) -> Iterator[str | None]:
 def menus(test) -> list[dict[str, str]]:
     """Return the messages that the menus of all figures received."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    return [data for data in sent if data.keys() == {"file", "title", "sentence", "label"}]
+    return [data for data in sent if data.keys() == {"file", "title", "sentence", "label", "experiment"}]
 
 
 def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> None:

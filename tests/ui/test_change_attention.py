@@ -141,7 +141,7 @@ def test_user_chooses_the_step_and_numbers_are_saved():
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
     assert "prefix=[" in next(each.value for each in expand(test).code)
     saved = {each.proto.label for each in test.get("download_button")}
-    assert saved == {"Save as CSV", "Save as JSON", "Save as NPZ (every head)"}
+    assert saved == {"Save as CSV", "Save as JSON", "Save as experiment", "Save as NPZ (every head)"}
 
 
 def test_attention_page_leads_to_the_editor():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pages.ui.params.state import EXAMPLES
-from tests.ui.driver import healthy, opened, texts
+from tests.ui.driver import healthy, opened, send, texts
+from transformer.experiments.experiment import Experiment
 
 PAGE = "pages/patch.py"
 
@@ -45,3 +48,25 @@ def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
     test.query_params.clear()
     test = opened(PAGE, text=EXAMPLES[0], patch_direction="enough", patch_site="cross.outputs", patch_layer="4")
     assert healthy(test) and "B runs, with cross-attention: heads' outputs, layer 4, head 1 taken from A" in plain(test)
+
+
+def test_check_computes_the_numbers_again_and_names_what_differs():
+    test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
+    test.button(key="patch_check").click().run()
+    assert healthy(test) and test.success[0].value.startswith("The same to 1e\\-05")
+    messages = {node.proto.json: node for node in test.get("bidi_component")}
+    carried = next(json.loads(each)["experiment"] for each in messages if '"patch-next"' in each)
+    opener = next(node for each, node in messages.items() if '"mark"' in each)
+    send(test, opener, "opened", carried)
+    assert healthy(test) and test.success[0].value.startswith("The same to 1e\\-05")
+    saved = json.loads(Experiment.read(carried.encode()).to_json())
+    saved["parts"][0]["claims"]["effect"]["value"] = [0.25]
+    send(test, opener, "opened", json.dumps(saved))
+    assert "needed, effect, number 1: claimed 0.25, measured 0.99" in test.error[0].value.replace("\\", "")
+    for content, says in (
+        (json.dumps({**saved, "model": "abc"}), "made with the model en-de (abc)"),
+        (json.dumps({**saved, "experiment": 9}), "update Attention Atlas"),
+        ("<b>no</b>", "carries no experiment"),
+    ):
+        send(test, opener, "opened", content)
+        assert healthy(test, warned=True) and says in test.warning[0].value.replace("\\", "")

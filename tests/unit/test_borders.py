@@ -231,6 +231,7 @@ FLOORS = {
         {"running", "tasks"},
         {"ablation", "interop", "serving", "transformer"},
         {"lessons", "surveys"},
+        {"experiments"},
         {"commands"},
     ],
     "pages.ui": [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
-from transformer.values.run import Run
+from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 from transformer.values.translation import Translation
 
@@ -88,6 +88,14 @@ class ContinuationRun(Run[Continuation]):
 
     def compute(self, runs: Translator, before: Trace, after: Trace) -> Continuation:
         return continue_from(runs, before, after, self.step)
+
+    def states(self, result: Continuation) -> Mapping[str, Stated]:
+        return {
+            "translation": result.written.text,
+            "change of each token": result.step_change,
+            "next tokens, as trained": result.before.candidate_log_probs[result.step],
+            "next tokens, changed": result.after.candidate_log_probs[result.step],
+        }
 
 
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:

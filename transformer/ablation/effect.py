@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from transformer.running.translator_run import ReadTarget
 from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
 from transformer.values.pieces import Piece
-from transformer.values.run import Run
+from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
 
@@ -97,6 +97,14 @@ class EffectRun(Run[Effect]):
 
     def compute(self, runs: Translator) -> Effect:
         return effect_of(runs, self.trace.text, self.interventions, self.trace.target, draws=self.draws)
+
+    def states(self, result: Effect) -> Mapping[str, Stated]:
+        return {
+            "translation": result.free.target_text,
+            "change": result.change,
+            "change of each token": result.step_change,
+            "KL divergence of each token": result.scores.kl.mean(axis=0),
+        }
 
 
 def effect_of(

@@ -13,7 +13,7 @@ from transformer.running.translator import Translator
 from transformer.running.translator_run import ReadTarget
 from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions, Mode, all_heads, draws_of
 from transformer.values.kinds import KINDS, Kind
-from transformer.values.run import Run
+from transformer.values.run import Run, Stated
 
 # One number per head: float64 [L, H], by kind.
 ByHead = Mapping[Kind, np.ndarray]
@@ -71,6 +71,13 @@ class ImportanceRun(Run[MeasuredImportance]):
     def compute(self, runs: Translator) -> MeasuredImportance:
         text, target = self.trace.text, self.trace.target
         return head_importance(runs, text, target, mode=self.mode, seed=self.seed, draws=self.draws)
+
+    def states(self, result: MeasuredImportance) -> Mapping[str, Stated]:
+        return {
+            f"{name}, {kind}": values
+            for name, found in (("measured", result.measured), ("estimated", result.estimated))
+            for kind, values in found.items()
+        }
 
 
 def head_importance(

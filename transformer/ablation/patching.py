@@ -21,7 +21,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.patches import Place, Site, has_heads, is_residual, kind_of, stack_of
-from transformer.values.run import Run
+from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
 # Places, and the positions of the other sentence that they take their values from.
@@ -89,6 +89,11 @@ class Contrasts:
         """
         return None if self.close else (self.patched - self.run) / (self.other - self.run)
 
+    def stated(self) -> dict[str, Stated]:
+        """All numbers by name."""
+        effects = {} if self.effects is None else {"effect": self.effects}
+        return {"unpatched": self.run, "other run": self.other, "patched": self.patched, **effects}
+
 
 @dataclass(frozen=True)
 class PatchRun(Run[Contrasts]):
@@ -103,6 +108,9 @@ class PatchRun(Run[Contrasts]):
 
     def compute(self, runs: Translator, other: Trace) -> Contrasts:
         return contrasts_of(runs, self.question, [patch(dict(self.patches), other)])
+
+    def states(self, result: Contrasts) -> Mapping[str, Stated]:
+        return result.stated()
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,9 @@ class GridRun(Run[Contrasts]):
         values = np.full(cells.shape, np.nan)
         values[possible] = found.patched
         return Contrasts(found.run, found.other, values)
+
+    def states(self, result: Contrasts) -> Mapping[str, Stated]:
+        return result.stated()
 
 
 def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.running.translator_run import ReadTarget
 from transformer.values.interventions import Head, Interventions, Mode, all_heads
-from transformer.values.run import Run
+from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
 
@@ -110,3 +110,6 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
         return tuple(
             removal_curve(runs, asked.trace.text, target, order, mode=asked.mode, seed=asked.seed) for order in ranked
         )
+
+    def states(self, result: tuple[RemovalCurve, ...]) -> Mapping[str, Stated]:
+        return {"log-probability of each order": np.stack([curve.log_probs for curve in result])}

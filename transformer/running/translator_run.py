@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from transformer.text.normalisation import valid
 from transformer.values.run import Result, Run
@@ -21,18 +21,12 @@ class TranslatorRun(Run[Result]):
     """A run on one text; its intermediate results stay on the device until the result is complete.
 
     Attributes:
-        KINDS: the subclasses by name, registered by their definition.
         text: a sentence in the source language, spelled by `valid`.
         plain: whether it is the request of a whole lecture hall: a trace that can be computed together with others.
     """
 
-    KINDS: ClassVar[dict[str, type[TranslatorRun[Any]]]] = {}
-
     text: str
     plain: bool = False
-
-    def __init_subclass__(cls) -> None:
-        TranslatorRun.KINDS[cls.__name__] = cls
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", valid(self.text))

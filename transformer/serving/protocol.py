@@ -6,7 +6,6 @@ protocol. So are the members `protocol` and `model` of every message. Therefore 
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -14,18 +13,16 @@ from msgspec import Raw, Struct
 
 # Importing the package registers the runs.
 import transformer.running.runs as _runs  # noqa: F401
-from transformer.errors import AtlasError
+from transformer.running import wire_form
 from transformer.running.translator_run import TranslatorRun
+from transformer.running.wire_form import RequestError as RequestError
+from transformer.running.wire_form import decoded
 
 # Increase this whenever the wire format or its meaning changes.
-PROTOCOL = 4
+PROTOCOL = 5
 IDENTITY, RUN = "/identity", "/run"
 # Limit of a request in bytes: enough for thousands of variants.
 MOST_BYTES = 16 * 2**20
-
-
-class RequestError(ValueError):
-    """A request is invalid."""
 
 
 class Envelope(Struct):
@@ -41,20 +38,14 @@ class Envelope(Struct):
 
 
 class Request(Envelope):
-    """A request for a run.
+    """A request for a run, in its wire form."""
 
-    Attributes:
-        run: name of its class.
-        value: the run itself.
-    """
-
-    run: str = ""
-    value: Raw = Raw(b"null")
+    run: Raw = Raw(b"null")
 
 
 def request(run: TranslatorRun[Any], model: str) -> bytes:
     """The request for a run of a model."""
-    return msgspec.json.encode(Request(PROTOCOL, model, type(run).__name__, Raw(_written(run))))
+    return msgspec.json.encode(Request(PROTOCOL, model, wire_form.write_run(run)))
 
 
 def read_head(body: bytes) -> Envelope:
@@ -63,7 +54,7 @@ def read_head(body: bytes) -> Envelope:
     Raises:
         RequestError: the request is invalid.
     """
-    return _decoded(body, Envelope)
+    return decoded(body, Envelope)
 
 
 def read_run(body: bytes) -> TranslatorRun[Any]:
@@ -73,25 +64,4 @@ def read_run(body: bytes) -> TranslatorRun[Any]:
         RequestError: the request is invalid, or not as `request` writes it.
         InterventionError: its interventions contradict themselves.
     """
-    asked = _decoded(body, Request)
-    if asked.run not in TranslatorRun.KINDS:
-        raise RequestError(f"there is no run {asked.run!r}")
-    run = _decoded(asked.value, TranslatorRun.KINDS[asked.run])
-    # The request has an unknown field at some depth, or a field in another form.
-    if msgspec.json.decode(_written(run)) != msgspec.json.decode(asked.value):
-        raise RequestError(f"the parameters of {asked.run} are invalid")
-    return run
-
-
-def _written(run: Any) -> bytes:
-    # Every field is written, also one that was missing in the request, and sets are sorted: equal runs are equal bytes.
-    return msgspec.json.encode(asdict(run), order="deterministic")
-
-
-def _decoded(body: bytes | Raw, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        if isinstance(error.__cause__, AtlasError):
-            raise error.__cause__ from None
-        raise RequestError(f"{type(error).__name__}: {error}") from error
+    return wire_form.read_run(decoded(body, Request).run, TranslatorRun)

@@ -17,26 +17,37 @@ A new kind of run is one file: a subclass of `Run` beside the code that computes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
 
 Result = TypeVar("Result")
 # A run computes with the model, wherever it is; with its weights, in this process; or only with results of other runs.
 Means = Literal["model", "weights", "results"]
+# A number, an array of numbers, or a text, which a result states.
+Stated = float | str | np.ndarray
 
 
 class Run(Generic[Result]):
     """A request to a model; a subclass is a frozen dataclass, whose fields are hashable.
 
     Attributes:
+        KINDS: the subclasses by name, registered by their definition.
         uses: what the run computes with.
         message: text for the waiting user; empty for none.
         long: whether it takes seconds for a long text, so that translations should not wait for it.
         needs: runs whose results `compute` takes.
     """
 
+    KINDS: ClassVar[dict[str, type[Run[Any]]]] = {}
     uses: ClassVar[Means] = "model"
     message: str = ""
     long: bool = False
+
+    def __init_subclass__(cls) -> None:
+        if not cls.__name__.startswith("_"):
+            Run.KINDS[cls.__name__] = cls
 
     @property
     def needs(self) -> tuple[Run[Any], ...]:
@@ -50,6 +61,10 @@ class Run(Generic[Result]):
             needed: results of `needs`.
         """
         raise NotImplementedError
+
+    def states(self, result: Result) -> Mapping[str, Stated]:
+        """The numbers of a result by their names, which a saved experiment claims; none for most runs."""
+        return {}
 
 
 class Runs:

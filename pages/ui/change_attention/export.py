@@ -8,22 +8,25 @@ from pages.ui.change_attention.change_lines import change_lines
 from pages.ui.change_attention.next_word import chosen_step, next_table, step_table
 from pages.ui.change_attention.resolved import Resolved
 from pages.ui.charts.saving import save_every_head, save_tables, show_lines
+from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from transformer.ablation.continuation import Continuation, RereadRun
+from transformer.experiments.experiment import Experiment
 
 MODE = "given attention: rows with given weights, and erased tokens that no other token sees"
 BASELINE = "the model as trained, which reads the same translation"
 
 
-def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> None:
+def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, experiment: Experiment) -> None:
     """Draw the lines of Python and the buttons that save the numbers."""
     show_lines(repeatable(reading, resolved, found), "edit")
-    save_tables(
+    with save_tables(
         "changed_attention",
         "edit",
         run_facts(reading, resolved, found),
         {"next": next_table(found, reading.translator.tokenizer), "steps": step_table(found)},
-    )
+    ):
+        experiment_buttons(reading.runs, experiment, "edit")
     runs, run = reading.runs, RereadRun(reading.run, resolved.interventions)
     save_every_head(lambda: runs.get(run), "edit")
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui.change_attention.next_word import chosen_step
 from pages.ui.change_attention.resolved import Resolved, resolve
+from pages.ui.components.experiment import carry
 from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
@@ -16,25 +17,26 @@ from pages.ui.text.differences import merged_words
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
 from transformer.errors import InterventionError
+from transformer.experiments.experiment import Experiment
 from transformer.values.interventions import AS_TRAINED
 
 
-def run_changed(reading: Reading) -> tuple[Resolved, Continuation]:
+def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
     """Run the changed model; leave out changes that are not possible, and say so in one sentence."""
     resolved = resolve(session.params(EditParams), reading.trace)
     step = chosen_step(reading)
     try:
-        found = reading.runs.get(ContinuationRun(RereadRun(reading.run, resolved.interventions), step))
+        found = reading.runs.get(run := ContinuationRun(RereadRun(reading.run, resolved.interventions), step))
     except InterventionError as error:
         resolved = replace(
             resolved, edits=EditList(), interventions=AS_TRAINED, problems=(*resolved.problems, str(error))
         )
-        found = reading.runs.get(ContinuationRun(RereadRun(reading.run, AS_TRAINED), step))
+        found = reading.runs.get(run := ContinuationRun(RereadRun(reading.run, AS_TRAINED), step))
     if resolved.problems:
         first, *others = resolved.problems
         more = f" So are {len(others)} more." if others else ""
         st.warning(f"This change is left out: {markdown(first)}{more}", icon=":material/edit:")
-    return resolved, found
+    return resolved, carry(reading.runs, run), found
 
 
 def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.text.python_lines import FROM_ZERO
 from transformer.files.csv_cells import harmless
@@ -24,8 +25,8 @@ def save_tables(
     *,
     rows: pd.DataFrame | None = None,
     noted: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
-    """Draw the buttons that save tables.
+) -> DeltaGenerator:
+    """Draw the buttons that save tables, and return their row, for more buttons.
 
     Args:
         name: of the files.
@@ -40,7 +41,8 @@ def save_tables(
         "csv": ("text/csv", csv_text(saved, facts)),
         "json": ("application/json", json_text({**facts, **noted}, tables)),
     }
-    with st.container(horizontal=True):
+    row = st.container(horizontal=True)
+    with row:
         for kind, (media, content) in files.items():
             st.download_button(
                 f"Save as {kind.upper()}",
@@ -51,6 +53,7 @@ def save_tables(
                 on_click="ignore",
                 key=f"{key}_{kind}_{name}",
             )
+    return row
 
 
 def show_lines(lines: str, key: str) -> None:

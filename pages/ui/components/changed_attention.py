@@ -17,6 +17,7 @@ from pages.ui.components.attention_browser import Shown, drawn_with_choice
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import StateRequest
 from pages.ui.params.attention import AttentionParams
+from pages.ui.state import session
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
@@ -94,4 +95,4 @@ def changed_payload(
     ]
     sizes = [len(message) for message in messages]
     header = {"sizes": sizes, "what": what, "edits": edits, "written": visible(written)}
-    return frame(header, b"".join(messages))
+    return frame({**header, "experiment": session.carried()}, b"".join(messages))

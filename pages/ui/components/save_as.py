@@ -68,6 +68,7 @@ def saveable(
                     "title": title.partition(";")[0].rstrip(".") + ".",
                     "sentence": visible(session.quoted() if sentence is None else sentence),
                     "label": label,
+                    "experiment": session.carried(),
                 },
             )
 

@@ -11,6 +11,7 @@ from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.heads.kinds import linked_head
@@ -39,7 +40,8 @@ def show_graph(reading: TracedReading) -> None:
         question = pick_question(reading)
         st.number_input("Nodes at most", step=5, width=140, **bind_number(GraphParams, "most"))
     try:
-        graph = reading.runs.get(GraphRun(reading.details_run, question.target))
+        experiment = carry(reading.runs, graph_run := GraphRun(reading.details_run, question.target))
+        graph = reading.runs.get(graph_run)
     except ValueError as error:
         st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
         raise PageEnd from None
@@ -50,6 +52,10 @@ def show_graph(reading: TracedReading) -> None:
     if params.every:
         paths["measured"] = reading.runs.get(PathEffectsRun(reading.details_run, question.target, ends))
     picked = params.path if 0 <= params.path < len(ends) else _telling_path(ends)
+    cut = ends if params.every else ends[picked : picked + 1] if params.cut else ()
+    if cut:
+        cuts = PathEffectsRun(reading.details_run, question.target, cut)
+        experiment = carry(reading.runs, graph_run, cuts)
     st.markdown(says_graph(question, graph, drawn), help=explain("logit", "head", "feed-forward"))
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
@@ -81,7 +87,7 @@ def show_graph(reading: TracedReading) -> None:
     numbers = nodes.drop(columns=["x", "y", "short"])
     show_numbers(paths, "graph_paths", label="The paths", digits=4)
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
-    save_tables(
+    with save_tables(
         "how-it-came-about",
         "graph",
         {
@@ -94,7 +100,8 @@ def show_graph(reading: TracedReading) -> None:
             "kept": drawn.kept,
         },
         {"paths": paths, "nodes": numbers},
-    )
+    ):
+        experiment_buttons(reading.runs, experiment, "graph")
 
 
 def says_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph) -> str:

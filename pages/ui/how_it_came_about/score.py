@@ -11,6 +11,7 @@ from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.heads.kinds import linked_head
@@ -54,7 +55,8 @@ def show_score(reading: TracedReading) -> None:
         ):
             _box(name, title, [int(each) for each in options], at, labels)
     try:
-        pairs = reading.runs.get(ScorePairsRun(reading.details_run, kind, layer, head, query, key))
+        experiment = carry(reading.runs, run := ScorePairsRun(reading.details_run, kind, layer, head, query, key))
+        pairs = reading.runs.get(run)
     except ValueError as error:
         st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
         return
@@ -97,7 +99,7 @@ def show_score(reading: TracedReading) -> None:
         columns=["query", "key", "part of the score"],
     )
     show_numbers(table, "graph_score_numbers", digits=4)
-    save_tables(
+    with save_tables(
         "score",
         "graph",
         {
@@ -112,7 +114,8 @@ def show_score(reading: TracedReading) -> None:
             "score": pairs.total,
         },
         {"pairs": table},
-    )
+    ):
+        experiment_buttons(reading.runs, experiment, "score")
 
 
 def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:

@@ -16,11 +16,12 @@ from attention_atlas.browser.html_file import POLICY, theme
 from attention_atlas.browser.payload import browser_payload
 from attention_atlas.browser.scripts import script, style
 from pages.ui.lessons.figures import first_choice
-from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.lessons.measured import MeasuredStep, finding_run, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.text.number_format import typeset
 from pages.ui.text.server_paths import without_server_paths
 from transformer.errors import AtlasError, LessonError
+from transformer.experiments.experiment import Experiment, Part
 from transformer.lessons.lesson import Lesson
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
@@ -86,11 +87,12 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
     Raises:
         LessonError: a step cannot be measured.
     """
-    blocks, maps = [], []
+    blocks, maps, parts = [], [], []
     for number, given in enumerate(lesson.steps, 1):
         with _named(number):
             step = measured_step(translator, given)
             figure = _figure(step, maps)
+            parts.append(Part.of(f"step {number}", finding_run(given), step.finding))
             choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
             after = given.show != "map"
             blocks.append(
@@ -106,6 +108,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
         (
             f"<script id=content type=application/json>{json.dumps(maps)}</script>"
             f"<script type=module>{script(LESSON_FILE)}</script>"
+            f"<!-- {Experiment(translator.version, lesson.model, '', tuple(parts)).carried()} -->"
         ),
     )
 

@@ -7,37 +7,16 @@ from typing import Any
 
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.text.markup import markdown
-from transformer.lessons.claims import Finding, measured
+from transformer.lessons.claims import Finding
 from transformer.lessons.evidence import Evidence
+from transformer.lessons.finding_run import FindingRun
 from transformer.lessons.lesson import LessonStep
 from transformer.lessons.result import Question, figure_of, question_of, with_map_before
 from transformer.lessons.template import filled
 from transformer.running.translator import Translator
-from transformer.values.run import Run
 
 # Private characters, invalid in a lesson, that enclose a value until the text around it is escaped.
 OPENS, CLOSES = "\ue000", "\ue001"
-
-
-@dataclass(frozen=True)
-class FindingRun(Run[Finding]):
-    """The run that computes the finding of a claim.
-
-    Attributes:
-        sentence: that the claim is about.
-        claim: its name.
-        parameters: of the claim, by name.
-    """
-
-    sentence: str
-    claim: str
-    parameters: tuple[tuple[str, object], ...]
-
-    uses = "results"
-    message = "Measuring …"
-
-    def compute(self, runs: CachedRuns) -> Finding:
-        return measured(self.claim, dict(self.parameters), Evidence(runs, self.sentence))
 
 
 @dataclass(frozen=True)
@@ -77,6 +56,11 @@ class MeasuredStep:
         return filled(text, self.finding.values)
 
 
+def finding_run(step: LessonStep) -> FindingRun:
+    """The run that measures the claim of a step."""
+    return FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items())))
+
+
 def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
     """Measure a step on a model.
 
@@ -84,5 +68,5 @@ def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
         AtlasError: the step cannot be measured on this sentence; the message says why.
     """
     runs = CachedRuns(translator)
-    finding = runs.get(FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items()))))
+    finding = runs.get(finding_run(step))
     return MeasuredStep(step, Evidence(runs, step.sentence), finding, question_of(step, finding))

@@ -8,19 +8,22 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.bets.ask import ask
 from pages.ui.bets.verdict import verdict
+from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import aside, words_and_figure
 from pages.ui.lessons.clicks import done_by, remark_on
 from pages.ui.lessons.figures import chosen_in_map, first_choice, hidden, show_map, show_table_figure, show_without
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
-from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.lessons.measured import MeasuredStep, finding_run, measured_step
 from pages.ui.lessons.moves import answer_question, open_step, show_moves
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.model import ModelParams
 from pages.ui.reading.model_picker import load, several_models
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import says
@@ -57,6 +60,7 @@ def show_lesson(path: Path) -> None:
         back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
         measured = measured_step(model, lesson.steps[number])
+        experiment = carry(CachedRuns(model), finding_run(measured.step))
         words, figure = words_and_figure(
             f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=measured.step.show in WIDE
         )
@@ -69,7 +73,9 @@ def show_lesson(path: Path) -> None:
         with words, st.container(key="lesson_words"):
             _show_words(measured, params, done, remark, lesson.model)
             show_moves(lesson, number, done=done)
-        _show_more(lesson, measured, model)
+        with _show_more(lesson, measured, model):
+            if done:
+                experiment_buttons(CachedRuns(model), experiment, "lesson")
     except AtlasError as error:
         _refuse(error)
 
@@ -132,10 +138,10 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
             st.caption("For this model, the lesson's statement is not true; the numbers are this model's.")
 
 
-def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> None:
-    """Draw the link to the page that shows more of the subject, and the lesson on paper."""
-    step = measured.step
-    with st.container(horizontal=True):
+def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> DeltaGenerator:
+    """Draw the link to the page that shows more of the subject, and the lesson on paper; returns their row."""
+    step, row = measured.step, st.container(horizontal=True)
+    with row:
         if step.address:
             st.link_button(
                 "Explore this on its own page", page_address(measured, lesson.model), icon=":material/open_in_new:"
@@ -155,6 +161,7 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Non
                     on_click="ignore",
                     width="stretch",
                 )
+    return row
 
 
 def with_link(measured: MeasuredStep, text: str, model: str) -> str:

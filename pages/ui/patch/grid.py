@@ -12,6 +12,7 @@ from attention_atlas.browser.piece_labels import bare, piece_label
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import DARK, LIGHT, diverging, either
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
@@ -69,6 +70,7 @@ def show_grid(asked: Asked) -> Chosen:
         pickers = st.container(horizontal=True, vertical_alignment="bottom", width="content")
     columns = partners(site, asked.a, asked.b, asked.question.step)
     found, values = grid_values(asked, site, direction, columns)
+    carry(asked.reading.runs, grid_run(asked, site, direction))
     unit = closeness(found)
     cell = _cell(values, params)
     with pickers:
@@ -135,6 +137,11 @@ def site_name(site: Site) -> str:
     return f"{where}: {NAMES[site.partition('.')[2]]}"
 
 
+def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
+    """The run of a grid in a direction."""
+    return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
+
+
 def grid_values(
     asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
@@ -143,8 +150,7 @@ def grid_values(
     Args:
         columns: positions of A, and their partners in B.
     """
-    question = asked.question if direction == "needed" else asked.question.reversed
-    found = asked.reading.runs.get(GridRun(question, site))
+    found = asked.reading.runs.get(grid_run(asked, site, direction))
     values = found.patched - found.run if found.effects is None else found.effects
     if has_heads(site):
         return found, values

@@ -12,6 +12,7 @@ from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.saving import save_tables, show_lines
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
 from pages.ui.patch.grid import ASKS, Chosen
@@ -50,6 +51,12 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     direction = session.params(PatchParams).direction
     question, patches, other = _directed(asked, chosen, direction)
     interventions = patch(dict(patches), other)
+    directed = {each: _directed(asked, chosen, each)[:2] for each in DIRECTIONS}
+    experiment = carry(
+        asked.reading.runs,
+        **{each: PatchRun(*pair) for each, pair in directed.items()},
+        written=_continuation(question, interventions),
+    )
     plain = [_continued(asked, each, AS_TRAINED) for each in (question, question.reversed)]
     patched = _continued(asked, question, interventions)
     names = {"run": "B" if direction == "enough" else "A", "other": "A" if direction == "enough" else "B"}
@@ -85,7 +92,8 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     facts = facts_of(asked, patches, question, patched)
     lines = patch_lines(question, interventions, folder=asked.reading.translator.folder)
     show_lines(lines, "patch")
-    save_tables("patch", "patch", {**facts, "python": lines}, {"next": table})
+    with save_tables("patch", "patch", {**facts, "python": lines}, {"next": table}):
+        experiment_buttons(asked.reading.runs, experiment, "patch")
 
 
 def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
@@ -96,8 +104,11 @@ def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[Patch
 
 
 def _continued(asked: Asked, question: PatchingQuestion, interventions: Interventions) -> Continuation:
-    read = RereadRun(question.runs[0], interventions)
-    return asked.reading.runs.get(ContinuationRun(read, question.step))
+    return asked.reading.runs.get(_continuation(question, interventions))
+
+
+def _continuation(question: PatchingQuestion, interventions: Interventions) -> ContinuationRun:
+    return ContinuationRun(RereadRun(question.runs[0], interventions), question.step)
 
 
 def says_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:

@@ -38,6 +38,8 @@ ORIGIN = "_origin"
 JUST_DECODED = "_just_decoded"
 # Key of the quotation in the figures of a page that does not read the sentence.
 QUOTED = "_quoted"
+# Keys of the page's name, and of the experiment that the figures drawn from now on carry.
+PAGE, CARRIED = "_page", "_carried"
 # Key of the head that the page shows, as its parameters, whether or not the user chose it.
 SHOWN_HEAD = "_shown_head"
 DRAWN = "_drawn"
@@ -80,7 +82,9 @@ def follow_address(page: str, *, write: bool = True) -> None:
             state = state.with_params(decoding)
     st.session_state[STATE] = state = _pinned_in_kind(state, page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
+    st.session_state[PAGE] = page
     st.session_state.pop(QUOTED, None)
+    st.session_state.pop(CARRIED, None)
     st.session_state.pop(SHOWN_HEAD, None)
     if write:
         _write_address(state, opened)
@@ -165,6 +169,21 @@ def quote(words: str) -> None:
 def quoted() -> str:
     """The words that the captions of figures quote."""
     return st.session_state.get(QUOTED, f"Sentence: {text()}")
+
+
+def page() -> str:
+    """The name of the open page."""
+    return st.session_state[PAGE]
+
+
+def carry(experiment: str) -> None:
+    """Have the figures that are drawn from now on in this run carry an experiment."""
+    st.session_state[CARRIED] = experiment
+
+
+def carried() -> str:
+    """The experiment that figures carry; empty for none."""
+    return st.session_state.get(CARRIED, "")
 
 
 def read_text(typed: str) -> None:

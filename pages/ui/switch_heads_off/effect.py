@@ -16,6 +16,7 @@ from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, label_angle, labelled_axis, thinned
 from pages.ui.charts.palette import FIRST, PICKED, diverging
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.kinds import head_title, linked_head
 from pages.ui.layout.roles import main_figure
@@ -48,7 +49,8 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     if not list(interventions.head_gates()):
         st.caption("Every head is as trained.")
         return
-    effect = reading.runs.get(EffectRun(reading.run, interventions, draws))
+    experiment = carry(reading.runs, run := EffectRun(reading.run, interventions, draws))
+    effect = reading.runs.get(run)
     drawn: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}
     before, free = reading.own.target_text, effect.free.target_text
     old, new = marked_words(before, free)
@@ -100,6 +102,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     show_numbers(table, "off_step_numbers", digits=4)
     save_tables(
         reading,
+        experiment,
         interventions,
         numbers,
         "heads_off",

@@ -7,18 +7,28 @@ from typing import Any
 import pandas as pd
 
 from pages.ui.charts import saving
+from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from pages.ui.switch_heads_off.switches import BASELINES
 from transformer import __version__
+from transformer.experiments.experiment import Experiment
 from transformer.values.interventions import Interventions, head_name
 
 
 def save_tables(
-    reading: Reading, interventions: Interventions, table: pd.DataFrame, name: str, *, lines: str = "", **further: Any
+    reading: Reading,
+    experiment: Experiment,
+    interventions: Interventions,
+    table: pd.DataFrame,
+    name: str,
+    *,
+    lines: str = "",
+    **further: Any,
 ) -> None:
     """Draw the lines, if there are any, and the buttons.
 
     Args:
+        experiment: the one that gives the numbers.
         interventions: the changes in the run; for every head measured by itself, the mode alone.
         table: the numbers.
         name: of the files.
@@ -28,7 +38,8 @@ def save_tables(
     facts = {**run_facts(reading, interventions), **further}
     if lines:
         saving.show_lines(lines, f"off_{name}")
-    saving.save_tables(name, "off", facts, {"numbers": table}, noted={"python": lines} if lines else {})
+    with saving.save_tables(name, "off", facts, {"numbers": table}, noted={"python": lines} if lines else {}):
+        experiment_buttons(reading.runs, experiment, name)
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import PICK, heads_matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.kinds import head_title, linked_head
 from pages.ui.layout.roles import main_figure
@@ -73,7 +74,8 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         st.html(INTO_SIGHT, unsafe_allow_javascript=True)
     if not params.importance:
         return
-    found = reading.runs.get(ImportanceRun(reading.run, params.mode, **params.drawn))
+    experiment = carry(reading.runs, run := ImportanceRun(reading.run, params.mode, **params.drawn))
+    found = reading.runs.get(run)
     worst = all_heads(reading.translator.config)[int(flattened(found.measured).argmin())]
     off = Interventions({worst: 0.0}, params.mode, seed=params.seed)
     without = reading.runs.get(EffectRun(reading.run, off, params.draws))
@@ -119,6 +121,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
     save_tables(
         reading,
+        experiment,
         Interventions(mode=params.mode),
         table,
         "head_importance",

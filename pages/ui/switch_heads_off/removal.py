@@ -14,6 +14,7 @@ from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.measured.recorded import REMOVAL
@@ -65,7 +66,8 @@ def show_removal(reading: Reading) -> None:
 def _show_sentence(reading: Reading, params: OffParams) -> None:
     names = (MEASURED, GRADIENT, *(f"{RANDOM}, {seed + 1}" for seed in range(SEEDS)))
     importance = ImportanceRun(reading.run, params.mode, **params.drawn)
-    curves = dict(zip(names, reading.runs.get(RemovalRun(importance, SEEDS)), strict=True))
+    experiment = carry(reading.runs, run := RemovalRun(importance, SEEDS))
+    curves = dict(zip(names, reading.runs.get(run), strict=True))
     table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_heads(curves) + 1))
     st.markdown(says_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
     with main_figure(
@@ -87,7 +89,7 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
     )
     numbers = removal_table(curves)
     show_numbers(numbers, "off_removal_numbers", digits=3, label="The numbers of every order")
-    save_tables(reading, Interventions(mode=params.mode), numbers, "heads_removed", **params.drawn)
+    save_tables(reading, experiment, Interventions(mode=params.mode), numbers, "heads_removed", **params.drawn)
 
 
 def _show_recorded(recorded: RemovalQuality) -> None:

@@ -13,6 +13,7 @@ from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_table
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
@@ -42,7 +43,8 @@ def show_agreement(reading: Reading) -> None:
     """Draw the square of all pairs, and the deletion curves on request."""
     question = pick_question(reading)
     slow_choice(reading)
-    found = [each for each in attributions(reading, question) if has_scores(each)]
+    experiment, answers = attributions(reading, question)
+    found = [each for each in answers if has_scores(each)]
     if len(question.ranked) < 2 or len(found) < 2:
         st.info(f"Rankings can only be compared with at least two {question.size}s and two methods.")
         return
@@ -79,7 +81,7 @@ def show_agreement(reading: Reading) -> None:
             "The end symbol is not ranked. One sentence is one case: what holds here need not hold for others.",
             help=explain("Kendall's tau"),
         )
-    save_buttons(reading, question, table, "agreement")
+    save_buttons(reading, experiment, question, table, "agreement")
     _deletion(reading, question, found)
     show_over_many(reading.translator)
 
@@ -162,12 +164,12 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         )
         return
     listed: list[Method] = [chosen] if is_long(reading.trace) else methods
-    curves: dict[Method, DeletionCurves] = {
-        method: reading.runs.get(
-            DeletionRun(AttributionRun(reading.run, method, (question.target,), question.words), question.ranked)
-        )
+    runs = {
+        method: DeletionRun(AttributionRun(reading.run, method, (question.target,), question.words), question.ranked)
         for method in listed
     }
+    experiment = carry(reading.runs, **runs)
+    curves: dict[Method, DeletionCurves] = {method: reading.runs.get(run) for method, run in runs.items()}
     picture, numbers = st.columns([6, 5], gap="large")
     with picture:
         show_altair(
@@ -185,7 +187,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
             + ("" if len(curves) > 1 else " Because the sentence is long, only the chosen method is measured."),
             help=explain("log-probability", "nats"),
         )
-    save_buttons(reading, question, curve_table(curves), "deletion", areas=table)
+    save_buttons(reading, experiment, question, curve_table(curves), "deletion", areas=table)
 
 
 def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:

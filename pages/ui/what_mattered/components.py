@@ -13,6 +13,7 @@ import streamlit as st
 from pages.ui.charts.matrix import AXIS, LEGEND, PICK, labelled_axis
 from pages.ui.charts.palette import PALETTE
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry
 from pages.ui.heads.kinds import chart_of_heads, linked_head, open_button
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
@@ -42,7 +43,8 @@ def show_components(reading: Reading) -> None:
         st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
         return
     question = pick_question(reading)
-    found = reading.runs.get(DirectLogitsRun(reading.run, question.target))
+    experiment = carry(reading.runs, run := DirectLogitsRun(reading.run, question.target))
+    found = reading.runs.get(run)
     table = component_table(found)
     st.markdown(says_who(question, found, table, named=linked_component), help=explain("logit", "head"))
     shown = session.params(MatteredParams).components
@@ -71,7 +73,9 @@ def show_components(reading: Reading) -> None:
         open_button(top.kind, int(top.layer) - 1, int(top["head"]) - 1)
     numbers = columns_of(table, "component", "score")
     show_numbers(numbers, "mattered_component_numbers", digits=4)
-    save_buttons(reading, question, numbers.assign(method="direct logit attribution", unit="logit"), "components")
+    save_buttons(
+        reading, experiment, question, numbers.assign(method="direct logit attribution", unit="logit"), "components"
+    )
 
 
 def component_table(found: DirectLogits) -> pd.DataFrame:

@@ -7,9 +7,11 @@ from typing import Any
 import pandas as pd
 
 from pages.ui.charts.saving import save_tables
+from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from pages.ui.what_mattered.question import AttributionQuestion
 from transformer.attribution.attribution import METHODS
+from transformer.experiments.experiment import Experiment
 from transformer.values.trace import Trace
 
 # The baseline of each method, by the method's title.
@@ -17,24 +19,31 @@ BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 
 def save_buttons(
-    reading: Reading, question: AttributionQuestion | None, table: pd.DataFrame, name: str, **further: pd.DataFrame
+    reading: Reading,
+    experiment: Experiment,
+    question: AttributionQuestion | None,
+    table: pd.DataFrame,
+    name: str,
+    **further: pd.DataFrame,
 ) -> None:
     """Draw the buttons.
 
     Args:
+        experiment: the one that gives the numbers.
         question: the one that the numbers answer; None for the numbers of all words.
         table: the numbers.
         name: of the files.
         further: other tables, for the JSON.
     """
-    save_tables(
+    with save_tables(
         name,
         "mattered",
         run_facts(reading.trace, reading.translator.version, question),
         {"numbers": table, **further},
         rows=with_baselines(table),
         noted={"baselines": BASELINES},
-    )
+    ):
+        experiment_buttons(reading.runs, experiment, name)
 
 
 def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) -> dict[str, Any]:

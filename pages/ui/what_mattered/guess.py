@@ -14,6 +14,7 @@ from pages.ui.bets.offer import show_bet
 from pages.ui.charts.matrix import AXIS, labelled_axis
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_table
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.bets import BetParams
@@ -73,7 +74,8 @@ def show_guess(reading: Reading) -> None:
     later = is_long(trace) and not params.slow
     listed: list[Method] = [method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)]
     whole = (whole_sentence(trace),)
-    found = [reading.runs.get(AttributionRun(reading.run, method, whole, words=True)) for method in listed]
+    runs = {method: AttributionRun(reading.run, method, whole, words=True) for method in listed}
+    experiment, found = carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
     guessed = None if chosen is None else ranked[chosen]
     answers = who_named(found, ranked, guessed)
     measured = next(each for each in found if each.method == "erasure").source[0]
@@ -97,6 +99,7 @@ def show_guess(reading: Reading) -> None:
     )
     save_buttons(
         reading,
+        experiment,
         None,
         table,
         "which_word",

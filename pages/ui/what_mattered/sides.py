@@ -14,6 +14,7 @@ from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
 from pages.ui.charts.palette import PALETTE
 from pages.ui.charts.tables import show_numbers
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.decoding import DecodingParams
@@ -48,11 +49,9 @@ def show_sides(reading: Reading) -> None:
     """Draw the lines of the translation that is read, and wrong beginnings to force."""
     slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
-    found = [
-        reading.runs.get(AttributionRun(reading.run, method))
-        for method in METHODS_SHOWN
-        if not (later and method == "erasure")
-    ]
+    listed = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
+    runs = {method: AttributionRun(reading.run, method) for method in listed}
+    experiment, found = carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
     source, target = (each.name for each in reading.languages)
     table = share_table(reading.trace, found)
     st.markdown(says_sides(reading.trace, found, reading.languages))
@@ -79,7 +78,7 @@ def show_sides(reading: Reading) -> None:
     if reading.languages.target.name == LANGUAGES.target.name:
         _wrong_beginning(reading)
     show_numbers(table, "mattered_side_numbers", digits=4)
-    save_buttons(reading, None, table, "source_share")
+    save_buttons(reading, experiment, None, table, "source_share")
 
 
 def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.ui.charts.tables import show_numbers, show_table
+from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
@@ -31,15 +32,20 @@ from pages.ui.what_mattered.strip import (
     sum_table,
 )
 from transformer.attribution.attribution import METHODS, Attribution, Method
+from transformer.experiments.experiment import Experiment
 from transformer.running.runs.attribution import AttributionRun
 
 
-def attributions(reading: Reading, question: AttributionQuestion) -> list[Attribution]:
-    """The results of all methods that can answer a question; slow ones only if the user wants them."""
-    methods = asked_methods(reading, question)
-    return [
-        reading.runs.get(AttributionRun(reading.run, method, (question.target,), question.words)) for method in methods
-    ]
+def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Experiment, list[Attribution]]:
+    """The results of all methods that can answer a question; slow ones only if the user wants them.
+
+    The figures that are drawn from now on carry the experiment.
+    """
+    runs = {
+        method: AttributionRun(reading.run, method, (question.target,), question.words)
+        for method in asked_methods(reading, question)
+    }
+    return carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
 
 
 def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
@@ -66,7 +72,7 @@ def show_words(reading: Reading) -> None:
     """Draw the strip, its sentence, its sums, and the terms of the exact method."""
     question = pick_question(reading)
     slow_choice(reading)
-    found = attributions(reading, question)
+    experiment, found = attributions(reading, question)
     languages = question.languages
     source, target = (each.name for each in languages)
     st.markdown(
@@ -112,7 +118,7 @@ def show_words(reading: Reading) -> None:
         )
     numbers = columns_of(table, "method", "unit", "side", "number", "word", "score")
     show_numbers(numbers, "mattered_numbers", digits=4)
-    save_buttons(reading, question, numbers, "what_mattered", sums=sum_table(found, languages))
+    save_buttons(reading, experiment, question, numbers, "what_mattered", sums=sum_table(found, languages))
     with st.expander("What each method does"):
         st.markdown(
             "\n".join(f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in METHODS.values())

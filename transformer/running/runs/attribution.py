@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import DirectLogits, direct_logits
 from transformer.running.runs.trace import TraceRun
-from transformer.values.run import Run
+from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class AttributionRun(Run[Attribution]):
     def compute(self, runs: Translator, trace: Trace) -> Attribution:
         return runs.attribute(trace, self.method, self.targets or None, words=self.words)
 
+    def states(self, result: Attribution) -> Mapping[str, Stated]:
+        return {"source": result.source, "prefix": result.prefix, "total": result.total, **result.remainders}
+
 
 @dataclass(frozen=True)
 class DeletionRun(Run[DeletionCurves]):
@@ -68,6 +72,9 @@ class DeletionRun(Run[DeletionCurves]):
 
     def compute(self, runs: Translator, attribution: Attribution, trace: Trace) -> DeletionCurves:
         return runs.deletion_curves(trace, attribution, self.columns)
+
+    def states(self, result: DeletionCurves) -> Mapping[str, Stated]:
+        return vars(result)
 
 
 @dataclass(frozen=True)
@@ -95,3 +102,6 @@ class DirectLogitsRun(Run[DirectLogits]):
 
     def compute(self, runs: Translator, trace: Trace) -> DirectLogits:
         return direct_logits(trace, runs.weights(), [self.target])
+
+    def states(self, result: DirectLogits) -> Mapping[str, Stated]:
+        return {"logit": result.logits, "components": result.scores}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import AttributionGraph, Path, attribution_graph
+from transformer.attribution.graph import MOST_NODES, AttributionGraph, Path, attribution_graph
 from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import ScorePairs, score_pairs
 from transformer.values.kinds import Kind
-from transformer.values.run import Result, Run
+from transformer.values.run import Result, Run, Stated
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation
 
@@ -56,6 +57,14 @@ class GraphRun(_OfTrace[AttributionGraph]):
     def result(self, run: FrozenRun) -> AttributionGraph:
         return attribution_graph(run, self.target)
 
+    def states(self, result: AttributionGraph) -> Mapping[str, Stated]:
+        return {
+            "value": result.values[-1],
+            "biases": result.biases[-1],
+            "absolute flow": result.flow,
+            "sizes of the largest edges": -np.sort(-abs(result.edges))[:MOST_NODES],
+        }
+
 
 @dataclass(frozen=True)
 class PathEffectsRun(_OfTrace[np.ndarray]):
@@ -68,6 +77,9 @@ class PathEffectsRun(_OfTrace[np.ndarray]):
 
     def result(self, run: FrozenRun) -> np.ndarray:
         return path_effects(run, self.target, self.paths)
+
+    def states(self, result: np.ndarray) -> Mapping[str, Stated]:
+        return {"effect": result}
 
 
 @dataclass(frozen=True)
@@ -82,3 +94,6 @@ class ScorePairsRun(_OfTrace[ScorePairs]):
 
     def result(self, run: FrozenRun) -> ScorePairs:
         return score_pairs(run, self.kind, self.layer, self.head, self.query, self.key)
+
+    def states(self, result: ScorePairs) -> Mapping[str, Stated]:
+        return {"score": result.total, "of the distance": result.distance}

@@ -1,0 +1,108 @@
+"""The experiment that a page shows: figures carry it, a button saves it, and another one runs it or a file again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.components.bundle import component
+from pages.ui.params.language_model import LanguageModelParams
+from pages.ui.params.slides import Slide, SlidesError
+from pages.ui.runs.inference import CachedRuns
+from pages.ui.state import session
+from pages.ui.text.markup import markdown
+from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL
+from transformer.errors import AtlasError
+from transformer.experiments.checking import check, check_model
+from transformer.experiments.experiment import MARK, MOST_BYTES, Experiment, Part
+from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.translator import Translator
+from transformer.values.run import Run
+
+draw_file = component("figures/experiment_file")
+
+
+def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
+    """Have the figures that are drawn from now on carry an experiment, and return it.
+
+    Args:
+        runs: of the model.
+        parts, named: runs whose numbers the page shows, and those of them that have a name.
+    """
+    address = session.page_address()
+    experiment = Experiment(
+        runs.model.version,
+        model_name(runs.model),
+        str(Slide.of(session.page(), address)) if address else "",
+        tuple(Part.of(name, run, runs.get(run)) for name, run in (*(("", each) for each in parts), *named.items())),
+    )
+    session.carry(experiment.carried())
+    return experiment
+
+
+def model_name(model: Any) -> str:
+    """The name of a model's folder; empty if it has none."""
+    if isinstance(model, Translator):
+        return model.folder.name if model.folder else ""
+    return session.params(LanguageModelParams).model or SHIPPED_LANGUAGE_MODEL
+
+
+def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> None:
+    """Draw the buttons that save an experiment, and that run it or the one of a file again.
+
+    Args:
+        runs: of the model.
+        key: of the buttons.
+    """
+    st.download_button(
+        "Save as experiment",
+        lambda: experiment.to_json(),
+        f"{key}-experiment.json",
+        "application/json",
+        icon=":material/science:",
+        on_click="ignore",
+        key=f"{key}_experiment",
+        help="The runs, the model's version and the numbers that this page shows. `attention-atlas verify` runs it "
+        "again. Figures that “Save as” writes carry the same.",
+    )
+    with st.popover("Check", icon=":material/verified:"):
+        # The result is above the buttons, because the popover is often cut off at the end of the screen.
+        result = st.container()
+        again = st.button("Check the numbers of this page", key=f"{key}_check", width="stretch")
+        opened = draw_file(
+            key=f"{key}_open", data={"mark": MARK, "limit": MOST_BYTES}, on_opened_change=lambda: None, width="stretch"
+        ).opened
+    with result:
+        if again or isinstance(opened, str):
+            _show_check(runs, opened.encode(errors="replace") if isinstance(opened, str) else experiment)
+        else:
+            st.caption("Everything is computed again and compared with the numbers that are claimed.")
+
+
+def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
+    """Say whether the numbers are the same, or why they cannot be checked."""
+    try:
+        experiment = given if isinstance(given, Experiment) else Experiment.read(given)
+        check_model(experiment, runs.model.version, model_name(runs.model))
+        with st.spinner("Computing again …"):
+            # Nothing comes from the cache.
+            report = check(experiment, RememberedRuns(CachedRuns(runs.model)))
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        return
+    said = "  \n".join(map(markdown, str(report).splitlines()))
+    if report.differing:
+        st.error(said, icon=":material/difference:")
+    else:
+        st.success(said, icon=":material/verified:")
+    if experiment is not given and (page := _page(experiment)):
+        st.link_button("Open its page", page, icon=":material/open_in_new:", width="stretch")
+
+
+def _page(experiment: Experiment) -> str:
+    """The address of its page, which is untrusted; empty if it is none of this app."""
+    try:
+        return str(Slide.read(experiment.page))
+    except SlidesError:
+        return ""

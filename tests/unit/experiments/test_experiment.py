@@ -1,0 +1,213 @@
+"""A saved experiment runs again to the same numbers, says what differs, and is rejected if it is not one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import transformer.experiments as _runs  # noqa: F401
+from transformer.ablation.continuation import ContinuationRun, RereadRun
+from transformer.ablation.effect import EffectRun
+from transformer.ablation.importance import ImportanceRun
+from transformer.ablation.patching import GridRun, PatchRun, question_of
+from transformer.ablation.removal import RemovalRun
+from transformer.attribution.attribution import METHODS, Target
+from transformer.commands.verify import DIFFERS, NOT_POSSIBLE, SAME, main
+from transformer.errors import AtlasError, ExperimentError, InterventionError
+from transformer.experiments.checking import check, check_model
+from transformer.experiments.experiment import MOST_BYTES, Experiment, Part
+from transformer.lessons.finding_run import FindingRun
+from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.runs.attribution import AttributionRun, DeletionRun, DirectLogitsRun
+from transformer.running.runs.graph import GraphRun, PathEffectsRun, ScorePairsRun
+from transformer.running.runs.trace import TraceRun
+from transformer.values.interventions import Interventions
+from transformer.values.run import Run
+
+READ = TraceRun("The doctor lost her keys.", details=True)
+OTHER = "The doctor lost his keys."
+OFF = Interventions(gates={("cross", 0, 7): 0.0, ("encoder", 1, 2): 0.5})
+THIRD = Target((2,))
+
+
+@pytest.fixture(scope="module")
+def runs(shipped):
+    """Every run that states numbers, of the shipped model."""
+    a = shipped.get(READ)
+    b = shipped.get(replace(READ, text=OTHER, target=tuple(piece.id for piece in a.predicted_pieces)))
+    question, graph = question_of(a, b), GraphRun(READ, THIRD)
+    plain = TraceRun(READ.text)
+    return [
+        PatchRun(question, ((("encoder.residual", 5, 0, 3), 3),)),
+        GridRun(question, "cross.outputs"),
+        graph,
+        PathEffectsRun(READ, THIRD, shipped.get(graph).paths([0, 1])),
+        ScorePairsRun(READ, "cross", 2, 3, 2, 2),
+        EffectRun(plain, OFF),
+        EffectRun(plain, Interventions(gates={("cross", 0, 7): 0.0}, mode="resample", seed=3), 2),
+        ContinuationRun(RereadRun(READ, OFF), 3),
+        DirectLogitsRun(READ, THIRD),
+        *(AttributionRun(plain, method, (THIRD,), True) for method in METHODS),
+        DeletionRun(AttributionRun(plain, "weights", (THIRD,), True), (0, 2)),
+        FindingRun(READ.text, "changed_word_decides", (("other", OTHER),)),
+        ImportanceRun(plain, "zero"),
+        RemovalRun(ImportanceRun(plain, "zero"), 1),
+    ]
+
+
+def made(shipped, *runs: Run) -> Experiment:
+    parts = tuple(Part.of(type(run).__name__, run, shipped.get(run)) for run in runs)
+    return Experiment(shipped.version, "en-de", "patch?text=A", parts)
+
+
+def test_every_run_that_states_numbers_is_covered(runs):
+    states = {kind for kind in Run.KINDS.values() if kind.states is not Run.states}
+    assert {type(run) for run in runs} == states
+
+
+# Two of them need every head of the model to be switched off.
+@pytest.mark.thorough(seconds=13)
+def test_every_run_gives_the_same_numbers_again(shipped, runs):
+    for run in runs:
+        saved = made(shipped, run)
+        report = check(Experiment.read(saved.to_json().encode()), RememberedRuns(shipped))
+        assert str(report).startswith("The same to 1e-05: all "), (run, report)
+
+
+def test_every_run_survives_the_file(shipped, runs):
+    experiment = Experiment("a model", "en-de", "", tuple(Part("", run, {}) for run in runs))
+    assert Experiment.read(experiment.to_json().encode()) == experiment
+
+
+@pytest.fixture(scope="module")
+def saved(shipped, runs):
+    return made(shipped, *runs[:2], runs[7])
+
+
+def changed(saved: Experiment, change) -> bytes:
+    values = json.loads(saved.to_json())
+    change(values)
+    return json.dumps(values).encode()
+
+
+def claim(part: int, name: str, value: object):
+    return lambda values: values["parts"][part]["claims"][name].update(value=value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (claim(0, "effect", [0.25]), "PatchRun, effect, number 1: claimed 0.25, measured "),
+        (claim(0, "effect", [0.25, 1.0]), "PatchRun, effect: claimed 2 numbers, measured 1 numbers."),
+        (claim(0, "effect", "much"), "PatchRun, effect: claimed “much”, measured “["),
+        (claim(0, "other run", None), ""),
+        (claim(1, "patched", [[0.0] * 8] * 6), "GridRun, patched, number 1 / 1: claimed 0, measured "),
+        (claim(2, "translation", "Nein."), "ContinuationRun, translation: claimed “Nein.”, measured “"),
+    ],
+)
+def test_difference_is_named(shipped, saved, change, says):
+    if not says:
+        with pytest.raises(ExperimentError, match="damaged"):
+            Experiment.read(changed(saved, change))
+        return
+    (differing,) = check(Experiment.read(changed(saved, change)), shipped).differing
+    assert differing.startswith(says)
+
+
+def test_tolerance_of_the_file_counts_and_is_reported(shipped, saved):
+    def generous(values):
+        found = values["parts"][0]["claims"]["unpatched"]
+        found.update(value=found["value"] + 0.05, tolerance=0.1)
+
+    assert str(check(Experiment.read(changed(saved, generous)), shipped)).startswith("The same to 1e-01:")
+
+
+@pytest.mark.parametrize("around", [b"<svg><metadata>%s</metadata></svg>", b"\x89PNG\r\n\x1a\n\0%s\0\xff"])
+def test_figure_carries_it(saved, around):
+    assert Experiment.read(around % saved.carried().encode()) == saved
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "carries no experiment"),
+        (b"<svg></svg>", "carries no experiment"),
+        (b"<svg>attention-atlas-experiment:AAA</svg>", "damaged"),
+        (b"attention-atlas-experiment:" + b"A" * 8, "damaged"),
+        (b"{", "not an experiment"),
+        (b'{"sentence": "A"}', "not an experiment"),
+        (b'{"experiment": 2, "more": 1}', "newer|update Attention Atlas"),
+        (b'{"experiment": 1}', "not an experiment"),
+        (b"{" + b"[" * 100_000, "not an experiment"),
+        (b"{" + b" " * MOST_BYTES, "larger than the 256 kB"),
+    ],
+    ids=lambda value: str(value[:30]),
+)
+def test_other_files_are_rejected(content, message):
+    with pytest.raises(ExperimentError, match=message):
+        Experiment.read(content)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda values: values.update(more=1),
+        lambda values: values["parts"][0]["run"].update(run="_OfTrace"),
+        lambda values: values["parts"][0]["run"].update(run=["PatchRun"]),
+        lambda values: values["parts"][0]["run"].update(more=1),
+        lambda values: values["parts"][0]["claims"]["effect"].update(tolerance=-1),
+        lambda values: values["parts"][0]["claims"]["effect"].update(value=[[1], [1, 2]]),
+        lambda values: values["parts"][0]["claims"]["effect"].update(value=[{}]),
+        lambda values: values["parts"].append({"label": "", "run": {"run": "GraphRun", "trace": 1}, "claims": {}}),
+    ],
+)
+def test_changed_file_is_rejected(saved, change):
+    with pytest.raises(ExperimentError, match="not an experiment"):
+        Experiment.read(changed(saved, change))
+
+
+def test_contradictory_interventions_are_reported(saved):
+    def contradict(values):
+        values["parts"][2]["run"]["read"]["interventions"]["gates"] = [[["cross", 0, 0], 7]]
+
+    with pytest.raises(InterventionError, match="gate"):
+        Experiment.read(changed(saved, contradict))
+
+
+def test_runs_that_no_page_combines_are_reported(shipped, saved):
+    """A trace is expected where a table of importance arrives; a number is claimed that the run does not state."""
+    read = TraceRun("A dog.")
+    for run in (
+        GraphRun(ImportanceRun(read, "zero"), THIRD),
+        PatchRun(replace(saved.parts[0].run.question, step=99), ()),
+    ):
+        with pytest.raises(AtlasError):
+            check(replace(saved, parts=(Part("", run, saved.parts[0].claims),)), RememberedRuns(shipped))
+    with pytest.raises(ExperimentError, match="states no “unpatched”"):
+        check(replace(saved, parts=(replace(saved.parts[0], run=DirectLogitsRun(READ, THIRD)),)), shipped)
+    with pytest.raises(ExperimentError, match="claims no number"):
+        check(replace(saved, parts=()), shipped)
+
+
+def test_another_model_is_named(saved):
+    with pytest.raises(
+        ExperimentError, match=r"made with the model en-de \(\w+\), but this is mine \(abc\): .*--model-dir"
+    ):
+        check_model(saved, "abc", "mine")
+
+
+def test_command_says_what_it_found(saved, tmp_path, capsys, monkeypatch, shipped):
+    monkeypatch.setattr("transformer.running.translator.Translator.load", lambda *_: shipped)
+    same, differs, other = (tmp_path / name for name in ("same.svg", "differs.json", "other.json"))
+    same.write_text(f"<svg>{saved.carried()}</svg>")
+    differs.write_bytes(changed(saved, claim(0, "effect", [0.25])))
+    other.write_text(replace(saved, model="abc").to_json())
+    for files, status in (((same,), SAME), ((same, differs), DIFFERS), ((differs, other, same), NOT_POSSIBLE)):
+        with pytest.raises(SystemExit) as stopped:
+            main([*map(str, files), "--device", "cpu"])
+        assert stopped.value.code == status
+    said = capsys.readouterr()
+    assert "same.svg: The same to 1e-05" in said.out and "differs.json: PatchRun, effect" in said.out
+    assert "error: other.json: The experiment was made with the model en-de (abc)" in said.err

@@ -1,0 +1,74 @@
+"""attention-atlas verify FILE: runs a saved experiment again, and says whether its numbers are the same."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoints.available_models import is_language_model, language_model_folders, model_folders
+from transformer.checkpoints.checkpoint import load_language_model
+from transformer.errors import AtlasError
+from transformer.experiments.checking import Report, check, check_model
+from transformer.experiments.experiment import MOST_FIGURE, Experiment
+from transformer.files.paths import MODEL
+from transformer.files.small_files import read_small
+from transformer.files.terminal import at_terminal
+from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.translator import Translator
+
+SAME, DIFFERS, NOT_POSSIBLE = 0, 1, 2
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Run saved experiments again, and compare their numbers.",
+        epilog=f"Exit status: {SAME} if all numbers are the same, {DIFFERS} if one differs, {NOT_POSSIBLE} if a file "
+        "cannot be checked.",
+    )
+    parser.add_argument(
+        "files", type=Path, nargs="+", metavar="FILE", help="an experiment (.json), or a figure that carries one"
+    )
+    parser.add_argument("--model-dir", type=Path, metavar="DIR", help="model folder (default: the one of its name)")
+    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
+    return parser
+
+
+def verify(path: Path, load: Any, folder: Path | None) -> Report:
+    """Check the experiment in a file.
+
+    Raises:
+        AtlasError, OSError, ValueError: it cannot be checked.
+    """
+    experiment = Experiment.read(read_small(path, MOST_FIGURE))
+    folders = {**language_model_folders(), **model_folders()}
+    folder = folder or (folders[experiment.name].path if experiment.name in folders else MODEL)
+    model = load(folder)
+    check_model(experiment, model.version, folder.name)
+    return check(experiment, RememberedRuns(model))
+
+
+@at_terminal()
+def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas verify") -> None:
+    options = parser(prog).parse_args(arguments)
+
+    @cache
+    def load(folder: Path) -> Any:
+        return (load_language_model if is_language_model(folder) else Translator.load)(folder, options.device)
+
+    status = SAME
+    for path in options.files:
+        try:
+            report = verify(path, load, options.model_dir)
+        except (AtlasError, OSError, ValueError) as error:
+            says = f"the file cannot be read: {error.strerror}" if isinstance(error, OSError) else error
+            print(f"error: {path.name}: {says}", file=sys.stderr)
+            status = NOT_POSSIBLE
+            continue
+        print(f"{path.name}: {report}")
+        status = max(status, DIFFERS if report.differing else SAME)
+    sys.exit(status)

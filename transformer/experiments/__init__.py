@@ -1,0 +1,14 @@
+"""Saved experiments, which run again and compare. Importing this package registers every run that they may hold."""
+
+from importlib import import_module
+
+for module in (
+    "ablation.continuation",
+    "ablation.effect",
+    "ablation.patching",
+    "ablation.removal",
+    "language_modelling.runs",
+    "lessons.finding_run",
+    "running.runs",
+):
+    import_module(f"transformer.{module}")

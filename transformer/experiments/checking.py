@@ -1,0 +1,118 @@
+"""Runs an experiment again, and compares its numbers with those that it claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from transformer.errors import AtlasError, ExperimentError
+from transformer.experiments.experiment import Claim, Experiment, Part
+from transformer.values.run import Stated
+
+# The most differences that a report names.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Report:
+    """The comparison of an experiment's numbers with new ones.
+
+    Attributes:
+        compared: how many numbers and texts were compared.
+        tolerance: the largest tolerance of a claim.
+        differing: one sentence for each claim that differs.
+    """
+
+    compared: int
+    tolerance: float
+    differing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.differing:
+            return f"The same to {self.tolerance:.0e}: all {self.compared} numbers, computed again."
+        more = len(self.differing) - NAMED
+        return "\n".join([*self.differing[:NAMED], *([f"{more} more claims differ."] if more > 0 else [])])
+
+
+def check_model(experiment: Experiment, version: str, name: str) -> None:
+    """Check that an experiment was made with a model.
+
+    Raises:
+        ExperimentError: it was made with another one.
+    """
+    if experiment.model != version:
+        raise ExperimentError(
+            f"The experiment was made with the model {_model(experiment.name, experiment.model)}, but this is "
+            f"{_model(name, version)}: choose its model, or open it with --model-dir."
+        )
+
+
+def check(experiment: Experiment, runs: Any) -> Report:
+    """Compute every run of an experiment, and compare.
+
+    Args:
+        experiment: of the model.
+        runs: answers runs.
+
+    Raises:
+        ExperimentError: a run or one of its claims is not possible.
+        AtlasError: the error of a run.
+    """
+    claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
+    if not claims:
+        raise ExperimentError("The experiment claims no number.")
+    stated = {id(part): _stated(part, runs) for part in experiment.parts}
+    found = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
+    return Report(
+        sum(int(np.size(claim.value)) for _, _, claim in claims),
+        max(claim.tolerance for _, _, claim in claims),
+        tuple(filter(None, found)),
+    )
+
+
+def _stated(part: Part, runs: Any) -> dict[str, Stated]:
+    try:
+        return dict(part.run.states(runs.get(part.run)))
+    except AtlasError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
+        # An untrusted file may combine runs in a way that no page does.
+        raise ExperimentError(
+            f"{type(part.run).__name__} cannot run as the experiment describes it: {error}"
+        ) from error
+
+
+def _difference(part: Part, name: str, claim: Claim, stated: dict[str, Stated]) -> str:
+    """A sentence on how a claim differs; empty if it does not."""
+    if name not in stated:
+        raise ExperimentError(
+            f"{type(part.run).__name__} states no “{name}”; it states: {', '.join(stated) or 'nothing'}."
+        )
+    what, found = ", ".join(filter(None, (part.label, name))), stated[name]
+    if isinstance(claim.value, str) or isinstance(found, str):
+        return "" if claim.value == found else f"{what}: claimed “{claim.value}”, measured “{found}”."
+    claimed, measured = np.array(claim.value, dtype=float), np.asarray(found, dtype=float)
+    if claimed.shape != measured.shape:
+        return f"{what}: claimed {_size(claimed)}, measured {_size(measured)}."
+    differs = np.abs(measured - claimed) > claim.tolerance * np.maximum(1, np.abs(claimed))
+    differs |= np.isnan(measured) != np.isnan(claimed)
+    if not differs.any():
+        return ""
+    at = tuple(int(each) for each in np.argwhere(differs)[0])
+    where = f", number {' / '.join(str(each + 1) for each in at)}" if at else ""
+    others = int(differs.sum()) - 1
+    return (
+        f"{what}{where}: claimed {claimed[at]:.6g}, measured {measured[at]:.6g}"
+        + (f"; {others} more of {differs.size} differ" if others else "")
+        + "."
+    )
+
+
+def _size(values: np.ndarray) -> str:
+    return f"{' × '.join(map(str, values.shape)) or 1} numbers"
+
+
+def _model(name: str, version: str) -> str:
+    return f"{name} ({version})" if name else version

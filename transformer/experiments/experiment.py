@@ -1,0 +1,165 @@
+"""An experiment: runs of a model and the numbers that they are said to give, as a small file.
+
+The file is JSON. Figures carry the same text behind `MARK`, compressed and in base64, wherever their
+format has room for text.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+from msgspec import Raw, Struct
+
+from transformer import __version__
+from transformer.errors import ExperimentError
+from transformer.files.small_files import MEGABYTE
+from transformer.running.wire_form import RequestError, decoded, read_run, write_run
+from transformer.values.run import Run, Stated
+
+# Increase this whenever the form of the file or its meaning changes.
+VERSION = 1
+MARK = "attention-atlas-experiment:"
+# Limits of an experiment and of a figure that carries one, bytes.
+MOST_BYTES, MOST_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
+# Numbers count as the same if they differ by less than this, as a share of the larger ones and of 1.
+TOLERANCE = 1e-5
+DIGITS = 9
+_CARRIED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+={0,2})")
+
+
+class Claim(Struct, frozen=True, forbid_unknown_fields=True):
+    """A number, nested lists of numbers in which null is none, or a text; and how far a number may be from it."""
+
+    value: float | str | list[Any]
+    tolerance: float = TOLERANCE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance < math.inf:
+            raise ValueError("a tolerance is not a number from 0")
+        if not isinstance(self.value, str):
+            np.array(self.value, dtype=float)
+
+    @classmethod
+    def of(cls, value: Stated) -> Claim:
+        """The claim that a run states this."""
+        return cls(value if isinstance(value, str) else _rounded(np.asarray(value, dtype=float).tolist()))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of an experiment.
+
+    Attributes:
+        label: its name among the runs of the experiment; may be empty.
+        claims: what its result states, by name.
+    """
+
+    label: str
+    run: Run[Any]
+    claims: Mapping[str, Claim]
+
+    @classmethod
+    def of(cls, label: str, run: Run[Any], result: Any) -> Part:
+        """The claim that a run gives this result."""
+        return cls(label, run, {name: Claim.of(value) for name, value in run.states(result).items()})
+
+
+class _Part(Struct, forbid_unknown_fields=True):
+    label: str
+    run: Raw
+    claims: dict[str, Claim]
+
+
+class _Versioned(Struct):
+    experiment: int
+
+
+class _File(_Versioned, forbid_unknown_fields=True):
+    program: str
+    model: str
+    name: str
+    page: str
+    parts: list[_Part]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs and their claimed numbers.
+
+    Attributes:
+        model: version of the model that gave them.
+        name: of the model's folder; empty if it has none.
+        page: address of the page that shows them, without its host; empty if no page does.
+        parts: the runs.
+    """
+
+    model: str
+    name: str
+    page: str
+    parts: tuple[Part, ...]
+
+    def to_json(self) -> str:
+        parts = [_Part(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
+        written = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
+        return msgspec.json.format(msgspec.json.encode(written), indent=1).decode()
+
+    def carried(self) -> str:
+        """The text that a figure carries."""
+        return MARK + base64.b64encode(zlib.compress(self.to_json().encode(), level=9)).decode()
+
+    @classmethod
+    def read(cls, content: bytes) -> Self:
+        """The experiment in a file, or in a figure that carries one. The content is untrusted.
+
+        Raises:
+            ExperimentError: the content is no experiment of this version.
+            AtlasError: a run contradicts itself.
+        """
+        text = _text(content)
+        if len(text) > MOST_BYTES:
+            raise ExperimentError(f"The experiment is larger than the {MOST_BYTES // 1024} kB that one may have.")
+        try:
+            version = decoded(text, _Versioned).experiment
+            if version > VERSION:
+                raise ExperimentError(
+                    f"The experiment has version {version}, but this program reads versions up to {VERSION}: update "
+                    "Attention Atlas."
+                )
+            file: _File = decoded(text, _File)
+            parts = tuple(Part(each.label, read_run(each.run, Run), each.claims) for each in file.parts)
+        except RequestError as error:
+            raise ExperimentError(
+                f"The file is not an experiment of Attention Atlas, or is damaged ({error})."
+            ) from error
+        return cls(file.model, file.name, file.page, parts)
+
+
+def _text(content: bytes) -> bytes:
+    if len(content) > MOST_FIGURE:
+        raise ExperimentError(f"The file is larger than the {MOST_FIGURE // MEGABYTE} MB that a figure may have.")
+    if content.lstrip().startswith(b"{"):
+        return content
+    carried = _CARRIED.search(content)
+    if carried is None:
+        raise ExperimentError(
+            "The file carries no experiment: give one that “Save as” of a page of “Ask” saved, or a figure from there."
+        )
+    try:
+        # Unpacking stops once the text is longer than an experiment can be.
+        return zlib.decompressobj().decompress(base64.b64decode(carried[1]), MOST_BYTES + 1)
+    except (ValueError, zlib.error):
+        raise ExperimentError("The experiment in this figure is damaged: save the figure again.") from None
+
+
+def _rounded(value: float | Sequence[Any] | None) -> Any:
+    if isinstance(value, Sequence):
+        return [*map(_rounded, value)]
+    return None if value is None or math.isnan(value) else float(f"{value:.{DIGITS}g}")
