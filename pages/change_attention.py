@@ -16,8 +16,10 @@ from pages.ui.change_attention.make_it_say import show_make_it_say
 from pages.ui.change_attention.next_word import show_next_word
 from pages.ui.change_attention.outcome import run_changed, show_outcome
 from pages.ui.layout.roles import main_figure
+from pages.ui.params.bets import BetParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
+from pages.ui.state import session
 from transformer.values.interventions import AS_TRAINED
 
 # Lines are close together: on a projector, every line above the map pushes it off the screen.
@@ -30,9 +32,12 @@ with st.container(gap="xsmall"):
             show_outcome(reading, resolved, found)
         example = st.container(width="content")
         pick_kind()
+    # While the user tries to win the bet, the verdict stands above the map.
+    place = st.container() if session.params(BetParams).page == "change_attention" else None
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")
-    show_make_it_say(reading, found.written.text if resolved.interventions != AS_TRAINED else None)
+    with place or st.container():
+        show_make_it_say(reading, found.written.text if resolved.interventions != AS_TRAINED else None)
     if resolved.interventions == AS_TRAINED:
         # Draw the map before the search for an example starts.
         with example:

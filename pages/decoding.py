@@ -26,9 +26,9 @@ with st.container():
     # The translation above is the model's own.
     if not traced.translation.complete and reading.own.complete:
         st.caption("This translation reached the limit on length before it was finished.")
+show_bet("decoding", reading)
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)
-show_bet("decoding", reading)
 st.caption(
     "Each box is one step: the token that it wrote, coloured by its probability from 0 (dark) to 1 (bright). A hollow "
     "box is not written yet; an underlined token was forced. Rows of attention have the same colours, and each sums to "

@@ -33,6 +33,7 @@ def of_trace(trace: Trace, kind: Kind) -> Bet | None:
     labels = told_apart(column_labels(axes))
     choices = tuple(labels[column] for column in seen)
     shares = tuple(float(mean[row, column]) for column in seen)
+    places = tuple(axes.column_positions[column] for column in seen)
     heads = view.layers * view.heads
 
     def settle() -> Settled:
@@ -44,4 +45,4 @@ def of_trace(trace: Trace, kind: Kind) -> Bet | None:
         return settled(choices, shares, reason, shares)
 
     when = f"From “{names[row]}”" if kind == "encoder" else f"When the model writes “{names[row]}”"
-    return Bet(f"{when}, which word do its {heads} heads look at most, on average?", choices, settle)
+    return Bet(f"{when}, which word do its {heads} heads look at most, on average?", choices, settle, places)

@@ -46,7 +46,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         metrics = reading.metrics(kind)
         with main_figure():
             choice = attention_browser(reading.trace, metrics)
-    show_bet(PAGES[kind].address, reading)
+    show_bet(PAGES[kind].address, reading, pinned=choice.columns)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     prose(f"{kind}_telling", telling(reading.trace, metrics, chosen=session.attention().chosen))
     st.markdown(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from transformer.analysis.words import Group
 from transformer.lessons.result import Question
 
 # Choices of a vote: as many as a phone shows at once.
@@ -42,11 +43,18 @@ class Bet:
         asks: the question, plain text.
         choices: at least two different texts.
         settle: computes the answer. It may run the model.
+        places: the positions of each choice in the page's map; empty if it has none.
     """
 
     asks: str
     choices: tuple[str, ...]
     settle: Callable[[], Settled]
+    places: tuple[Group, ...] = ()
+
+    def choice_at(self, positions: Collection[int]) -> str | None:
+        """The choice at some positions of the map; None if there is none."""
+        places = zip(self.choices, self.places, strict=False)
+        return next((choice for choice, place in places if set(place) & set(positions)), None)
 
 
 def settled(choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()) -> Settled:

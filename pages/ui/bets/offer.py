@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from zlib import crc32
 
@@ -21,25 +21,32 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
+# Key of what the user had clicked in the figure before the bet; it is no answer.
+BEFORE = "_bet_before"
+
 draw_score = component("bets/score")
 
 
-def show_bet(name: str, reading: Reading, *, clicked: str | None = None, opened: bool = False) -> int | None:
+def show_bet(
+    name: str, reading: Reading, *, clicked: str | None = None, pinned: Collection[int] = (), opened: bool = False
+) -> int | None:
     """Draw the bet of a page; return the index of the choice that the user made.
 
     Args:
         name: of the page.
-        clicked: the choice that the user clicked in the page's own figure, if it is one.
-        opened: whether the bet is open without a click.
+        clicked: what the user chose in the page's own figure; an answer, if it is a choice.
+        pinned: the positions that the user clicked in the page's map, instead of `clicked`.
+        opened: whether the bet is the whole page, which then gives the reason.
     """
     bet = _bet(name, reading)
     if bet is None:
         return None
     note_bet(bet)
     answer = session.params(BetParams).on(name)
-    if not opened and not _taken(name, bet.asks):
+    clicked = clicked or bet.choice_at(pinned)
+    if not opened and not _taken(name, bet.asks, clicked):
         return None
-    if not answer and clicked in bet.choices:
+    if not answer and clicked in bet.choices and clicked != st.session_state.get(BEFORE):
         answer = str(bet.choices.index(clicked) + 1)
         session.update(BetParams, answer=answer)
         session.rewrite_address()
@@ -49,14 +56,16 @@ def show_bet(name: str, reading: Reading, *, clicked: str | None = None, opened:
             ask(Question(bet.choices, 0), "bet", _answered(name), in_rows=True)
             with st.container(horizontal=True, gap="small"):
                 st.button("Show me", key="bet_show", type="tertiary", on_click=_answered(name), args=(SHOWN,))
-                _close("Close the bet")
+                if not opened:
+                    _close()
             return None
         found = bet.settle()
         judged = verdict(found.question, answer)
-        st.markdown(" ".join(filter(None, [judged and judged.says, markdown(found.reason)])))
+        reason = "" if opened else markdown(found.reason)
+        st.markdown(" ".join(filter(None, [judged and judged.says, reason])))
         show_score(f"{name} {bet.asks} {reading.trace.source_text}", judged)
         if not opened:
-            _close("Close the bet")
+            _close()
     return int(answer) - 1 if judged is not None else None
 
 
@@ -75,7 +84,7 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
         st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.says])))
         # A user who has not won yet may go on.
         show_score(f"{name} {asks} {about}", judged if judged and judged.mark == "right" else None)
-        _close("Close the bet")
+        _close()
 
 
 def show_score(about: str, judged: Verdict | None) -> None:
@@ -91,18 +100,16 @@ def show_score(about: str, judged: Verdict | None) -> None:
     )
 
 
-def _taken(name: str, asks: str) -> bool:
+def _taken(name: str, asks: str, clicked: str | None = None) -> bool:
     """Whether the user has opened the bet of a page; otherwise the line that offers it is drawn."""
     if session.params(BetParams).page == name:
         return True
-    st.button(
-        f"Bet: {markdown(asks)}",
-        key="bet_open",
-        type="tertiary",
-        icon=":material/casino:",
-        on_click=session.store,
-        args=(BetParams(page=name),),
-    )
+
+    def take() -> None:
+        session.store(BetParams(page=name))
+        st.session_state[BEFORE] = clicked
+
+    st.button(f"Bet: {markdown(asks)}", key="bet_open", type="tertiary", icon=":material/casino:", on_click=take)
     return False
 
 
@@ -113,8 +120,8 @@ def _answered(name: str) -> Callable[[str], None]:
     return store
 
 
-def _close(label: str) -> None:
-    st.button(label, key="bet_close", type="tertiary", on_click=session.store, args=(BetParams(),))
+def _close() -> None:
+    st.button("Close the bet", key="bet_close", type="tertiary", on_click=session.store, args=(BetParams(),))
 
 
 def _bet(name: str, reading: Reading) -> Bet | None:

@@ -20,12 +20,15 @@ def spare_head(reading: Reading) -> Bet:
 
     def settle() -> Settled:
         effects = [reading.runs.get(EffectRun(reading.run, Interventions({head: 0.0}))) for head in heads]
-        reason = " ".join(
-            f"Without {choice}, the log-probability changes by {typeset(effect.change, '+.2f')} nats, and the model "
-            + ("writes the same." if effect.first_difference is None else f"writes “{effect.free.target_text}”.")
+        costs = [abs(effect.change) for effect in effects]
+        says = [
+            f"{choice} it changes by {typeset(effect.change, '+.2f')} nats, and the model writes "
+            + ("the same translation" if effect.first_difference is None else "another translation")
             for choice, effect in zip(choices, effects, strict=True)
-        )
-        return settled(choices, tuple(-abs(effect.change) for effect in effects), reason)
+        ]
+        best, worst = costs.index(min(costs)), costs.index(max(costs))
+        reason = f"That is about the translation's log-probability: without {says[best]}; without {says[worst]}."
+        return settled(choices, tuple(-cost for cost in costs), reason)
 
     return Bet("Which of these heads can go at the least cost?", choices, settle)
 
