@@ -29,8 +29,13 @@ def server(processes: int = 1) -> Iterator[tuple[str, int]]:
         f"--server.port={port}",
         "--server.address=127.0.0.1",
     ]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None, "it is a pipe"
     try:
+        # The first of several processes answers before the others do, and would get all users. The address is printed
+        # when all are warm.
+        while processes > 1 and process.poll() is None and b"http://" not in process.stdout.readline():
+            pass
         while process.poll() is None:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
