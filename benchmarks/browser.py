@@ -292,7 +292,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         if not arguments.shapes:
             translator = Translator.load(device="cpu")
-            with server() as (host, _):
+            with server() as (host, *_):
                 address = f"http://{host}"
                 for words in SIZES:
                     trace = translator.trace(next(sentences(words)))

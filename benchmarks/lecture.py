@@ -202,7 +202,7 @@ def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, fl
     if mix == "vote":
         # The process that hands out the connections exists only for several processes.
         return votes(people, lasts, max(2, processes))
-    with server(processes) as (address, process):
+    with server(processes) as (address, process, _):
         if mix == "arrival":
             return {
                 f"{when}, {name}": value

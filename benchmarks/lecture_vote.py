@@ -8,10 +8,8 @@ import os
 import random
 import re
 import statistics
-import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from benchmarks.server import memory, processor, server
@@ -90,9 +88,9 @@ async def question(address: str, cookie: str, people: int) -> list[float]:
 
 def votes(people: int, lasts: float, processes: int) -> dict[str, float]:
     """Return the figures of votes, one after the other for some seconds, on a fresh server."""
-    with tempfile.NamedTemporaryFile() as printed, server(processes, printed.fileno()) as (address, process):
+    with server(processes) as (address, process, printed):
         deadline = time.monotonic() + PATIENCE
-        while (found := re.search(r"/vote/lecturer\?\S+", Path(printed.name).read_text(encoding="utf-8"))) is None:
+        while (found := re.search(r"/vote/lecturer\?\S+", printed())) is None:
             if time.monotonic() > deadline:
                 raise RuntimeError("the server showed no address for the lecturer")
             time.sleep(0.1)

@@ -77,7 +77,7 @@ def main() -> None:
         "--views", type=int, default=VIEWS, metavar="N", help="of one visitor, who then leaves and another one comes"
     )
     arguments = parser.parse_args()
-    with server() as (address, process):
+    with server() as (address, process, _):
         asyncio.run(visit(address, process, sentences(arguments.sentences), tuple(arguments.page), arguments.views))
 
 

@@ -6,9 +6,10 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,11 +17,11 @@ ROOT = Path(__file__).parents[1]
 
 
 @contextmanager
-def server(processes: int = 1, output: int = subprocess.DEVNULL) -> Iterator[tuple[str, int]]:
-    """Start a fresh server as `attention-atlas` does; return its address without the protocol, and its process.
+def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
+    """Start a fresh server as `attention-atlas` does.
 
-    Args:
-        output: file descriptor that gets what the server prints.
+    Yields:
+        Its address without the protocol, its process, and a function that returns what it has printed.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -33,18 +34,27 @@ def server(processes: int = 1, output: int = subprocess.DEVNULL) -> Iterator[tup
         f"--server.port={port}",
         "--server.address=127.0.0.1",
     ]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.DEVNULL)
-    try:
-        while process.poll() is None:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
-                break
-            except OSError:
+    with tempfile.TemporaryFile() as output:
+
+        def printed() -> str:
+            return os.pread(output.fileno(), 1 << 20, 0).decode()
+
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.DEVNULL)
+        try:
+            # The first of several processes answers before the others do, and would get all users. The address is
+            # printed when all are warm.
+            while processes > 1 and process.poll() is None and "http://" not in printed():
                 time.sleep(0.1)
-        yield f"127.0.0.1:{port}", process.pid
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+            while process.poll() is None:
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            yield f"127.0.0.1:{port}", process.pid, printed
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
 
 
 def family(process: int) -> list[int]:
