@@ -12,7 +12,7 @@ import streamlit as st
 from pages.ui.about.learning_curve import show_learning
 from pages.ui.charts.parameter_bars import parameter_bars
 from pages.ui.components.save_as import show_plotly
-from pages.ui.reading.model_picker import device_choice, model_choice, several_models, ships, translator
+from pages.ui.reading.model_picker import model_menu, ships, translator
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import says
@@ -25,10 +25,8 @@ LONGEST_OPEN = 2_000
 
 introduction = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    if several_models():
-        with st.container(width=320):
-            model_choice()
-    device_choice()
+    with st.container(width=280):
+        model_menu()
     model = translator()
     config = model.config
     source, target = (markdown(each.name) for each in model.languages)

@@ -14,7 +14,7 @@ import streamlit as st
 from pages.ui.gallery.exhibits import show_exhibits
 from pages.ui.measured.measuring import measured, offer_measuring
 from pages.ui.measured.recorded import GALLERY
-from pages.ui.reading.model_picker import model_choice, several_models, translator
+from pages.ui.reading.model_picker import model_menu, translator
 from pages.ui.text.glossary import explain
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.running.translator import Translator
@@ -26,9 +26,8 @@ def find_heads(model: Translator, sentences: Iterable[str]) -> Gallery:
 
 model = translator()
 gallery = measured(GALLERY, model)
-if several_models():
-    with st.container(width=320):
-        model_choice()
+with st.container(width=320):
+    model_menu()
 if gallery is None:
     st.markdown(
         "A program finds out what individual heads of this model do. It reads many sentences and shows each head on "

@@ -175,6 +175,24 @@ def test_right_to_left_column_is_explained():
     assert "right to left" not in texts(opened("pages/encoder_attention.py", text=DREAM, model=ARABIC))
 
 
+def test_menu_names_the_pair_and_gives_the_command_of_another():
+    test = opened(text=DREAM)
+    assert "English → German, built in" in [each.proto.popover.label for each in test.get("popover")]
+    more = test.selectbox("more_languages")
+    assert "French → English" in more.options and "English → German" not in more.options
+    assert more.value is None and not test.code
+    more.set_value("fr-en").run()
+    assert healthy(test)
+    assert test.code[0].value == "attention-atlas import Helsinki-NLP/opus-mt-fr-en --output models/fr-en"
+    assert "0.3 GB on disk" in texts(test)
+
+
+def test_installed_model_is_named_for_a_text_in_its_language():
+    test = opened(text=EXAMPLES[0])
+    assert "This looks like Arabic" in test.warning[0].value
+    assert "Arabic → English: choose ar\\-en in the menu" in test.warning[0].value
+
+
 def test_unknown_model_is_one_line_and_falls_back_to_the_shipped_one():
     test = opened(text=DREAM, model="xx-yy")
     assert not test.exception and not test.error

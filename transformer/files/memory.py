@@ -36,7 +36,17 @@ def memory_needed(weights: Path) -> int:
     Raises:
         CheckpointError: a tensor has an impossible shape.
     """
-    return sum(count * (HELD + PACKED + READ * bytes_each) for count, bytes_each in _tensors(weights))
+    return sum(memory_of(count, bytes_each)[1] for count, bytes_each in _tensors(weights))
+
+
+def memory_of(count: int, bytes_each: int) -> tuple[int, int]:
+    """Bytes that numbers take in a model, and at most while they are loaded.
+
+    Args:
+        count: of the numbers.
+        bytes_each: in the file.
+    """
+    return count * HELD, count * (HELD + PACKED + READ * bytes_each)
 
 
 def memory_said(weights: Sequence[Path]) -> tuple[int, str]:

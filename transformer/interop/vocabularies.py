@@ -206,6 +206,10 @@ def _files(folder: Folder, family: Family, tokenizing: Mapping[str, Any], rows: 
             special = found or [f"__{code}__" for code in known.split()]
         else:
             ids = _numbered(model, family)
+            if not any(LANGUAGE.fullmatch(text) for text in special):
+                room = rows - len(ids)
+                known = map(str.split, family.languages)
+                special = [*next((texts for texts in known if len(texts) <= room), ()), *special]
         ids |= {text: len(ids) + place for place, text in enumerate(text for text in special if text not in ids)}
         content = json.dumps(ids, ensure_ascii=False).encode("utf-8")
         return _Files({SOURCE: model, TARGET: model, IDS: content}, ids, ids, special)

@@ -13,7 +13,8 @@ from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import says
-from transformer.checkpoints.available_models import SENTENCES, SHIPPED, ModelFolder, model_folders
+from transformer.checkpoints.addable_models import AddableModel, addable_models
+from transformer.checkpoints.available_models import OWN, SENTENCES, SHIPPED, ModelFolder, model_folders
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import ASSETS, MODEL
 from transformer.model.devices import available_devices
@@ -48,10 +49,10 @@ def translator() -> Translator:
 
 def _not_installed(name: str) -> str:
     """Advice on a model that the address names but that is not installed; Markdown."""
-    pair = [part.lower() for part in name.split("-")]
+    source, _, target = name.lower().partition("-")
     add = (
-        f"To add it: `attention-atlas import Helsinki-NLP/opus-mt-{name.lower()}`."
-        if len(pair) == 2 and all(is_language(part) for part in pair)
+        f"To add it: `{AddableModel(source, target).command}`."
+        if is_language(source) and is_language(target)
         else "To add a model, put its folder into `models`; `attention-atlas import` converts a Hugging Face model."
     )
     return f"“{markdown(name)}” isn't installed, so you're seeing the built-in {LANGUAGES} model. {add}"
@@ -75,14 +76,46 @@ def load(path: Path, problem: str = "") -> Translator:
         raise PageEnd from None
 
 
-def several_devices() -> bool:
-    """Whether there are several devices to choose from."""
-    return len(available_devices()) > 1
+def model_menu() -> None:
+    """Draw the menu of models: the installed ones, the device that runs them, and how to add others."""
+    folder = chosen_model()
+    pair = str(chosen_languages())
+    title = pair if folder and not folder.shipped else f"{pair}, built in"
+    with st.popover(
+        title,
+        key="model_menu",
+        width="stretch",
+        help="The model that translates on all pages, and how to add other languages.",
+    ):
+        if several_models():
+            _model_choice()
+        device_choice()
+        _more_languages()
+
+
+def _more_languages() -> None:
+    """Draw the models that can be added, and the command for the chosen one; the app itself uses no network."""
+    known = {name: model for name, model in addable_models().items() if name not in model_folders()}
+    chosen = st.selectbox(
+        "More languages …",
+        list(known),
+        index=None,
+        key="more_languages",
+        format_func=lambda name: str(known[name]),
+        placeholder="Choose …",
+    )
+    if chosen is not None:
+        st.caption(
+            f"{known[chosen]} needs {known[chosen].needs}. Run this where the app runs, then reload this page. The "
+            "command shows its progress, and says what to add if the model has only weights of an older format."
+        )
+        st.code(known[chosen].command, language="bash", wrap_lines=True)
+    st.caption(f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts one.")
 
 
 def device_choice() -> None:
     """Draw the device that runs the model: chosen automatically, and changeable if there are several."""
-    if not several_devices():
+    if len(available_devices()) < 2:
         return
     devices, server = available_devices(), models.server()
     here = f"What looks at the model's weights is computed here. The model itself runs at {markdown(server)}."
@@ -101,7 +134,7 @@ def several_models() -> bool:
     return len(model_folders()) > 1
 
 
-def model_choice() -> None:
+def _model_choice() -> None:
     """Draw the choice of the model that all pages use."""
     folders = model_folders()
     chosen = session.params(ModelParams).model

@@ -12,17 +12,7 @@ from pages.ui.components.text_box import text_box
 from pages.ui.heads.kinds import MAPS, HeadMaps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.translate import FilmParams
-from pages.ui.reading.model_picker import (
-    chosen_languages,
-    chosen_model,
-    device_choice,
-    examples,
-    model_choice,
-    several_devices,
-    several_models,
-    ships,
-    translator,
-)
+from pages.ui.reading.model_picker import chosen_languages, chosen_model, examples, model_menu, ships, translator
 from pages.ui.reading.target_language import kept_code, language_choice, text_of_box
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
@@ -154,12 +144,9 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         # A list of languages for each side that has codes.
         beside[write_in] = 4 * len({code[0] for code in codes})
     if offered:
-        beside[pick] = 2.8 if several_models() else 3.5
-    if several_models():
-        beside[model_choice] = 4.9
-    typed_width = 8 if codes else 8.6 if several_models() else 10
-    if several_devices():
-        beside[device_choice] = 2.4 if codes else 2
+        beside[pick] = 2.4
+    beside[model_menu] = 3.4
+    typed_width = 7 if codes else 8.6
     form_place, *places = st.columns([typed_width, *beside.values()], vertical_alignment="bottom")
     limit = f"up to {MAX_PIECES} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
     with form_place:

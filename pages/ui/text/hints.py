@@ -1,13 +1,16 @@
-"""Hints on what may be wrong with the translation of a sentence. Pure."""
+"""Hints on what may be wrong with the translation of a sentence."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from pages.ui.text.markup import markdown
+from pages.ui.text.written_language import foreign_language, not_english, words_of
 from transformer.analysis.words import word_groups
+from transformer.checkpoints.addable_models import model_for
+from transformer.checkpoints.available_models import model_folders
+from transformer.text.languages import language
 from transformer.text.vocabulary import BYTE
 from transformer.values.pieces import Piece
 
@@ -20,22 +23,6 @@ MOST_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-# The most frequent function words of English, and of the languages that people try first. Words that English also has
-# ("die", "war", "in") are left out.
-ENGLISH = _words("""
-    the a an i you he she it we they is are was were am be been do does did don't didn't not to of and or in on
-    at for with this that my your his her our their what who where when why how have has had will would can
-    could should
-""")
-OTHER = _words("""
-    der das und ist nicht ich ein eine einen wir sie er es mit auf für von zu dem den sich auch aber wie haben
-    habe le la les un une des est et je tu il elle nous vous ne pas que qui dans avec mon ma el los las una es y
-    yo no se que con por para muy mi lo gli è di che non sono il de het een en ik niet van dat jest nie
-""")
 # An example, the wrong translation by the model that ships, and the explanation.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
@@ -45,7 +32,7 @@ INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)
 # Endings that a name and a weekday can share: "Sunday's", "Sundays".
 ENDING = re.compile(r"(?:['’]s|s['’]?)$")
 # Well-known words that always begin with a capital letter.
-CAPITALISED = _words("""
+CAPITALISED = words_of("""
     I I'm I've I'll I'd I’m I’ve I’ll I’d English German Germany England Monday Tuesday Wednesday Thursday
     Friday Saturday Sunday January February March April May June July August September October November December
 """)
@@ -88,10 +75,28 @@ def unusual_spelling(text: str) -> list[str]:
     """A warning if a text does not look like the ordinary English that the model that ships was trained on."""
     words, letters = _letters(text)
     if not_english(words, letters):
-        return ["This doesn't look like English, and this model reads only English."]
+        return [_foreign(foreign_language(words, letters))]
     if len(letters) > 3 and all(letter.isupper() for letter in letters):
         return ["The model learned from ordinary spelling. Try the sentence without the capitals."]
     return []
+
+
+def _foreign(code: str) -> str:
+    """Advice on a text in another language; the code is empty if the language is unknown."""
+    if not code:
+        return "This doesn't look like English, and this model reads only English."
+    name = language(code).name
+    own = next((each for each in model_folders().values() if each.languages.source.name == name), None)
+    if own and not own.problem:
+        return (
+            f"This looks like {name}, and this model reads only English. {own.languages}: choose {markdown(own.name)} "
+            "in the menu beside the sentence."
+        )
+    add = model_for(code)
+    return (
+        f"This looks like {name}, and this model reads only English. {name} → English: `{add.command}` adds a model, "
+        f"which needs {add.needs}. Then choose it in the menu beside the sentence."
+    )
 
 
 def remarks(text: str, written: str) -> list[str]:
@@ -141,15 +146,3 @@ def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
 
 def _cut_off(word: str) -> str:
     return word if len(word) <= LONGEST_NAMED else f"{word[:LONGEST_NAMED]}…"
-
-
-def not_english(words: list[str], letters: list[str]) -> bool:
-    """Whether a text is in another script, or has the function words of another language."""
-    if not letters:
-        return False
-    latin = sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
-    if latin < len(letters) / 2:
-        return True
-    lower = [word.lower().replace("’", "'") for word in words]
-    english, other = (sum(word in known for word in lower) for known in (ENGLISH, OTHER))
-    return other >= 2 and other > english

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,71 @@ import torch
 from tests.conftest import SENTENCES
 from tests.foreign_models import numbered, pieces_of, sentencepiece_model
 from transformer.running.translator import Translator
+
+NASTY = [
+    "",
+    " ",
+    "\t\n",
+    "a",
+    "  two  spaces  ",
+    "🙂",
+    "👩‍👩‍👧🇩🇪",
+    "שלום עולם",
+    "مرحبا بالعالم",
+    "日本語の文。",
+    "e\u0301\u0323x",
+    "a" * 300,
+    "?!..,;",
+    "<b>x</b>",
+    '"><script>alert(1)</script>',
+    "&amp;",
+    "a\x00b",
+    "\x01\x02",
+    "</s>",
+    "<pad>",
+    "<s> <unk> <0x41>",
+    "dog</s>cat",
+    "▁",
+    "a▁b ▁▁",
+    r"$\frac{a}{b}$",
+    "# *md* [x](y) `c`",
+    "https://example.org/?a=b&c=d",
+    "a\tb\nc",
+    "ﬁne ﬀ…’“”",
+    "½ ² ㎏ Ⅷ",
+    "\ufeffa\u200bb",
+    "Ａ１",
+    "x" + "\u0308" * 30,
+    "İstanbul ß ſ",
+    "한국어 \u1100\u1161\u11a8",
+    "\u00ad\u2060",
+    "ไทย",
+    "हिन्दी",
+    "a\u202eb",
+    ">>",
+    "<<",
+    "a >>deu<< b",
+    "\ufffd",
+    "I’m 1½ “old”…",
+    "\u3000full\u3000width",
+]
+ALPHABETS = (
+    (0x20, 0x7F),
+    (0x20, 0x7F),
+    (0x61, 0x7B),
+    (0xA0, 0x250),
+    (0x300, 0x330),
+    (0x400, 0x450),
+    (0x5D0, 0x5EB),
+    (0x627, 0x64B),
+    (0x2000, 0x2070),
+    (0x4E00, 0x4E20),
+    (0xAC00, 0xAC20),
+    (0xFF01, 0xFF5F),
+    (0x1F600, 0x1F640),
+    (0x0, 0x20),
+)
+TEXTS = 1000
 
 
 @pytest.fixture(scope="session")
@@ -165,3 +231,19 @@ def marian_tokenizer() -> Callable[[Path], object]:
             return MarianTokenizer.from_pretrained(folder)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    """Odd strings, seeded."""
+    rng = random.Random(7)
+
+    def made():
+        words = rng.choice(SENTENCES).split()
+        for _ in range(rng.randrange(1, 5)):
+            alphabet = rng.choice(ALPHABETS)
+            noise = "".join(chr(rng.randrange(*alphabet)) for _ in range(rng.randrange(1, 8)))
+            words.insert(rng.randrange(len(words)), noise)
+        return rng.choice(("", " ")).join(words[: rng.randrange(1, 9)])
+
+    return [*NASTY, *(made() for _ in range(TEXTS - len(NASTY)))]

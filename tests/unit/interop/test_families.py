@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
+import sentencepiece
 import torch
 
 from tests.conftest import SENTENCES
+from tests.foreign_models import sentencepiece_model
 from tests.unit.interop.conftest import Peer
 from tests.unit.interop.family_peers import FAMILIES, make_family
 from tests.unit.interop.test_marian import check_parity
+from transformer.analysis.words import word_groups
+from transformer.checkpoints.foreign_files import Folder
 from transformer.files.paths import ASSETS
+from transformer.interop.families import FAMILIES as TABLE
 from transformer.interop.importing import import_model
+from transformer.interop.vocabularies import read_vocabulary
 from transformer.running.translator import Translator
 from transformer.values.decoding_settings import DecodingSettings
 
@@ -47,6 +55,68 @@ def test_translations_equal_generate(family, beam, count):
     for text in MANY[:count]:
         ours = [piece.id for piece in translator.translate(text, settings).pieces]
         assert ours == written(peer, tokenizer, text, num_beams=beam), text
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
+def test_tokens_equal_those_of_transformers(family, texts, count):
+    """A symbol that a user types may be unknown text here, and is the symbol itself there."""
+    name, _, tokenizer, translator = family
+    symbols, unknown = set(tokenizer.all_special_ids), translator.tokenizer.symbols.unknown
+    for text in texts[:count]:
+        ours = translator.tokenizer.encode_source(text)
+        theirs = tokenizer(text, split_special_tokens=True)["input_ids"]
+        assert [piece.id for piece in ours] == [
+            unknown if number in symbols and piece.span is not None and piece.id != number else number
+            for piece, number in zip(ours, theirs, strict=True)
+        ], (name, text)
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
+def test_span_of_a_token_has_the_text_that_it_says(family, texts, count):
+    name, _, _, translator = family
+    for text in texts[:count]:
+        pieces = translator.tokenizer.encode_source(text)
+        for piece in pieces:
+            if piece.span is None or piece.role or name == "bart":
+                continue
+            # One character may be several in the normal form: a token has some of them.
+            covered, said = normal(text[slice(*piece.span)]), normal(piece.text.replace("▁", ""))
+            assert said in covered if len(said) < len(covered) else covered == said, (text, piece)
+        for group in word_groups(pieces, text):
+            spans = [pieces[at].span for at in group if pieces[at].span]
+            assert " " not in text[spans[0][0] : spans[-1][1]].strip() if spans else True, (text, group)
+
+
+def normal(text):
+    return unicodedata.normalize("NFKC", text).strip().replace("▁", "")
+
+
+@pytest.mark.parametrize(
+    ("family", "rows", "languages", "first", "count"),
+    [
+        ("m2m_100", 203, ("eng_Latn", "deu_Latn"), "ace_Arab", 202),
+        ("mbart", 53, ("en_XX", "sl_SI"), "ar_AR", 52),
+        ("mbart", 26, ("en_XX", "de_DE"), "ar_AR", 25),
+    ],
+)
+def test_languages_of_a_folder_with_only_a_sentencepiece_file_are_known(
+    tmp_path, family, rows, languages, first, count
+):
+    model = sentencepiece_model(SENTENCES)
+    (tmp_path / "sentencepiece.bpe.model").write_bytes(model)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    # Fairseq's ids: each token has that of sentencepiece plus one, and the languages follow.
+    size = processor.get_piece_size() + 1
+    rows += size
+    settings = {"pad_token_id": 1, "eos_token_id": 2, "unk_token_id": 3, "decoder_start_token_id": 2}
+    tokenizer, _, named = read_vocabulary(
+        Folder(tmp_path), TABLE[family], settings, {}, (rows, rows), languages, notes := []
+    )
+    assert (len(tokenizer.codes) // 2, named.source.code, notes) == (count, languages[0], [])
+    assert tokenizer.begin(f"<<{first}>> >>{first}<< a") == (size,)
+    text = "The old man has seen it."
+    spelt = [piece.id for piece in tokenizer.encode(text, end=False)]
+    assert spelt == [3 if number == 0 else number + 1 for number in processor.encode(text)]
 
 
 RULES = {

@@ -42,20 +42,28 @@ def test_ordinary_english_is_never_called_another_language():
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "named", "folder"),
     [
-        "Der Hund ist nicht im Garten.",
-        "Ich habe einen Traum.",
-        "Je ne sais pas.",
-        "El perro no es muy grande.",
-        "שלום עולם",
-        "日本語の文",
-        "Привет, как дела?",
+        ("Der Hund ist nicht im Garten.", "German", "de-en"),
+        ("Je ne sais pas.", "French", "fr-en"),
+        ("El perro no es muy grande.", "Spanish", "es-en"),
+        ("La casa non è una scuola.", "Italian", "it-en"),
+        ("שלום עולם", "Hebrew", "mul-en"),
+        ("日本語の文", "Japanese", "ja-en"),
+        ("我有一个梦想。", "Chinese", "zh-en"),
+        ("Привет, как дела?", "Russian", "ru-en"),
+        ("Привіт, як справи?", "Ukrainian", "uk-en"),
     ],
 )
-def test_other_language_is_named(text):
+def test_other_language_is_named_with_the_model_that_reads_it(text, named, folder):
     (hint,) = hints(text)
-    assert "look like English" in hint
+    assert f"looks like {named}" in hint and f"import Helsinki-NLP/opus-mt-{folder} --output models/{folder}`" in hint
+
+
+@pytest.mark.parametrize("text", ["la un el per un la", "Հայաստան"])
+def test_unknown_language_is_not_named(text):
+    (hint,) = hints(text)
+    assert "doesn't look like English" in hint
 
 
 @pytest.mark.parametrize(

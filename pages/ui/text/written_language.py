@@ -1,0 +1,89 @@
+"""The language that a text is written in, from its script and its function words. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+
+def words_of(listed: str) -> frozenset[str]:
+    """The words of a list with spaces between them."""
+    return frozenset(listed.split())
+
+
+# The most frequent function words of English, and of the languages that people try first. Words that English also has
+# ("die", "war", "in") are left out.
+ENGLISH = words_of("""
+    the a an i you he she it we they is are was were am be been do does did don't didn't not to of and or in on
+    at for with this that my your his her our their what who where when why how have has had will would can
+    could should
+""")
+OTHER = {
+    "de": """
+        der das und ist nicht ich ein eine einen wir sie er es mit auf für von zu dem den sich auch aber wie haben habe
+    """,
+    "fr": "le la les un une des est et je tu il elle nous vous ne pas que qui dans avec mon ma",
+    "es": "el los la las una un es y yo no se que con por para muy mi",
+    "it": "il lo la gli le un una è e di che non sono con per",
+    "nl": "de het een en ik je niet van is dat",
+    "pl": "jest nie się na to jak z",
+}
+FOREIGN = {code: words_of(words) - ENGLISH for code, words in OTHER.items()}
+# Languages by the first word of their letters' Unicode names; a script of several languages has the most frequent one.
+SCRIPTS = {
+    "CJK": "zh",
+    "HIRAGANA": "ja",
+    "KATAKANA": "ja",
+    "HANGUL": "ko",
+    "CYRILLIC": "ru",
+    "ARABIC": "ar",
+    "DEVANAGARI": "hi",
+    "BENGALI": "bn",
+    "GREEK": "el",
+    "HEBREW": "he",
+    "THAI": "th",
+}
+# Letters that the most frequent language of their script does not have.
+LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
+
+
+def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
+    """Whether a text is in another script, or has the function words of another language."""
+    if not letters:
+        return False
+    if _scripts(letters)["LATIN"] < len(letters) / 2:
+        return True
+    lower = _lower(words)
+    english, other = (sum(word in known for word in lower) for known in (ENGLISH, frozenset().union(*FOREIGN.values())))
+    return other >= 2 and other > english
+
+
+def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
+    """The code of the language of a text for which `not_english` holds; empty if it is not one that this module knows.
+
+    Args:
+        words, letters: of the text.
+    """
+    scripts = _scripts(letters)
+    if scripts["LATIN"] >= len(letters) / 2:
+        counts = {code: sum(word in known for word in _lower(words)) for code, known in FOREIGN.items()}
+        first, second = sorted(counts.values())[:-3:-1]
+        # Words such as "la" belong to several languages.
+        return max(counts, key=lambda code: counts[code]) if first > second else ""
+    if scripts["HIRAGANA"] + scripts["KATAKANA"]:
+        # Japanese has Chinese characters, too.
+        return "ja"
+    for code, own in LETTERS.items():
+        if set(own) & set("".join(letters).lower()):
+            return code
+    script, _ = scripts.most_common(1)[0]
+    return SCRIPTS.get(script, "")
+
+
+def _scripts(letters: Sequence[str]) -> Counter[str]:
+    return Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
+
+
+def _lower(words: Sequence[str]) -> list[str]:
+    return [word.lower().replace("’", "'") for word in words]
