@@ -8,6 +8,7 @@ ensure_router()
 
 import streamlit as st
 
+from pages.ui.measured.over_mine import show_over_mine
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.state import session
@@ -35,3 +36,4 @@ with example:
 show_effect(reading, interventions, params.draws, main=not (params.importance or params.removal))
 show_importance(reading, main=params.importance and not params.removal)
 show_removal(reading)
+show_over_mine(reading, "off")

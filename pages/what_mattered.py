@@ -8,6 +8,7 @@ ensure_router()
 
 import streamlit as st
 
+from pages.ui.measured.over_mine import show_over_mine
 from pages.ui.params.pages import PAGES
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.model_picker import chosen_languages
@@ -26,3 +27,4 @@ st.markdown(
     "the answer off the model's numbers; erasure measures it: it hides a word and looks at what happens."
 )
 PAGE.function(part)(reading)
+show_over_mine(reading, "written")

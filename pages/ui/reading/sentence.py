@@ -23,6 +23,7 @@ from pages.ui.reading.model_picker import (
     ships,
     translator,
 )
+from pages.ui.reading.my_sentences import sentence_stepper
 from pages.ui.reading.target_language import kept_code, language_choice, text_of_box
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
@@ -155,6 +156,11 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         beside[write_in] = 4 * len({code[0] for code in codes})
     if offered:
         beside[pick] = 2.8 if several_models() else 3.5
+
+    def step() -> None:
+        sentence_stepper(codes)
+
+    beside[step] = 2.4
     if several_models():
         beside[model_choice] = 4.9
     typed_width = 8 if codes else 8.6 if several_models() else 10
