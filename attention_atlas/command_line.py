@@ -40,6 +40,7 @@ COMMANDS = {
     "match": ("measure", "which head of another model does what each head does"),
     "means": ("measure", "compute every head's mean output, and save it in the model folder"),
     "importance": ("measure", "switch every head off by itself, over many sentences"),
+    "effects": ("measure", "what every head does on each of many sentences, as arrays"),
     "removal": ("measure", "BLEU and chrF while heads are removed"),
     "agreement": ("measure", "how well the attribution methods agree, over many sentences"),
     "paths": ("measure", "whether the graph of a prediction predicts what cutting its paths does"),

@@ -11,8 +11,10 @@ import streamlit as st
 from attention_atlas.browser.labels import SHORT_TITLES
 from pages.ui.heads.head_picker import pick_kind
 from pages.ui.language_model.subject import compared_subject, named_besides, read_maps, subject_choice
+from pages.ui.measured.over_mine import show_over_mine
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.pages import PAGES
+from pages.ui.reading.sentence import Reading
 from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["compare_heads"]
@@ -26,10 +28,15 @@ with st.container(gap="xsmall"):
     show = PAGE.function(part)
     if part == "two_heads":
         show(compared_subject(), controls)
-    elif part == "heads":
-        show(read_maps(), controls, named_besides())
     else:
         reading = read_maps()
-        with controls:
-            kind = pick_kind(reading.trace.kinds, CompareParams, SHORT_TITLES, label_visibility="collapsed", wrap=True)
-        show(reading, kind)
+        if part == "heads":
+            show(reading, controls, named_besides())
+        else:
+            with controls:
+                kind = pick_kind(
+                    reading.trace.kinds, CompareParams, SHORT_TITLES, label_visibility="collapsed", wrap=True
+                )
+            show(reading, kind)
+        if isinstance(reading, Reading):
+            show_over_mine(reading, "entropy")

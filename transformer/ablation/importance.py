@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class MeasuredImportance:
         estimated: first-order estimate of the change in the mode "zero": minus the gradient by the head's gate, nats.
         log_prob: log-probability of the translation with every head on, nats.
         drawn: the change in each draw of the mode "resample", [R, L, H] by kind; in the other modes R is 1.
+        changed: share of the draws in which another token than the translation's becomes the most likely at some step,
+            so that greedy decoding would write another translation.
     """
 
     mode: Mode
@@ -38,10 +40,12 @@ class MeasuredImportance:
     estimated: ByHead
     log_prob: float
     drawn: ByHead
+    changed: ByHead = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for array in (*self.measured.values(), *self.estimated.values(), *self.drawn.values()):
-            array.setflags(write=False)
+        for by_kind in (self.measured, self.estimated, self.drawn, self.changed):
+            for array in by_kind.values():
+                array.setflags(write=False)
 
     @property
     def agreement(self) -> float:
@@ -107,6 +111,7 @@ def head_importance(
     # [H R] -> [R, H] for all H heads.
     drawn = [by_head(translator, heads, each) for each in scores.change.reshape(len(heads), -1).T]
     changes: dict[Kind, np.ndarray] = {kind: np.stack([each[kind] for each in drawn]) for kind in KINDS}
+    changed = (scores.ranks > 1).any(axis=1).reshape(len(heads), -1).mean(axis=1)
     gradients = translator.gate_gradients(text, target)
     return MeasuredImportance(
         mode,
@@ -114,6 +119,7 @@ def head_importance(
         {kind: -gradient.astype(np.float64) for kind, gradient in gradients.items()},
         float(scores.baseline.sum()),
         changes,
+        by_head(translator, heads, changed),
     )
 
 

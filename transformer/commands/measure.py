@@ -1,4 +1,4 @@
-"""python -m transformer.analysis measure | match | gallery | means | importance | removal | agreement | paths"""
+"""python -m transformer.analysis measure | match | gallery | means | importance | effects | removal | …"""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from transformer.commands.descriptions import (
     describe_paths,
 )
 from transformer.files.paths import ASSETS
-from transformer.files.replacing import check_output, write_text
+from transformer.files.replacing import check_output, replaced, write_text
 from transformer.files.terminal import at_terminal
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
 from transformer.surveys.agreement import agreement_statistics
 from transformer.surveys.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
+from transformer.surveys.effects import effects_of_file
 from transformer.surveys.importance import ImportanceStatistics, importance_statistics
 from transformer.surveys.matching import match_heads
 from transformer.surveys.paths import path_statistics
@@ -71,6 +72,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="other sentences that a head's output is taken from in the mode resample (%(default)s)",
     )
     importance.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (%(default)s)")
+    effects = commands.add_parser(
+        "effects", help="what each head does on each sentence: switched off, in the logits, and where it looks"
+    )
+    effects.add_argument(
+        "--output", type=Path, required=True, metavar="FILE.npz", help="write the numbers to this file"
+    )
     removal = commands.add_parser("removal", help="BLEU and chrF while heads are removed, least important first")
     removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
     removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="what `importance` wrote")
@@ -80,7 +87,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "agreement", help="compare the rankings of the attribution methods for a translated word"
     )
     paths = commands.add_parser("paths", help="compare what a graph predicts with what cutting its paths does")
-    for command in (measure, match, gallery, means, importance, agreement, paths):
+    for command in (measure, match, gallery, means, importance, effects, agreement, paths):
         command.add_argument(
             "--sentences",
             type=Path,
@@ -92,7 +99,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         command.add_argument(
             "--output", type=Path, required=True, metavar="FILE.json", help="write the results to this file"
         )
-    for command in (measure, match, gallery, means, importance, removal, agreement, paths):
+    for command in (measure, match, gallery, means, importance, effects, removal, agreement, paths):
         command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
@@ -227,6 +234,19 @@ def importance(options: argparse.Namespace) -> None:
     print(describe_importance(statistics))
 
 
+def effects(options: argparse.Namespace) -> None:
+    state = state_of(options)
+    translator = model_of(options)
+    with resumable(state, 1):
+        found = effects_of_file(translator, options.sentences, state, Clock(options.sentences, 1).report)
+    if found.skipped:
+        print(f"{len(found.skipped)} sentences were left out, because the model cannot read them", file=sys.stderr)
+    with replaced(options.output) as new, new.open("wb") as file:
+        found.to_npz(file)
+    state.unlink(missing_ok=True)
+    print(f"effects of every head on {len(found.texts)} sentences: {options.output}")
+
+
 def agreement(options: argparse.Namespace) -> None:
     sentences = read_sentences(options.sentences)
     statistics = agreement_statistics(model_of(options), sentences)
@@ -276,6 +296,7 @@ COMMANDS = {
     "gallery": gallery,
     "means": means,
     "importance": importance,
+    "effects": effects,
     "removal": removal,
     "agreement": agreement,
     "paths": paths,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -105,9 +106,20 @@ def importance_statistics(
 
 
 def bootstrap(values: np.ndarray) -> Estimate:
-    """Mean of values [N, ...] over sentences, with its 95 % interval (percentile bootstrap, Efron 1979)."""
+    """Mean of values [N, ...] over sentences, with its 95 % interval (percentile bootstrap, Efron 1979).
+
+    A sentence without a number (NaN) is left out of that mean; a mean of no number is NaN.
+    """
     drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
     # The counts of each value, [DRAWS, N] x [N, ...], avoid a copy of the values for every draw.
     times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
-    low, high = np.percentile(np.tensordot(times, values, axes=1), INTERVAL, axis=0)
-    return Estimate(*map(np.asarray, (values.mean(axis=0), low, high)))
+    known = np.isfinite(values)
+    if known.all():
+        low, high = np.percentile(np.tensordot(times, values, axes=1), INTERVAL, axis=0)
+        return Estimate(*map(np.asarray, (values.mean(axis=0), low, high)))
+    filled, weight = np.where(known, values, 0.0), known.astype(np.float64)
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        means = np.tensordot(times, filled, axes=1) / np.tensordot(times, weight, axes=1)
+        low, high = np.nanpercentile(means, INTERVAL, axis=0)
+        return Estimate(*map(np.asarray, (filled.sum(axis=0) / weight.sum(axis=0), low, high)))

@@ -13,6 +13,7 @@ from pages.ui.heads.kinds import MAPS, HeadMaps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.translate import FilmParams
 from pages.ui.reading.model_picker import chosen_languages, chosen_model, examples, model_menu, ships, translator
+from pages.ui.reading.my_sentences import sentence_stepper
 from pages.ui.reading.target_language import kept_code, language_choice, text_of_box
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
@@ -145,6 +146,11 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         beside[write_in] = 4 * len({code[0] for code in codes})
     if offered:
         beside[pick] = 2.4
+
+    def step() -> None:
+        sentence_stepper(codes)
+
+    beside[step] = 2.4
     beside[model_menu] = 3.4
     typed_width = 7 if codes else 8.6
     form_place, *places = st.columns([typed_width, *beside.values()], vertical_alignment="bottom")

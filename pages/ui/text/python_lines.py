@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,28 @@ def importance_lines(
             f"found = head_importance({loading(folder)}, {_read(trace, given)}, mode={mode!r}"
             f"{_drawn(seed=seed, draws=draws)})",
             "print(found.measured, found.estimated, found.agreement)",
+        )
+    )
+
+
+def effects_lines(sentences: Sequence[str], effect: str, *, folder: Path | None) -> str:
+    """Lines that measure an effect of every head over sentences.
+
+    Args:
+        effect: a key of `transformer.surveys.effects.EFFECTS`.
+        folder: of the model.
+    """
+    return "\n".join(
+        (
+            "from transformer import Translator",
+            "from transformer.surveys.effects import measure_effects",
+            "sentences = [",
+            *(f"    {sentence!r}," for sentence in sentences),
+            "]",
+            f"found = measure_effects({loading(folder)}, sentences)",
+            f"for kind in found.values[{effect!r}]:",
+            f"    mean = found.mean({effect!r}, kind)",
+            "    print(kind, mean.mean, mean.low, mean.high)",
         )
     )
 

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from pages.ui.change_attention.change_lines import change_lines
-from pages.ui.text.python_lines import effect_lines, head_lines, importance_lines
+from pages.ui.measured.over_mine import head_table
+from pages.ui.text.python_lines import effect_lines, effects_lines, head_lines, importance_lines
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.analysis.view import view_of
 from transformer.files.paths import MODEL
+from transformer.surveys.effects import measure_effects
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
 
@@ -90,3 +92,11 @@ def test_code_of_head_importance_covers_other_sentences():
     assert "'resample', seed=7)" in lines and "interventions=changed, draws=9)" in lines
     lines = importance_lines(trace, "resample", folder=None, given=False, seed=7, draws=9)
     assert "mode='resample', seed=7, draws=9)" in lines
+
+
+def test_code_of_many_sentences_gives_the_displayed_table(small_translator, run, capsys):
+    sentences = [TEXT, "A dog."]
+    found = run(effects_lines(sentences, "entropy", folder=None))["found"]
+    shown = head_table(measure_effects(small_translator, sentences), "entropy")
+    means = np.concatenate([found.mean("entropy", kind).mean.ravel() for kind in KINDS])
+    assert np.array_equal(shown["mean"].to_numpy(), means) and "cross" in capsys.readouterr().out

@@ -1,0 +1,108 @@
+// The user's list of sentences: a dialog to paste it or to read it from a file, and buttons that step through it. This
+// browser tab keeps the list, for a reload and for a restarted server. A file is read here and is not uploaded.
+
+// Imported for its style sheet.
+import "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+
+/**
+ * The message from the server (pages/ui/reading/my_sentences.py). `given`: the session has a list, perhaps an empty one.
+ * @typedef {{ text: string, given: boolean, at: number, count: number, said: string, limit: number }} ListMessage
+ */
+const KEPT = "my_sentences";
+
+export class SentenceList extends Component {
+  /** @type {ListMessage | undefined} */
+  data;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    super(parent, element("div", { class: "sentence-list" }));
+    /** @type {(label: string, sign: string, step: number) => HTMLButtonElement} */
+    const stepping = (label, sign, step) => element("button",
+      { type: "button", class: "step", "aria-label": label, title: label, onclick: () => this.act({ step }) }, sign);
+    this.steps = [stepping("Previous of my sentences", "‹", -1), stepping("Next of my sentences", "›", 1)];
+    this.open = element("button", { type: "button", class: "open", title: "Paste many sentences, and step through them",
+      onclick: () => this.ask() });
+    this.area = element("textarea", { rows: 12, "aria-label": "My sentences, one per line", placeholder: "One sentence per line",
+      dir: "auto", spellcheck: "false" });
+    this.problem = element("p", { role: "alert" });
+    this.file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Read them from a file",
+      onchange: () => this.load() });
+    this.dialog = element("dialog", { "aria-label": "My sentences" }, element("h2", {}, "My sentences"),
+      element("p", {}, "Every page steps through them. Compare heads, Switch heads off and What mattered measure all of them."),
+      this.area, this.problem, element("p", { class: "buttons" }, element("label", {}, "or a text file ", this.file),
+        element("button", { type: "button", class: "primary", onclick: () => this.send(this.area.value) }, "Use these"),
+        element("button", { type: "button", onclick: () => this.send("") }, "Forget them"),
+        element("button", { type: "button", onclick: () => this.dialog.close() }, "Close")));
+    // A letter typed here is not a shortcut of the page.
+    this.dialog.onkeydown = (event) => event.stopPropagation();
+    this.root.append(this.steps[0], this.open, this.steps[1], this.dialog);
+  }
+
+  /** @param {ListMessage} data */
+  show(data) {
+    const before = this.data;
+    this.data = data;
+    this.open.textContent = data.count ? `${data.at || "–"} of ${data.count}` : "My sentences";
+    this.open.setAttribute("aria-label", data.count ? `My sentences: ${data.at || "none"} of ${data.count}` : "My sentences");
+    for (const step of this.steps) step.hidden = !data.count;
+    if (data.given) {
+      keep(data.text);
+      if (data.said && before && before.said !== data.said) this.ask();
+    } else if (!before && kept()) {
+      this.act({ text: kept(), restored: true });
+    }
+  }
+
+  ask() {
+    this.area.value = this.data?.text ?? "";
+    this.problem.textContent = this.data?.said ?? "";
+    if (!this.dialog.open) this.dialog.showModal();
+  }
+
+  /** @param {string} text */
+  send(text) {
+    this.dialog.close();
+    this.act({ text });
+  }
+
+  async load() {
+    const [file] = this.file.files ?? [];
+    this.file.value = "";
+    if (!file || !this.data) return;
+    const { limit } = this.data;
+    try {
+      if (file.size > limit) throw new RangeError(`This file is too large: at most ${limit / 1000} kB of text.`);
+      this.area.value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+      this.problem.textContent = "";
+    } catch (error) {
+      this.problem.textContent = error instanceof RangeError ? error.message
+        : "This file is not UTF-8 text: save it as UTF-8, one sentence per line.";
+    }
+  }
+
+  /** @param {{ text?: string, restored?: boolean, step?: number }} what */
+  act(what) {
+    this.server.setTriggerValue("act", what);
+  }
+}
+
+/** @param {string} text */
+function keep(text) {
+  try {
+    sessionStorage.setItem(KEPT, text);
+  } catch { /* Storage is full or forbidden. */ }
+}
+
+/** @returns {string} */
+function kept() {
+  try {
+    return sessionStorage.getItem(KEPT) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export default mount(SentenceList);

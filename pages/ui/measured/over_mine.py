@@ -1,0 +1,188 @@
+"""One table over all of the user's sentences: what every head does on each, with means and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from io import BytesIO
+from time import monotonic
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from attention_atlas.browser.labels import TITLES
+from pages.ui.charts.saving import show_lines
+from pages.ui.charts.tables import show_table
+from pages.ui.measured.measuring import time_left
+from pages.ui.reading.my_sentences import my_sentences
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs.inference import LONG_RUNS, CachedRuns, turn
+from pages.ui.text.glossary import explain
+from pages.ui.text.python_lines import effects_lines
+from transformer.surveys.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
+from transformer.values.kinds import KINDS
+
+# Keys of the measurement so far with what it belongs to, and of whether it goes on.
+FOUND, GOING = "_my_effects", "_my_effects_going"
+
+
+def show_over_mine(reading: Reading, effect: str) -> None:
+    """Draw the table, and the button that measures; nothing without a list.
+
+    Args:
+        effect: a key of `EFFECTS`, chosen at first.
+    """
+    sentences = my_sentences(reading.tokenizer.codes)
+    if not sentences:
+        return
+    st.subheader("Every head, over all of my sentences", anchor=False)
+    belongs = reading.translator.version, sha256("\n".join(sentences).encode()).digest()
+    known, found = st.session_state.get(FOUND, (belongs, NO_EFFECTS))
+    if known != belongs:
+        found = NO_EFFECTS
+    going = st.session_state.pop(GOING, None) == belongs
+    place = st.container(horizontal=True, vertical_alignment="center")
+    if going and found.read < len(sentences):
+        with place:
+            _measure(reading.runs, sentences, found, belongs)
+        st.rerun()
+    with place:
+        if found.read < len(sentences):
+            st.button(
+                "Go on" if found.read else f"Measure all {len(sentences)}",
+                key="mine_measure",
+                icon=":material/bar_chart:",
+                on_click=st.session_state.update,
+                args=({GOING: belongs},),
+                help="Switches every head off by itself on each sentence: about a second or two for each. You can stop "
+                "it and go on later.",
+            )
+        st.caption(_says(found, len(sentences)))
+    if found.texts:
+        _show(reading, found, effect)
+
+
+def _measure(runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, belongs: tuple[str, bytes]) -> None:
+    """Measure the sentences that are left, one turn at the model each; any click ends this run and keeps the rest."""
+    with st.container(width="stretch"):
+        bar = st.progress(0.0)
+    st.button("Stop", key="mine_stop", icon=":material/stop:", help="Keeps the measurements so far.")
+    began, first, weights = monotonic(), found.read, runs.weights()
+    for number, sentence in enumerate(sentences[first:], start=first):
+        done = number - first
+        left = f", {time_left((monotonic() - began) / done * (len(sentences) - number))}" if done else ""
+        bar.progress(number / len(sentences), f"Sentence {number + 1} of {len(sentences)}{left}")
+        with turn(LONG_RUNS):
+            found += measure_effects(runs.model, [sentence], weights=weights)
+        st.session_state[FOUND] = belongs, found
+
+
+def _says(found: HeadEffects, count: int) -> str:
+    if not found.read:
+        return "What each head does on each sentence: without it, in the logits, and where it looks."
+    skipped = f"; {len(found.skipped)} that the model cannot read were left out" if found.skipped else ""
+    return f"Measured: {len(found.texts)} of {count}{skipped}."
+
+
+def _show(reading: Reading, found: HeadEffects, effect: str) -> None:
+    offered = [name for name in EFFECTS if name in found.values]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        rows = st.segmented_control(
+            "Rows",
+            ["Heads", "Sentences"],
+            default="Heads",
+            required=True,
+            key="mine_rows",
+            label_visibility="collapsed",
+        )
+        chosen = st.selectbox(
+            "Effect",
+            offered,
+            index=offered.index(effect) if effect in offered else 0,
+            format_func=EFFECTS.__getitem__,
+            key="mine_effect",
+            label_visibility="collapsed",
+            width=460,
+        )
+    table = head_table(found, chosen) if rows == "Heads" else sentence_table(found, chosen)
+    show_table(table, f"mine_{rows.lower()}", digits=3)
+    st.caption(
+        "The interval covers 95% of the means of sentences drawn again (bootstrap). A head “changes” a sentence if, "
+        "without it, another word becomes the most likely at some step. A head "
+        "that is off writes nothing. Click a column to sort.",
+        help=explain("head", "log-probability", "nats", "logit"),
+    )
+    st.download_button(
+        "Save as NPZ (every head, effect and sentence)",
+        lambda: archive(found),
+        "my_sentences.npz",
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        key="mine_npz",
+    )
+    show_lines(effects_lines(found.texts, chosen, folder=reading.translator.folder), "mine")
+
+
+def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
+    """One row per head: the mean of an effect with its interval, and the number of sentences that it changes."""
+    rows = []
+    for kind in found.kinds(effect):
+        estimate, values = found.mean(effect, kind), found.values[effect][kind]
+        changed = (found.values["changed"][kind] > 0).sum(axis=0)
+        for (layer, head), mean in np.ndenumerate(estimate.mean):
+            of_head = values[:, layer, head]
+            known = of_head[np.isfinite(of_head)]
+            rows.append(
+                {
+                    "head": f"{TITLES[kind]} {layer + 1}.{head + 1}",
+                    "mean": float(mean),
+                    "from": float(estimate.low[layer, head]),
+                    "to": float(estimate.high[layer, head]),
+                    "smallest": float(known.min()) if len(known) else np.nan,
+                    "largest": float(known.max()) if len(known) else np.nan,
+                    f"changes, of {len(values)}": int(changed[layer, head]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
+    """One row per sentence: its translation, the mean of an effect over the heads, and the heads at both ends."""
+    kinds = found.kinds(effect)
+    names = [
+        f"{TITLES[kind]} {layer + 1}.{head + 1}"
+        for kind in kinds
+        for layer, head in np.ndindex(found.values[effect][kind].shape[1:])
+    ]
+    count = len(found.texts)
+    values = np.concatenate([found.values[effect][kind].reshape(count, -1) for kind in kinds], axis=1)
+    changed = np.concatenate([found.values["changed"][kind].reshape(count, -1) for kind in KINDS], axis=1) > 0
+    rows = []
+    for number, text in enumerate(found.texts):
+        known = np.flatnonzero(np.isfinite(values[number]))
+        least, most = (
+            (known[each(values[number, known])] for each in (np.argmin, np.argmax)) if len(known) else (None, None)
+        )
+        rows.append(
+            {
+                "sentence": text,
+                "translation": found.translations[number],
+                "log-probability": float(found.log_probs[number]),
+                "heads that change it": int(changed[number].sum()),
+                "mean": float(values[number, known].mean()) if len(known) else np.nan,
+                "smallest": np.nan if least is None else float(values[number, least]),
+                "head of the smallest": "" if least is None else names[least],
+                "largest": np.nan if most is None else float(values[number, most]),
+                "head of the largest": "" if most is None else names[most],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def archive(found: HeadEffects) -> bytes:
+    """All numbers as the bytes of an .npz file."""
+    file = BytesIO()
+    found.to_npz(file)
+    return file.getvalue()

@@ -1,0 +1,82 @@
+"""The user's own list of sentences: pasted or read from a file, and stepped through on every page.
+
+The session has the list, and the browser keeps it for a reload (assets/sentence_list/). The position is that of the
+sentence that is read, so an address and a slide have it as their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.components.bundle import component
+from pages.ui.reading.target_language import kept_code
+from pages.ui.state import session
+from pages.ui.text.sentence_list import MOST_BYTES, SentenceList, sentences_in
+
+KEY = "sentence_list"
+# Key of the list, in the session.
+MINE = "_my_sentences"
+
+draw_list = component("sentence_list/sentence_list")
+
+
+def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
+    """The user's sentences, as the model with these codes reads them; empty without a list."""
+    return tuple(kept_code(sentence, codes) for sentence in _listed().sentences)
+
+
+def sentence_stepper(codes: Sequence[str]) -> None:
+    """Draw the button that takes a list and, once there is one, the buttons that step through it."""
+    sentences = my_sentences(codes)
+
+    def act() -> None:
+        sent = st.session_state[KEY].get("act")
+        if isinstance(sent, dict):
+            _act(sent, sentences)
+
+    draw_list(
+        key=KEY,
+        on_act_change=act,
+        width="stretch",
+        data={
+            "text": "\n".join(_listed().sentences),
+            "given": MINE in st.session_state,
+            "at": _position(sentences),
+            "count": len(sentences),
+            "said": _listed().said,
+            "limit": MOST_BYTES,
+        },
+    )
+
+
+def _act(sent: dict[Any, Any], sentences: Sequence[str]) -> None:
+    """Carry out what the browser sent; the message is untrusted."""
+    text, step = sent.get("text"), sent.get("step")
+    if isinstance(text, str):
+        _take(text, restored=sent.get("restored") is True)
+    elif sentences and type(step) is int and abs(step) == 1:
+        at = _position(sentences)
+        # From a sentence that is not in the list, the next is the first.
+        session.try_sentence(sentences[(at - 1 + step) % len(sentences) if at else 0])
+
+
+def _take(text: str, *, restored: bool) -> None:
+    found = sentences_in(text) if text.strip() else SentenceList()
+    if not found.sentences and found.said:
+        # A list that cannot be read leaves the former one.
+        found = SentenceList(_listed().sentences, found.said)
+    elif found.sentences and not restored:
+        session.try_sentence(found.sentences[0])
+    st.session_state[MINE] = found
+
+
+def _listed() -> SentenceList:
+    return st.session_state.get(MINE, SentenceList())
+
+
+def _position(sentences: Sequence[str]) -> int:
+    """The place of the sentence that is read, from 1; 0 if it is not in the list."""
+    return sentences.index(session.text()) + 1 if session.text() in sentences else 0

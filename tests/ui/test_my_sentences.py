@@ -1,0 +1,63 @@
+"""The user's own list of sentences, driven without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from pages.ui.measured.over_mine import FOUND
+from tests.ui.driver import DREAM, FIRST, healthy, opened, send, table, texts
+from transformer.surveys.effects import measure_effects
+
+OFF = "pages/switch_heads_off.py"
+MINE = ["A dog.", DREAM]
+
+
+def stepper(test):
+    """Return the component, and its message."""
+    (found,) = (
+        (node, json.loads(node.proto.json))
+        for node in test.get("bidi_component")
+        if node.proto.json and "count" in json.loads(node.proto.json)
+    )
+    return found
+
+
+def test_list_is_stepped_through_and_forgotten():
+    test = opened(FIRST, text=DREAM)
+    send(test, stepper(test)[0], "act", {"text": "\n\n".join([*MINE, MINE[0]])})
+    _, sent = stepper(test)
+    assert healthy(test) and (sent["at"], sent["count"], sent["said"]) == (1, 2, "Left out: 1 repeated.")
+    for step, at in ((1, 2), (1, 1), (-1, 2)):
+        send(test, stepper(test)[0], "act", {"step": step})
+        assert healthy(test) and stepper(test)[1]["at"] == at
+    send(test, stepper(test)[0], "act", {"text": "\0"})
+    assert stepper(test)[1]["count"] == 2 and "no plain text" in stepper(test)[1]["said"]
+    for rubbish in ({"step": 7}, {"step": True}, {"text": 5}, {"text": "A cat.", "restored": 1}):
+        send(test, stepper(test)[0], "act", rubbish)
+        assert healthy(test)
+    send(test, stepper(test)[0], "act", {"text": ""})
+    assert stepper(test)[1]["count"] == 0
+
+
+@pytest.mark.thorough(seconds=20)
+def test_survey_goes_on_where_it_stopped_and_equals_one_of_a_file(shipped):
+    test = opened(OFF, text=DREAM)
+    assert "over all of my sentences" not in texts(test)
+    send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})
+    test.button(key="mine_measure").click().run()
+    assert healthy(test) and "Measured: 2 of 2." in texts(test)
+    whole = measure_effects(shipped, MINE)
+    shown = table(test, "head", "from", "to")
+    means = np.concatenate([whole.mean("off", kind).mean.ravel() for kind in whole.kinds("off")])
+    assert shown["mean"].tolist() == pytest.approx(means.tolist(), abs=1e-4)
+    # As if the user had stopped after the first sentence.
+    belongs, _ = test.session_state[FOUND]
+    test.session_state[FOUND] = belongs, measure_effects(shipped, MINE[:1])
+    test.run()
+    assert "Measured: 1 of 2." in texts(test) and test.button(key="mine_measure").label == "Go on"
+    test.button(key="mine_measure").click().run()
+    _, found = test.session_state[FOUND]
+    assert found.texts == whole.texts and np.array_equal(found.values["off"]["cross"], whole.values["off"]["cross"])

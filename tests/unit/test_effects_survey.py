@@ -1,0 +1,105 @@
+"""The survey measures every head on each of many sentences."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from transformer.ablation.importance import head_importance
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.commands.measure import main
+from transformer.files.records import packed, unpacked
+from transformer.surveys.effects import NO_EFFECTS, HeadEffects, effects_of_file, measure_effects
+from transformer.surveys.importance import bootstrap, importance_statistics
+from transformer.values.interventions import Interventions
+from transformer.values.kinds import KINDS
+
+TEXTS = ["I have a dream.", "A dog.", ("word " * 2000).strip(), "The old man reads."]
+
+
+@pytest.fixture(scope="module")
+def found(small_translator):
+    return measure_effects(small_translator, TEXTS)
+
+
+def same(one, other):
+    return packed(one) == packed(other)
+
+
+def test_numbers_are_those_of_the_functions_for_one_sentence(small_translator, found):
+    read = [text for text in TEXTS if len(text) < 100]
+    assert list(found.texts) == read and found.skipped == (TEXTS[2],) and found.read == 4
+    worth = head_importance(small_translator, read[2])
+    trace = small_translator.trace(read[2])
+    for kind in KINDS:
+        np.testing.assert_allclose(found.values["off"][kind][2], worth.measured[kind], atol=1e-5)
+        scores = small_translator.tokenizer.key_scores(kind)
+        entropy = head_metrics(trace, kind, scores).values["entropy"]
+        np.testing.assert_allclose(found.values["entropy"][kind][2], entropy, atol=1e-5)
+    assert found.translations[2] == trace.target_text and "encoder" not in found.values.get("written", {})
+    statistics = importance_statistics(small_translator, read)
+    np.testing.assert_allclose(found.mean("off", "cross").low, statistics.measured["cross"].low, atol=1e-5)
+
+
+def test_a_head_changes_a_sentence_where_the_model_writes_something_else(small_translator, found):
+    changed = found.values["changed"]["cross"][1]
+    for layer, head in np.ndindex(changed.shape):
+        off = Interventions({("cross", layer, head): 0.0})
+        other = small_translator.translate(TEXTS[1], interventions=off).pieces
+        own = small_translator.translate(TEXTS[1]).pieces
+        assert bool(changed[layer, head]) == ([piece.id for piece in other] != [piece.id for piece in own])
+
+
+def test_parts_add_up_to_the_whole(small_translator, found):
+    parts = [measure_effects(small_translator, [text]) for text in TEXTS]
+    assert same(sum(parts, start=NO_EFFECTS), found)
+
+
+def test_file_is_resumed_where_it_stopped_and_gives_the_same(small_translator, tmp_path, found):
+    path, state = tmp_path / "mine.txt", tmp_path / "state"
+    path.write_text("\n\n".join(TEXTS), encoding="utf-8")
+    seen = []
+
+    def stop(read, so_far):
+        seen.append(read)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        effects_of_file(small_translator, path, state, stop)
+    again = effects_of_file(small_translator, path, state, lambda read, so_far: seen.append(read))
+    assert seen == [1, 2, 3, 4] and same(again, found)
+    assert same(unpacked(packed(again), HeadEffects), found)
+
+
+def test_archive_has_every_number(found):
+    file = BytesIO()
+    found.to_npz(file)
+    saved = np.load(BytesIO(file.getvalue()), allow_pickle=False)
+    assert tuple(saved["texts"]) == found.texts
+    for name, kinds in found.values.items():
+        for kind, each in kinds.items():
+            assert np.array_equal(saved[f"{name}.{kind}"], each, equal_nan=True)
+
+
+def test_file_without_a_readable_sentence_is_said(small_translator, tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("word " * 2000, encoding="utf-8")
+    with pytest.raises(ValueError, match="no sentence that the model can read"):
+        effects_of_file(small_translator, path, tmp_path / "state")
+
+
+def test_command_writes_the_archive(small_translator, tmp_path, monkeypatch, capsys, found):
+    monkeypatch.setattr("transformer.commands.measure.model_of", lambda options: small_translator)
+    (tmp_path / "mine.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    main(["effects", "--sentences", str(tmp_path / "mine.txt"), "--output", str(tmp_path / "out.npz")])
+    assert np.array_equal(np.load(tmp_path / "out.npz")["off.cross"], found.values["off"]["cross"])
+    assert "3 sentences" in capsys.readouterr().out and not (tmp_path / "out.npz.partial").exists()
+
+
+def test_mean_leaves_out_sentences_without_a_number():
+    values = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
+    mean = bootstrap(values)
+    assert mean.mean[0] == 2 and 1 <= mean.low[0] <= 2 <= mean.high[0] and np.isnan(mean.mean[1])

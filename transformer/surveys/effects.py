@@ -1,0 +1,172 @@
+"""Measures what every head does on each of many sentences: one table of sentence x head x effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from transformer.ablation.estimate import Estimate
+from transformer.ablation.importance import head_importance
+from transformer.analysis.heads.metrics import METRICS, head_metrics
+from transformer.attribution.attribution import Target
+from transformer.attribution.direct_logits import ATTENTION, direct_logits
+from transformer.errors import TextError
+from transformer.running.translator import Translator
+from transformer.surveys.corpus import check_corpus, in_parts
+from transformer.surveys.importance import bootstrap
+from transformer.values.interventions import Mode
+from transformer.values.kinds import KINDS, Kind
+from transformer.values.trace import Trace
+from transformer.values.weights import Weights
+
+# The effects by name, each with a few words for a heading; the metrics of a map follow.
+EFFECTS: dict[str, str] = {
+    "off": "change of the log-probability without the head, nats",
+    "changed": "another word becomes the most likely without the head, share",
+    "estimated": "the same change estimated by a gradient, nats",
+    "written": "what the head adds to the logit of a written token, mean",
+    **{metric.name: f"{metric.title}, {metric.unit}" for metric in METRICS},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HeadEffects:
+    """The effects of every head on each of N sentences, and the model's own translation of each.
+
+    Two surveys of one model add up, so a survey can be made in steps.
+
+    Attributes:
+        texts, translations: N of each.
+        log_probs: log-probability of each translation, nats, float64 [N].
+        skipped: sentences that the model cannot read.
+        values: by effect (a key of `EFFECTS`) and kind, float64 [N, L, H]; NaN where a sentence has no such number.
+            An effect lacks the kinds that do not have it.
+    """
+
+    texts: tuple[str, ...]
+    translations: tuple[str, ...]
+    log_probs: np.ndarray
+    skipped: tuple[str, ...]
+    values: dict[str, dict[Kind, np.ndarray]]
+
+    @property
+    def read(self) -> int:
+        """Number of sentences, with those that were skipped."""
+        return len(self.texts) + len(self.skipped)
+
+    def __add__(self, other: HeadEffects) -> HeadEffects:
+        values: dict[str, dict[Kind, np.ndarray]] = self.values or other.values
+        if self.texts and other.texts:
+            values = {
+                name: {kind: np.concatenate([each, other.values[name][kind]]) for kind, each in by_kind.items()}
+                for name, by_kind in self.values.items()
+            }
+        return HeadEffects(
+            self.texts + other.texts,
+            self.translations + other.translations,
+            np.concatenate([self.log_probs, other.log_probs]),
+            self.skipped + other.skipped,
+            values,
+        )
+
+    def kinds(self, effect: str) -> tuple[Kind, ...]:
+        """The kinds of attention that have an effect."""
+        return tuple(self.values[effect])
+
+    def mean(self, effect: str, kind: Kind) -> Estimate:
+        """Mean over the sentences with its 95 % interval (`bootstrap`), [L, H] each."""
+        return bootstrap(self.values[effect][kind])
+
+    def to_npz(self, file: BinaryIO) -> None:
+        """Write arrays `EFFECT.KIND`, texts, translations and log_probs, as `numpy.load` reads them."""
+        arrays = {f"{name}.{kind}": each for name, kinds in self.values.items() for kind, each in kinds.items()}
+        words = {name: np.array(getattr(self, name), dtype=np.str_) for name in ("texts", "translations", "skipped")}
+        np.savez_compressed(file, allow_pickle=False, **words, log_probs=self.log_probs, **arrays)
+
+
+NO_EFFECTS = HeadEffects((), (), np.zeros(0), (), {})
+
+
+def measure_effects(
+    translator: Translator, sentences: Iterable[str], *, mode: Mode = "zero", weights: Weights | None = None
+) -> HeadEffects:
+    """Measure every head on each sentence and the model's own translation of it.
+
+    Args:
+        translator: the model.
+        sentences: in the source language; each is measured before the next is read.
+        mode: what replaces the output of a head that is off.
+        weights: of the model; None requests them.
+    """
+    found = NO_EFFECTS
+    for text in sentences:
+        try:
+            found += _measured(translator, text, mode, weights)
+        except TextError:
+            found += HeadEffects((), (), np.zeros(0), (text,), {})
+    return found
+
+
+def effects_of_file(
+    translator: Translator,
+    path: Path,
+    state: Path,
+    report: Callable[[int, HeadEffects], object] = lambda read, so_far: None,
+) -> HeadEffects:
+    """`measure_effects` over the sentences of a file; resumes an interrupted call.
+
+    Args:
+        path, state, report: as of `measure_corpus`.
+
+    Raises:
+        ValueError: as of `measure_corpus`.
+    """
+    check_corpus(path)
+    weights = translator.weights()
+
+    def measure(stretches: Iterator[list[str]]) -> Iterator[HeadEffects]:
+        for stretch in stretches:
+            yield measure_effects(translator, stretch, weights=weights)
+
+    found = in_parts(path, state, translator.version, measure, NO_EFFECTS, 1, report)
+    if not found.texts:
+        state.unlink(missing_ok=True)
+        raise ValueError(f"{path} has no sentence that the model can read: write one per line")
+    return found
+
+
+def _measured(translator: Translator, text: str, mode: Mode, weights: Weights | None) -> HeadEffects:
+    trace = translator.trace(text, details=True)
+    worth = head_importance(translator, text, [piece.id for piece in trace.predicted_pieces], mode=mode)
+    values: dict[str, dict[Kind, np.ndarray]] = {name: {} for name in EFFECTS}
+    for kind in KINDS:
+        values["off"][kind] = worth.measured[kind]
+        values["changed"][kind] = worth.changed[kind]
+        values["estimated"][kind] = worth.estimated[kind]
+        for name, each in head_metrics(trace, kind, translator.tokenizer.key_scores(kind)).values.items():
+            values[name][kind] = each
+    if translator.config.norm == "pre":
+        values["written"] = _written(trace, translator.weights() if weights is None else weights, values["off"])
+    return HeadEffects(
+        (text,),
+        (trace.target_text,),
+        np.array([worth.log_prob]),
+        (),
+        {name: {kind: each[None] for kind, each in kinds.items()} for name, kinds in values.items() if kinds},
+    )
+
+
+def _written(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
+    """The part that each head of the decoder adds to the logit of a written token, mean over the tokens, [L, H]."""
+    positions = range(len(trace.predicted_pieces))
+    found = direct_logits(trace, weights, [Target((position,)) for position in positions])
+    heads: dict[Kind, np.ndarray] = {kind: np.zeros(shapes[kind].shape) for kind in ATTENTION}
+    kinds: dict[str, Kind] = {component: kind for kind, (component, _) in ATTENTION.items()}
+    for component, score in zip(found.components, found.scores.mean(axis=0), strict=True):
+        if component.head is not None and component.layer is not None:
+            heads[kinds[component.kind]][component.layer, component.head] = score
+    return heads
