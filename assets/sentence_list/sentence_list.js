@@ -8,7 +8,9 @@ import { Component, mount } from "../shared/mount.js";
 
 /**
  * The message from the server (pages/ui/reading/my_sentences.py). `given`: the session has a list, perhaps an empty one.
- * @typedef {{ text: string, given: boolean, at: number, count: number, said: string, limit: number }} ListMessage
+ * `asked`: how often the user has asked for the dialog.
+ * @typedef {{ text: string, given: boolean, at: number, count: number, said: string, asked: number,
+ *   limit: number }} ListMessage
  */
 const KEPT = "my_sentences";
 
@@ -45,9 +47,10 @@ export class SentenceList extends Component {
   show(data) {
     const before = this.data;
     this.data = data;
-    this.open.textContent = data.count ? `${data.at || "–"} of ${data.count}` : "My sentences";
-    this.open.setAttribute("aria-label", data.count ? `My sentences: ${data.at || "none"} of ${data.count}` : "My sentences");
-    for (const step of this.steps) step.hidden = !data.count;
+    this.open.textContent = `${data.at || "–"} of ${data.count}`;
+    this.open.setAttribute("aria-label", `My sentences: ${data.at || "none"} of ${data.count}`);
+    for (const button of [...this.steps, this.open]) button.hidden = !data.count;
+    if (before && before.asked < data.asked) this.ask();
     if (data.given) {
       keep(data.text);
       if (data.said && before && before.said !== data.said) this.ask();

@@ -177,7 +177,8 @@ def test_right_to_left_column_is_explained():
 
 def test_menu_names_the_pair_and_gives_the_command_of_another():
     test = opened(text=DREAM)
-    assert "English → German, built in" in [each.proto.popover.label for each in test.get("popover")]
+    assert "Model" in [each.proto.popover.label for each in test.get("popover")]
+    assert "English → German, built in" in texts(test)
     more = test.selectbox("more_languages")
     assert "French → English" in more.options and "English → German" not in more.options
     assert more.value is None and not test.code

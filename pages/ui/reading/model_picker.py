@@ -80,15 +80,16 @@ def model_menu() -> None:
     """Draw the menu of models: the installed ones, the device that runs them, and how to add others."""
     folder = chosen_model()
     pair = str(chosen_languages())
-    title = pair if folder and not folder.shipped else f"{pair}, built in"
     with st.popover(
-        title,
+        "Model",
         key="model_menu",
         width="stretch",
         help="The model that translates on all pages, and how to add other languages.",
     ):
         if several_models():
             _model_choice()
+        else:
+            st.markdown(pair if folder and not folder.shipped else f"{pair}, built in")
         device_choice()
         _more_languages()
 

@@ -19,6 +19,8 @@ from pages.ui.text.sentence_list import MOST_BYTES, SentenceList, sentences_in
 KEY = "sentence_list"
 # Key of the list, in the session.
 MINE = "_my_sentences"
+# Number of times that the user asked for the dialog, in the session.
+ASKED = "_my_sentences_asked"
 
 draw_list = component("sentence_list/sentence_list")
 
@@ -28,8 +30,13 @@ def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(kept_code(sentence, codes) for sentence in _listed().sentences)
 
 
+def ask_for_list() -> None:
+    """Open the dialog that takes a list."""
+    st.session_state[ASKED] = st.session_state.get(ASKED, 0) + 1
+
+
 def sentence_stepper(codes: Sequence[str]) -> None:
-    """Draw the button that takes a list and, once there is one, the buttons that step through it."""
+    """Draw the buttons that step through the list, if there is one; without one, only the dialog that takes it."""
     sentences = my_sentences(codes)
 
     def act() -> None:
@@ -47,6 +54,7 @@ def sentence_stepper(codes: Sequence[str]) -> None:
             "at": _position(sentences),
             "count": len(sentences),
             "said": _listed().said,
+            "asked": st.session_state.get(ASKED, 0),
             "limit": MOST_BYTES,
         },
     )

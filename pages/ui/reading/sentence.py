@@ -13,7 +13,7 @@ from pages.ui.heads.kinds import MAPS, HeadMaps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.translate import FilmParams
 from pages.ui.reading.model_picker import chosen_languages, chosen_model, examples, model_menu, ships, translator
-from pages.ui.reading.my_sentences import sentence_stepper
+from pages.ui.reading.my_sentences import ask_for_list, my_sentences, sentence_stepper
 from pages.ui.reading.target_language import kept_code, language_choice, text_of_box
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
@@ -37,6 +37,8 @@ from transformer.values.weights import Weights
 
 # The number of sentences that are offered if nothing can be read.
 OFFERED = 3
+# Last of the examples: it opens the dialog for the user's own list.
+OWN_LIST = "My sentences …"
 # Key of whether the user has just asked for the film.
 FILM_ASKED = "_film_asked"
 # Holds for ordinary English, tokenized by the model that ships.
@@ -144,15 +146,9 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     if codes:
         # A list of languages for each side that has codes.
         beside[write_in] = 4 * len({code[0] for code in codes})
-    if offered:
-        beside[pick] = 2.4
-
-    def step() -> None:
-        sentence_stepper(codes)
-
-    beside[step] = 2.4
-    beside[model_menu] = 3.4
-    typed_width = 7 if codes else 8.6
+    beside[pick] = 2.0
+    beside[model_menu] = 1.7
+    typed_width = 8 if codes else 10
     form_place, *places = st.columns([typed_width, *beside.values()], vertical_alignment="bottom")
     limit = f"up to {MAX_PIECES} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
     with form_place:
@@ -233,13 +229,26 @@ def _warnings(reading: Reading) -> list[str]:
 
 
 def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
+    """Draw the examples; or, once the user has a list of sentences, the buttons that step through it."""
 
     def use() -> None:
         if st.session_state.example in offered:
             session.try_sentence(kept_code(st.session_state.example, codes))
+        elif st.session_state.example == OWN_LIST:
+            ask_for_list()
         st.session_state.example = None
 
-    st.selectbox("or an example", offered, index=None, key="example", on_change=use, placeholder="Choose …")
+    with st.container(gap=None):
+        if not my_sentences(codes):
+            st.selectbox(
+                "or an example" if offered else "or a list",
+                [*offered, OWN_LIST],
+                index=None,
+                key="example",
+                on_change=use,
+                placeholder="Choose …",
+            )
+        sentence_stepper(codes)
 
 
 def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
