@@ -7,9 +7,9 @@ The first part uses random weights in the shipped sizes. Each contender reads on
 head at a time and keeps its log-probability. It does so in one batch, in single runs, and by hooks on Hugging Face's
 Marian. The importance board is that of the shipped model, from the text on, with the gradient's estimate. Patching puts
 every cell of the residual stream of one sentence into another, and keeps a difference of two logits. Its peer is the
-patching of TransformerLens (`pip install transformer-lens`; left out if it is missing). The models of that library have
-no encoder, so its stack has the layers of both of ours. `attributions.py`, against captum and inseq, `graph.py`
-and `peak_memory.py` follow. Run it on idle cores.
+patching of TransformerLens (`pip install 'transformer-lens>=3,<4'`; left out if it is missing). The models of that
+library have no encoder, so its stack has the layers of both of ours. `attributions.py`, against captum and inseq,
+`graph.py` and `peak_memory.py` follow. Run it on idle cores.
 """
 
 from __future__ import annotations

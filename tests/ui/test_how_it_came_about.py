@@ -39,6 +39,8 @@ def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
         graph_query="4",
         graph_key="4",
     )
+    # The link to the head pins the row of this cell; addresses count positions from 0.
+    assert "cross_rows=3" in texts(test)
     score = float(shipped.trace(DREAM, details=True).detail("cross", "scores")[3, 1, 3, 3])
     assert healthy(test)
     assert table(expand(test), "query", "key")["part of the score"].sum() == pytest.approx(score, abs=1e-3)

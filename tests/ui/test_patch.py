@@ -70,3 +70,15 @@ def test_check_computes_the_numbers_again_and_names_what_differs():
     ):
         send(test, opener, "opened", content)
         assert healthy(test, warned=True) and says in test.warning[0].value.replace("\\", "")
+
+
+def test_kept_patches_are_applied_together():
+    """Patching every source token at one depth gives the other run, whose effect is 1."""
+    address = {"text": "The doctor lost her keys.", "patch_other": "The doctor lost his keys.", "patch_layer": "6"}
+    test = opened(PAGE, **address, patch_at="2", patch_kept="x,encoder.residual.99~9,encoder.residual.6~99")
+    assert healthy(test) and "kept value" not in plain(test)
+    next(each for each in test.button if each.label == "Keep this patch").click().run()
+    choose(test, "Token", 3)
+    assert healthy(test) and "“her / his”, and 1 kept value taken from B" in plain(test)
+    next(each for each in test.button if each.label == "Drop the kept ones").click().run()
+    assert healthy(test) and "kept value" not in plain(test) and "patch_kept" not in test.query_params

@@ -13,7 +13,7 @@ import streamlit as st
 from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import PICK
 from pages.ui.components.save_as import AnyChart, show_altair
-from pages.ui.params.attention import AttentionParams
+from pages.ui.params.attention import AttentionParams, PinParams
 from pages.ui.params.fields import Params
 from pages.ui.params.pages import KINDS_OF_PAGES
 from pages.ui.params.pages import PAGES as ALL_PAGES
@@ -94,9 +94,20 @@ def head_title(kind: Kind, layer: int, head: int) -> str:
     return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
 
 
-def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> str:
-    """Return Markdown: `head_title` as a link that opens the head beside this page, which keeps its results."""
-    address = session.page_address(maps.at(layer, head), *maps.also(kind))
+def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
+    """Return Markdown: `head_title` as a link that opens the head beside this page, which keeps its results.
+
+    Args:
+        kind, layer, head: the head; layer and head count from 0.
+        maps: pages that show it.
+        row: the only one that is pinned there, from 0; None leaves the pins as they are.
+    """
+    chosen, pins = maps.at(layer, head), session.params(PinParams)
+    if row is not None and maps.params is AttentionParams:
+        pins = pins.pinned(kind, (row,), ())
+    elif row is not None:
+        chosen = replace(chosen, rows=(row,), columns=())
+    address = session.page_address(chosen, pins, *maps.also(kind))
     if not address:
         return head_title(kind, layer, head)
     return f"[{head_title(kind, layer, head)}]({maps.pages[kind].address}?{urlencode(address, errors='replace')})"

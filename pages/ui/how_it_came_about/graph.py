@@ -60,6 +60,7 @@ def show_graph(reading: TracedReading) -> None:
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
         f"Drawn: {drawn.kept:.0%} of the flow; thick lines carry most",
+        rows=2,
     ):
         # A chart remembers the last click. A path chosen elsewhere gets a new chart.
         key = f"graph_drawing_{picked}"
@@ -172,7 +173,8 @@ def _show_path(
     weights = reading.trace.attention(kind)[layer, head, query]
     labels = question.source if kind != "decoder" else question.prefix
     st.markdown(
-        f"The row of “{markdown(question.label(node.stack, query))}” in {linked_head(kind, layer, head, reading.maps)}"
+        f"The row of “{markdown(question.label(node.stack, query))}” in "
+        f"{linked_head(kind, layer, head, reading.maps, query)}"
         + (" carries this path:" if node is receiver else " is where its sender looked:")
     )
     show_altair(

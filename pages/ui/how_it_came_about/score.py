@@ -65,7 +65,7 @@ def show_score(reading: TracedReading) -> None:
     named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
     top = np.unravel_index((abs(scores) * named).argmax(), scores.shape)
     st.markdown(
-        f"In {linked_head(kind, layer, head, reading.maps)}, “{markdown(looking[query])}” gives "
+        f"In {linked_head(kind, layer, head, reading.maps, query)}, “{markdown(looking[query])}” gives "
         f"“{markdown(seen[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. The "
         f"score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.decoding import MAX_ID
-from pages.ui.params.fields import Params, index, integer, one_of, typed_text
-from transformer.values.patches import SITES, Site
+from pages.ui.params.fields import Params, index, integer, one_of, parsed, typed_text
+from transformer.errors import InterventionError
+from transformer.values.patches import SITES, Place, Site, parse_patch, patch_name
 
 Direction = Literal["needed", "enough"]
 DIRECTIONS: tuple[Direction, ...] = ("needed", "enough")
+
+
+# The most patches that an address keeps: two heads at all tokens of a long sentence.
+MOST_KEPT = 300
+
+
+@dataclass(frozen=True)
+class KeptPatches:
+    """Patches by their names, as on the command line; names that are none are left out."""
+
+    patches: tuple[tuple[Place, int], ...] = ()
+
+    def __str__(self) -> str:
+        return ",".join(patch_name(place, other) for place, other in self.patches)
+
+    @classmethod
+    def parse(cls, text: str) -> KeptPatches:
+        found = []
+        for name in text.split(",")[:MOST_KEPT]:
+            with suppress(InterventionError):
+                found.append(parse_patch(name))
+        return cls(tuple(found))
 
 
 @dataclass(frozen=True)
@@ -27,6 +51,7 @@ class PatchParams(Params, prefix="patch_"):
         layer, head: the patched layer and head; the page chooses a cell if the layer is UNCHOSEN.
         at: the patched token; UNCHOSEN for all of a head.
         partner: the token of the second sentence; UNCHOSEN for the one that is matched.
+        kept: patches that are applied together with the chosen one.
     """
 
     other: str = typed_text("")
@@ -39,11 +64,20 @@ class PatchParams(Params, prefix="patch_"):
     head: int = index(MAX_INDEX, 0)
     at: int = index(MAX_INDEX, UNCHOSEN)
     partner: int = index(MAX_INDEX, UNCHOSEN)
+    kept: KeptPatches = parsed(KeptPatches(), KeptPatches.parse)
 
     def for_another_sentence(self) -> Self:
         return replace(self.for_another_translation(), other="")
 
     def for_another_translation(self) -> Self:
         return replace(
-            self, step=0, first=UNCHOSEN, second=UNCHOSEN, layer=UNCHOSEN, head=0, at=UNCHOSEN, partner=UNCHOSEN
+            self,
+            step=0,
+            first=UNCHOSEN,
+            second=UNCHOSEN,
+            layer=UNCHOSEN,
+            head=0,
+            at=UNCHOSEN,
+            partner=UNCHOSEN,
+            kept=KeptPatches(),
         )

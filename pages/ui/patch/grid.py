@@ -53,21 +53,27 @@ def show_grid(asked: Asked) -> Chosen:
     """Draw the grid and the controls of the patch, and return the patch."""
     params = session.params(PatchParams)
     site, direction = params.site, params.direction
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
+    # On a projector 1024 pixels wide, all of them are in one row.
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+        st.selectbox(
             "Ask",
             DIRECTIONS,
             format_func=ASKS.__getitem__,
-            required=True,
+            width=220,
             **bind(PatchParams, "direction"),
             help="Noising: A runs, with one value of B's run. If A's choice turns into B's, A needs what was there. "
             "Denoising: B runs, with one value of A's run. If A's choice comes back, this place is enough. The two "
             "need not agree: where two places do the same, neither is needed and each is enough.",
         )
         st.selectbox(
-            "Patch", SITES, format_func=site_name, width=330, key=preset("patch_site", site), on_change=_new_site
+            "Patch",
+            SITES,
+            format_func=lambda each: site_name(each).replace("Cross-attention", "Cross"),
+            width=235,
+            key=preset("patch_site", site),
+            on_change=_new_site,
         )
-        pickers = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+        pickers = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="xsmall")
     columns = partners(site, asked.a, asked.b, asked.question.step)
     found, values = grid_values(asked, site, direction, columns)
     carry(asked.reading.runs, grid_run(asked, site, direction))
@@ -232,12 +238,12 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
         {each: str(each + (not is_residual(site))) for each in layers},
         layer,
         cell,
-        width=90,
+        width=76,
     )
     if heads:
-        _box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=90)
+        _box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=76)
     everywhere = {-1: "all tokens"} if heads else {}
-    _box("Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=190)
+    _box("Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=155)
     partner = params.partner
     if not heads and stack_of(site) == "encoder":
         others = _named(asked.b)
@@ -245,7 +251,7 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
         choices = ({} if at in columns else {-1: "no partner"}) | {
             each: f"{each + 1}: {name}" for each, name in enumerate(others)
         }
-        _box("Its value in B", "partner", choices, partner, cell, width=190)
+        _box("Its value in B", "partner", choices, partner, cell, width=130)
     else:
         partner = columns.get(at, -1)
     number = layer + (not is_residual(site))

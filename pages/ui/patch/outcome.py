@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from pages.ui.charts.saving import save_tables, show_lines
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
-from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
+from pages.ui.params.patch import DIRECTIONS, MOST_KEPT, Direction, KeptPatches, PatchParams
 from pages.ui.patch.grid import ASKS, Chosen
 from pages.ui.patch.question import Asked
 from pages.ui.reading.translation import NOTHING
@@ -25,6 +26,7 @@ from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import patch_lines
 from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
 from transformer.ablation.patching import Patches, PatchingQuestion, PatchRun, changes, cone, patch, reversed_patches
+from transformer.errors import InterventionError
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
@@ -48,7 +50,8 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
             icon=":material/link_off:",
         )
         return
-    direction = session.params(PatchParams).direction
+    direction, kept = session.params(PatchParams).direction, _kept(asked)
+    alone, chosen = chosen, _together(chosen, kept)
     question, patches, other = _directed(asked, chosen, direction)
     interventions = patch(dict(patches), other)
     directed = {each: _directed(asked, chosen, each)[:2] for each in DIRECTIONS}
@@ -65,7 +68,9 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
         "patched": f"{names['run']}, patched",
         "other": f"{names['other']}, as trained",
     }
-    st.markdown(f"#### {names['run']} runs, with {chosen.label} taken from {names['other']}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"#### {names['run']} runs, with {chosen.label} taken from {names['other']}")
+        _keep_buttons(alone.patches, kept)
     written = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
     base = plain[0].written.text
     for place, (name, found) in zip(st.columns(3, gap="medium"), written.items(), strict=True):
@@ -94,6 +99,44 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     show_lines(lines, "patch")
     with save_tables("patch", "patch", {**facts, "python": lines}, {"next": table}):
         experiment_buttons(asked.reading.runs, experiment, "patch")
+
+
+def _kept(asked: Asked) -> Patches:
+    """The kept patches that are possible in both directions; an address may have others."""
+    found = []
+    for each in session.params(PatchParams).kept.patches:
+        with suppress(InterventionError):
+            for pair, trace, other in (((each,), asked.a, asked.b), (reversed_patches((each,)), asked.b, asked.a)):
+                patch(dict(pair), other).check(asked.reading.config, len(trace.source_pieces))
+            found.append(each)
+    return tuple(found)
+
+
+def _together(chosen: Chosen, kept: Patches) -> Chosen:
+    """The chosen patches and the kept ones; of two patches of one place the chosen one counts."""
+    others = tuple(each for each in kept if each[0] not in dict(chosen.patches))
+    if not others:
+        return chosen
+    return Chosen(chosen.patches + others, f"{chosen.label}, and {len(others)} kept value{'s' * (len(others) > 1)}")
+
+
+def _keep_buttons(patches: Patches, kept: Patches) -> None:
+    """Draw the buttons that keep the chosen patches while others are chosen, and that drop the kept ones."""
+
+    def keep(patches: Patches) -> None:
+        session.update(PatchParams, kept=KeptPatches(patches[:MOST_KEPT]))
+
+    more = tuple(dict({**dict(kept), **dict(patches)}).items())
+    st.button(
+        "Keep this patch",
+        icon=":material/keep:",
+        disabled=more == kept,
+        on_click=keep,
+        args=(more,),
+        help="It stays applied while you choose another one, so that several are patched together.",
+    )
+    if kept:
+        st.button("Drop the kept ones", icon=":material/close:", on_click=keep, args=((),))
 
 
 def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
