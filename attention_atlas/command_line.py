@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 
-from attention_atlas import app_process, app_processes
 from attention_atlas.lecture import announce, open_to_hall, port_of
 from transformer import __version__
 from transformer.files.terminal import at_terminal
@@ -78,6 +77,9 @@ def parser() -> argparse.ArgumentParser:
 def start_app(options: Sequence[str]) -> None:
     """Serve the app from one process, or in lecture mode from several processes behind one address."""
     check_packages(PACKAGES, "app")
+    # These import some of the packages.
+    from attention_atlas import app_process, app_processes
+
     parser = argparse.ArgumentParser(
         prog=PROG,
         usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]",

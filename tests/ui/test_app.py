@@ -378,7 +378,7 @@ def test_empty_box_offers_three_sentences(shipped):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("Der Hund ist nicht im Garten.", "look like English"),
+        ("Der Hund ist nicht im Garten.", "looks like German"),
         ("WHERE IS MY HAT?", "capitals"),
         ("She met Obama in 1987.", "names and numbers"),
         ("I have a dream.", None),
@@ -386,7 +386,7 @@ def test_empty_box_offers_three_sentences(shipped):
 )
 def test_unusual_sentence_gets_a_hint(text, hint):
     test = opened("pages/encoder_attention.py", text=text)
-    said = [one for one in ("look like English", "capitals", "names and numbers") if one in texts(test)]
+    said = [one for one in ("looks like German", "capitals", "names and numbers") if one in texts(test)]
     assert healthy(test) and said == ([hint] if hint else [])
 
 

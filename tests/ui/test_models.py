@@ -71,7 +71,7 @@ def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
 def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
     test = opened(text=DREAM)
     assert test.selectbox("model").options == [
-        "en-de: English → German",
+        "en-de: English → German, built in",
         "ar-en: Arabic → English",
         "damaged: cannot be used",
         "en-ar: English → Arabic",
@@ -84,7 +84,7 @@ def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
     assert typed(test) == DREAM, "both read English"
     test.selectbox("model").set_value("ar-en").run()
     assert healthy(test) and typed(test) == EXAMPLES[0], "an English sentence means nothing to it"
-    assert test.selectbox("example").options == EXAMPLES
+    assert test.selectbox("example").options == [*EXAMPLES, "My sentences …"]
     test.selectbox("model").set_value(SHIPPED).run()
     assert healthy(test) and "model" not in test.query_params and "English into German" in texts(test)
 
@@ -178,7 +178,7 @@ def test_right_to_left_column_is_explained():
 def test_menu_names_the_pair_and_gives_the_command_of_another():
     test = opened(text=DREAM)
     assert "Model" in [each.proto.popover.label for each in test.get("popover")]
-    assert "English → German, built in" in texts(test)
+    assert "en-de: English → German, built in" in test.selectbox("model").options
     more = test.selectbox("more_languages")
     assert "French → English" in more.options and "English → German" not in more.options
     assert more.value is None and not test.code
@@ -310,7 +310,11 @@ def test_examples_are_the_models_own_sentences(models):
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_text("The dog.\nThe old dog.\n", encoding="utf-8")
-    assert opened(text=DREAM, model=ARABIC).selectbox("example").options == ["The dog.", "The old dog."] != shipped
+    assert (
+        opened(text=DREAM, model=ARABIC).selectbox("example").options
+        == ["The dog.", "The old dog.", "My sentences …"]
+        != shipped
+    )
     test = opened("pages/compare_heads.py", text=DREAM, model=ARABIC, compare_part="two_heads")
     pairs = [each for each in test.button if each.key == "compare_pair_0"]
     assert healthy(test) and pairs, "it reads English all the same"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from transformer.errors import AtlasError, ExperimentError
-from transformer.experiments.experiment import Claim, Experiment, Part
+from transformer.experiments.experiment import ClaimedRun, ClaimedValue, Experiment
 from transformer.values.run import Stated
 
 # The most differences that a report names.
@@ -72,7 +72,7 @@ def check(experiment: Experiment, runs: Any) -> Report:
     )
 
 
-def _stated(part: Part, runs: Any) -> dict[str, Stated]:
+def _stated(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
     try:
         return dict(part.run.states(runs.get(part.run)))
     except AtlasError:
@@ -84,7 +84,7 @@ def _stated(part: Part, runs: Any) -> dict[str, Stated]:
         ) from error
 
 
-def _difference(part: Part, name: str, claim: Claim, stated: dict[str, Stated]) -> str:
+def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[str, Stated]) -> str:
     """A sentence on how a claim differs; empty if it does not."""
     if name not in stated:
         raise ExperimentError(

@@ -35,7 +35,7 @@ DIGITS = 9
 _CARRIED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+={0,2})")
 
 
-class Claim(Struct, frozen=True, forbid_unknown_fields=True):
+class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
     """A number, nested lists of numbers in which null is none, or a text; and how far a number may be from it."""
 
     value: float | str | list[Any]
@@ -48,13 +48,13 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
             np.array(self.value, dtype=float)
 
     @classmethod
-    def of(cls, value: Stated) -> Claim:
+    def of(cls, value: Stated) -> ClaimedValue:
         """The claim that a run states this."""
         return cls(value if isinstance(value, str) else _rounded(np.asarray(value, dtype=float).tolist()))
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimedRun:
     """A run of an experiment.
 
     Attributes:
@@ -64,18 +64,18 @@ class Part:
 
     label: str
     run: Run[Any]
-    claims: Mapping[str, Claim]
+    claims: Mapping[str, ClaimedValue]
 
     @classmethod
-    def of(cls, label: str, run: Run[Any], result: Any) -> Part:
+    def of(cls, label: str, run: Run[Any], result: Any) -> ClaimedRun:
         """The claim that a run gives this result."""
-        return cls(label, run, {name: Claim.of(value) for name, value in run.states(result).items()})
+        return cls(label, run, {name: ClaimedValue.of(value) for name, value in run.states(result).items()})
 
 
-class _Part(Struct, forbid_unknown_fields=True):
+class _ClaimedRun(Struct, forbid_unknown_fields=True):
     label: str
     run: Raw
-    claims: dict[str, Claim]
+    claims: dict[str, ClaimedValue]
 
 
 class _Versioned(Struct):
@@ -87,7 +87,7 @@ class _File(_Versioned, forbid_unknown_fields=True):
     model: str
     name: str
     page: str
-    parts: list[_Part]
+    parts: list[_ClaimedRun]
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ class Experiment:
     model: str
     name: str
     page: str
-    parts: tuple[Part, ...]
+    parts: tuple[ClaimedRun, ...]
 
     def to_json(self) -> str:
-        parts = [_Part(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
+        parts = [_ClaimedRun(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
         written = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
         return msgspec.json.format(msgspec.json.encode(written), indent=1).decode()
 
@@ -134,7 +134,7 @@ class Experiment:
                     "Attention Atlas."
                 )
             file: _File = decoded(text, _File)
-            parts = tuple(Part(each.label, read_run(each.run, Run), each.claims) for each in file.parts)
+            parts = tuple(ClaimedRun(each.label, read_run(each.run, Run), each.claims) for each in file.parts)
         except RequestError as error:
             raise ExperimentError(
                 f"The file is not an experiment of Attention Atlas, or is damaged ({error})."

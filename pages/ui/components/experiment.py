@@ -15,7 +15,7 @@ from pages.ui.text.markup import markdown
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL
 from transformer.errors import AtlasError
 from transformer.experiments.checking import check, check_model
-from transformer.experiments.experiment import MARK, MOST_BYTES, Experiment, Part
+from transformer.experiments.experiment import MARK, MOST_BYTES, ClaimedRun, Experiment
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.translator import Translator
 from transformer.values.run import Run
@@ -35,7 +35,9 @@ def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
         runs.model.version,
         model_name(runs.model),
         str(Slide.of(session.page(), address)) if address else "",
-        tuple(Part.of(name, run, runs.get(run)) for name, run in (*(("", each) for each in parts), *named.items())),
+        tuple(
+            ClaimedRun.of(name, run, runs.get(run)) for name, run in (*(("", each) for each in parts), *named.items())
+        ),
     )
     session.carry(experiment.carried())
     return experiment

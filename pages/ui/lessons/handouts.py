@@ -21,7 +21,7 @@ from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.text.number_format import typeset
 from pages.ui.text.server_paths import without_server_paths
 from transformer.errors import AtlasError, LessonError
-from transformer.experiments.experiment import Experiment, Part
+from transformer.experiments.experiment import ClaimedRun, Experiment
 from transformer.lessons.lesson import Lesson
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
@@ -92,7 +92,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
         with _named(number):
             step = measured_step(translator, given)
             figure = _figure(step, maps)
-            parts.append(Part.of(f"step {number}", finding_run(given), step.finding))
+            parts.append(ClaimedRun.of(f"step {number}", finding_run(given), step.finding))
             choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
             after = given.show != "map"
             blocks.append(

@@ -160,7 +160,7 @@ def _model_choice() -> None:
         list(folders),
         key=preset("model", chosen if chosen in folders else SHIPPED),
         on_change=choose,
-        format_func=lambda name: str(folders[name]),
+        format_func=lambda name: f"{folders[name]}{', built in' if folders[name].shipped else ''}",
         help="The built-in model, and the other models in the folder `models`. All pages show the model chosen here; "
         "at most two stay in memory.",
     )

@@ -17,7 +17,7 @@ from transformer.attribution.attribution import METHODS, Target
 from transformer.commands.verify import DIFFERS, NOT_POSSIBLE, SAME, main
 from transformer.errors import AtlasError, ExperimentError, InterventionError
 from transformer.experiments.checking import check, check_model
-from transformer.experiments.experiment import MOST_BYTES, Experiment, Part
+from transformer.experiments.experiment import MOST_BYTES, ClaimedRun, Experiment
 from transformer.lessons.finding_run import FindingRun
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.runs.attribution import AttributionRun, DeletionRun, DirectLogitsRun
@@ -58,7 +58,7 @@ def runs(shipped):
 
 
 def made(shipped, *runs: Run) -> Experiment:
-    parts = tuple(Part.of(type(run).__name__, run, shipped.get(run)) for run in runs)
+    parts = tuple(ClaimedRun.of(type(run).__name__, run, shipped.get(run)) for run in runs)
     return Experiment(shipped.version, "en-de", "patch?text=A", parts)
 
 
@@ -77,7 +77,7 @@ def test_every_run_gives_the_same_numbers_again(shipped, runs):
 
 
 def test_every_run_survives_the_file(shipped, runs):
-    experiment = Experiment("a model", "en-de", "", tuple(Part("", run, {}) for run in runs))
+    experiment = Experiment("a model", "en-de", "", tuple(ClaimedRun("", run, {}) for run in runs))
     assert Experiment.read(experiment.to_json().encode()) == experiment
 
 
@@ -184,7 +184,7 @@ def test_runs_that_no_page_combines_are_reported(shipped, saved):
         PatchRun(replace(saved.parts[0].run.question, step=99), ()),
     ):
         with pytest.raises(AtlasError):
-            check(replace(saved, parts=(Part("", run, saved.parts[0].claims),)), RememberedRuns(shipped))
+            check(replace(saved, parts=(ClaimedRun("", run, saved.parts[0].claims),)), RememberedRuns(shipped))
     with pytest.raises(ExperimentError, match="states no “unpatched”"):
         check(replace(saved, parts=(replace(saved.parts[0], run=DirectLogitsRun(READ, THIRD)),)), shipped)
     with pytest.raises(ExperimentError, match="claims no number"):
