@@ -14,7 +14,7 @@ import { Component, mount } from "../shared/mount.js";
  */
 const KEPT = "my_sentences";
 
-export class SentenceList extends Component {
+class SentenceList extends Component {
   /** @type {ListMessage | undefined} */
   data;
 

@@ -17,9 +17,9 @@ from playwright.sync_api import expect
 
 from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import sums
-from pages.ui.charts.saving import FORMULA
 from tests.browser.component import SVG, Component, in_pieces, labels, middle, opened_file, texts
 from transformer.analysis.view import view_of
+from transformer.files.csv_cells import FORMULA
 from transformer.values.trace import Trace
 
 EVERYTHING = "HTML, everything"
