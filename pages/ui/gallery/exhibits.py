@@ -35,7 +35,7 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     """Draw the exhibits that this model has, and name those that it does not have; a click opens the head.
 
     Args:
-        gallery: of the translator's model.
+        gallery: the gallery of the translator's model.
     """
     languages = translator.languages
     found = [each for each in gallery.exhibits if each.does_it]

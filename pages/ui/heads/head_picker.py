@@ -24,7 +24,7 @@ def pick_kind(
     Args:
         kinds: that the model has.
         of: the parameters of the page.
-        titles: of the kinds.
+        titles: the titles of the kinds.
         options: of `st.segmented_control`.
     """
     chosen = shown_kind(kinds, of)

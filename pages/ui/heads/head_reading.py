@@ -64,7 +64,7 @@ class HeadReading(MapReading, Protocol):
         ...
 
     def weights(self) -> Weights:
-        """Parameters of the model."""
+        """Return parameters of the model."""
         ...
 
 

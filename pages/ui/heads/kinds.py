@@ -55,7 +55,7 @@ class HeadMaps:
     """Pages that show the heads of a model.
 
     Attributes:
-        pages: of each kind of attention that it has.
+        pages: the pages of each kind of attention that it has.
         params: those that choose the head there.
         also: other parameters with which these pages show a map of a kind.
     """
@@ -126,9 +126,9 @@ def chart_of_heads(
 
     Args:
         chart: with a selection `PICK` of both fields.
-        kind: of the heads; None if each head has its own in a field `kind`, which other marks lack.
-        key: of the chart.
-        description: of the chart, for users who cannot see it.
+        kind: the kind of the heads; None if each head has its own in a field `kind`, which other marks lack.
+        key: the key of the chart.
+        description: the description of the chart, for users who cannot see it.
         fields: layer and head of a mark, counted from 1.
         head_at: the layer and head of a mark, from 0, where its fields do not say them.
         maps: pages that open them.

@@ -23,7 +23,7 @@ def prose(
     """Draw a paragraph; a click on a head opens its map.
 
     Args:
-        key: of the component.
+        key: the key of the component.
         parts: plain text, and heads.
         maps: pages that open the heads.
         opened: called after a click on a head, before the page runs again.

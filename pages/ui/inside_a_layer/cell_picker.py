@@ -130,7 +130,7 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Return Markdown: the cell's weight in the attention browser, if it differs from the model's own.
+    """Return Markdown that states the cell's weight in the attention browser, if it differs from the model's own.
 
     Args:
         choice: whether tokens are merged into words there, and special ones hidden.

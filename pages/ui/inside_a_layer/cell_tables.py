@@ -62,7 +62,7 @@ def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, 
     """Return the vector that each column of the row writes into the stream through this head.
 
     Args:
-        whole: of the layer.
+        whole: the whole of the layer.
         columns: labels, C.
         row, head: of the cell.
     """

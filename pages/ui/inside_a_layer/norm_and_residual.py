@@ -101,7 +101,7 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
     """Return mean and deviation of every position, before the norm, after it, and after gain γ and bias β.
 
     Args:
-        labels: of the positions, N.
+        labels: the labels of the positions, N.
     """
     columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
     for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):

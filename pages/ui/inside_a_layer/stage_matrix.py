@@ -27,7 +27,7 @@ class StageMatrix:
     Attributes:
         values: [R, C].
         rows, columns: labels; None numbers them from 0.
-        titles: of the rows and of the columns.
+        titles: the titles of the rows and of the columns.
         colours: SIGNED, or SHARE for values between 0 and 1.
         note: what was left out; empty if nothing was.
     """

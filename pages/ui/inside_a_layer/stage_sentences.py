@@ -81,9 +81,9 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     """Return the sentence of a stage.
 
     Args:
-        key: of the stage.
+        key: the key of the stage.
         sizes: values of the letters in shapes.
-        heads: of a layer.
+        heads: the heads of a layer.
         languages: that the model translates; None for a language model.
     """
     parts = key.split(".")

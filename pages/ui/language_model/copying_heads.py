@@ -114,7 +114,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
 
 
 def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
-    """One or two sentences about what a copying head does in a text; empty for any other head."""
+    """Return one or two sentences about what a copying head does in a text; empty for any other head."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
@@ -132,7 +132,7 @@ def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> 
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
-    """The scores of all heads; if the model cannot read the patterns, one or two sentences that say why."""
+    """Return the scores of all heads; if the model cannot read the patterns, one or two sentences that say why."""
     try:
         return CachedRuns(loaded).get(CopyingRun())
     except DeviceError as error:
@@ -143,6 +143,6 @@ def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
 
 
 def copying_names(loaded: LanguageModel) -> AlsoNamed:
-    """The names of the heads that pass a score."""
+    """Return the names of the heads that pass a score."""
     scores = scores_of_model(loaded)
     return {} if isinstance(scores, str) else copying_heads(scores)

@@ -34,6 +34,6 @@ def introduce(loaded: LanguageModel) -> None:
 
 
 def _amount(card: str) -> str:
-    """The amount of training data that the model card gives."""
+    """Return the amount of training data that the model card gives."""
     found = TEXTS.search(card)
     return f"{found[1]} short English texts" if found else "short English texts"

@@ -97,7 +97,7 @@ def _read(name: str, typed: str) -> None:
 
 
 def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
-    """The score of a text; None, after one message, if the text cannot be read."""
+    """Return the score of a text; None, after one message, if the text cannot be read."""
     try:
         return CachedRuns(loaded).get(TextScoreRun(text))[0]
     except AtlasError as error:
@@ -106,10 +106,10 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Markdown, two lines: how likely the text is, or which of two is more likely; and the numbers that show it.
+    """Return Markdown, two lines: how likely the text is, or which of two is more likely; and the numbers that show it.
 
     Args:
-        scores: of one text or two, by their numbers on the page.
+        scores: the scores of one text or two, by their numbers on the page.
     """
     if len(scores) == 1:
         (score,) = scores.values()
@@ -159,13 +159,13 @@ def _counted(score: TextScore) -> str:
 
 
 def _quoted(score: TextScore) -> str:
-    """Markdown: a text, cut to what fits into a sentence."""
+    """Return Markdown with a text, cut to what fits into a sentence."""
     text = score.text.strip()
     return markdown(text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} …")
 
 
 def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
-    """One row per text."""
+    """Return a table with one row per text."""
     each = scores.values()
     return pd.DataFrame(
         {
@@ -191,7 +191,7 @@ def _perplexity_per_word(score: TextScore) -> str:
 
 
 def power_of_ten(log: float) -> str:
-    """A number, given as its natural logarithm, that may be too small or too large for a float."""
+    """Return a number, given as its natural logarithm, that may be too small or too large for a float."""
     exponent = math.floor(log / math.log(10))
     digits = f"{math.exp(log - exponent * math.log(10)):.1f}"
     if digits == "10.0":

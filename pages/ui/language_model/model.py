@@ -22,7 +22,7 @@ NONE = (
 
 
 def language_model() -> LanguageModel:
-    """The chosen model on the chosen device; stops the page with one message if no model can be used."""
+    """Return the chosen model on the chosen device; stops the page with one message if no model can be used."""
     folders = language_model_folders()
     if not folders:
         st.info(NONE)

@@ -46,7 +46,7 @@ class LanguageReading:
     """A beginning, and the model's continuation of it.
 
     Attributes:
-        runs: of the model.
+        runs: the runs of the model.
         text: the beginning, as the user typed it.
         length: the most tokens that the model may write.
         params: settings of the continuation, without values that do not exist.
@@ -87,12 +87,12 @@ class LanguageReading:
         return self.traced.trace
 
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
-        """The metrics of every head on the text."""
+        """Return the metrics of every head on the text."""
         assert kind == "decoder", "a language model has no other kind"
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
-        """The shown head: the one that the user chose, otherwise the telling one of the text."""
+        """Return the shown head: the one that the user chose, otherwise the telling one of the text."""
         shape = self.trace.decoder.shape[:2]
         return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
@@ -120,11 +120,11 @@ class LanguageReading:
         return MAPS
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The trace, or the trace of the model without its mask."""
+        """Return the trace, or the trace of the model without its mask."""
         return self.trace if interventions.decoder_mask else self.runs.get(UnmaskedRun(self.run))
 
     def weights(self) -> Weights:
-        """The model's parameters."""
+        """Return the model's parameters."""
         return self.runs.weights()
 
 

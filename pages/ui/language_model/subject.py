@@ -44,12 +44,12 @@ OF_OWN = "/own"
 
 
 def language_model_shown() -> bool:
-    """Whether the page shows a language model."""
+    """Return whether the page shows a language model."""
     return session.params(SubjectParams).subject == LANGUAGE_MODEL
 
 
 def own_shown() -> bool:
-    """Whether the page shows attention from a file."""
+    """Return whether the page shows attention from a file."""
     return session.params(SubjectParams).subject == OWN
 
 
@@ -117,17 +117,17 @@ def read_subject() -> HeadReading:
 
 
 def named_besides() -> AlsoNamed:
-    """The names that the heads of a language model have from their scores on random patterns."""
+    """Return the names that the heads of a language model have from their scores on random patterns."""
     return copying_names(language_model()) if language_model_shown() else {}
 
 
 def read_maps() -> MapReading:
-    """The attention of a file, or that of a text that `read_subject` has the chosen model read."""
+    """Return the attention of a file, or that of a text that `read_subject` has the chosen model read."""
     return read_own() if own_shown() else read_subject()
 
 
 def compared_subject() -> ComparedModel:
-    """The chosen model, in the form that A vs. B needs; stops the page with one message if there is none."""
+    """Return the chosen model, in the form that A vs. B needs; stops the page with one message if there is none."""
     if own_shown():
         st.info(
             "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "

@@ -27,7 +27,7 @@ STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}
 
 
 def large() -> bool:
-    """Whether the page shows its main figure alone, as large as the screen."""
+    """Return whether the page shows its main figure alone, as large as the screen."""
     return session.params(LectureParams).lecture
 
 
@@ -43,7 +43,7 @@ def lay_out(page: str) -> None:
 
 
 def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenerator:
-    """The container of a page's main figure; a page has one.
+    """Return the container of a page's main figure; a page has one.
 
     Args:
         headline: Markdown, one line each: what the figure shows, and what to look for. It is for an audience that sees
@@ -64,7 +64,7 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
 
 
 def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The places of a main figure and, on its left, of words that are read with it.
+    """Return the places of a main figure and, on its left, of words that are read with it.
 
     Args:
         headline: as in `main_figure`.
@@ -76,15 +76,15 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
 
 
 def figure_words() -> DeltaGenerator:
-    """The container of words that are part of the main figure and not about it; a page has one."""
+    """Return the container of words that are part of the main figure and not about it; a page has one."""
     return st.container(key=WORDS, gap="xsmall")
 
 
 def aside(name: str) -> DeltaGenerator:
-    """A container inside or around the main figure for content that is not part of the figure.
+    """Return a container inside or around the main figure for content that is not part of the figure.
 
     Args:
-        name: of the aside; a page has one of that name.
+        name: the name of the aside; a page has one of that name.
     """
     return st.container(key=f"{ASIDE}_{name}")
 

@@ -47,7 +47,7 @@ draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:
-    """The page of the requested slide, if it differs from `page`, which is open.
+    """Return the page of the requested slide, if it differs from `page`, which is open.
 
     The request stays until that page is open, because the next run may stop a run before it has gone there.
     """
@@ -85,7 +85,7 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
 
     Args:
         page: name of the open page's file.
-        titles: of all pages, by name.
+        titles: the titles of all pages, by name.
         first: name of the page whose address has no path.
     """
 
@@ -208,7 +208,7 @@ def _switched(off: OffParams) -> str:
 
 
 def _step(page: str) -> str:
-    """The step of a lesson that a clicker goes through; empty if the clicker goes through anything else."""
+    """Return the step of a lesson that a clicker goes through; empty if the clicker goes through anything else."""
     lesson = session.params(LessonParams)
     if page not in STEPPED or not lesson.id or not clicker_is_free():
         return ""
@@ -221,7 +221,7 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
 
 
 def _code(path: str, pages: Container[str]) -> dict[str, str]:
-    """The QR code of the page as a phone should show it; or one sentence that says why there is no code."""
+    """Return the QR code of the page as a phone should show it; or one sentence that says why there is no code."""
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}

@@ -19,12 +19,12 @@ PORT = 8501
 
 
 def full_address(current: str, path: str, parameters: Mapping[str, str], pages: Container[str]) -> str:
-    """The full address, as a user would type it.
+    """Return the full address, as a user would type it.
 
     Args:
         current: the address that is open in the browser: the app's own or that of one of its pages.
-        path: of the page below the app's own address; empty for the first page.
-        parameters: of the page.
+        path: the path of the page below the app's own address; empty for the first page.
+        parameters: the parameters of the page.
         pages: paths of all pages. `st.context.url` keeps the page's path when the address has parameters.
     """
     scheme, host, base, *_ = urlsplit(current)
@@ -36,7 +36,7 @@ def full_address(current: str, path: str, parameters: Mapping[str, str], pages: 
 
 
 def local_only(address: str) -> str:
-    """One sentence that says what to do if only this computer can open an address; empty if others can."""
+    """Return one sentence that says what to do if only this computer can open an address; empty if others can."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     try:

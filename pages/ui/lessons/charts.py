@@ -23,7 +23,7 @@ HEAD = re.compile(".*, layer ")
 
 
 def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -> alt.LayerChart:
-    """Bars from 0 to 1, in the order of the table, each with its number; equal labels stay separate.
+    """Return a chart of bars from 0 to 1, in the order of the table, each with its number; equal labels stay separate.
 
     Args:
         table: a column of labels, and one or two of shares.
@@ -59,7 +59,7 @@ def costs(table: Table) -> alt.LayerChart:
     """One bar per word, the largest cost first, with its share of the attention beside it; the marked word stands out.
 
     Args:
-        table: of the figure "named".
+        table: the table of the figure "named".
     """
     words = [str(label) for label in table.labels]
     place, cost, share = (list(column) for column in table.columns.values())
@@ -91,7 +91,7 @@ def costs(table: Table) -> alt.LayerChart:
 
 
 def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerChart:
-    """A learning curve on which some steps are marked.
+    """Return a learning curve on which some steps are marked.
 
     Args:
         points: columns step, value and says.
@@ -112,10 +112,10 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 
 
 def ranks(table: Table) -> alt.LayerChart:
-    """All heads side by side, most needed first; the marked one stands out.
+    """Return a chart of all heads side by side, most needed first; the marked one stands out.
 
     Args:
-        table: of the figure "worth".
+        table: the table of the figure "worth".
     """
     change, times = (list(column) for column in table.columns.values())
     frame = pd.DataFrame(

@@ -11,7 +11,7 @@ from transformer.analysis.view import view_of
 
 
 def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
-    """Whether the user has done in the map what the step asks for."""
+    """Return whether the user has done in the map what the step asks for."""
     step, values = measured.step, measured.finding.values
     if step.next_when == "head opened":
         return _numbers(clicked) == (values["layer"], values["head"])
@@ -55,7 +55,7 @@ def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
 
 
 def _asked_in(measured: MeasuredStep) -> tuple[int, int]:
-    """Layer and head, from 0, at which the map opens."""
+    """Return layer and head, from 0, at which the map opens."""
     choice = first_choice(measured, solved=False)
     return choice.layer, choice.head
 

@@ -39,7 +39,7 @@ DIGITS, FINE = 3, 4
 
 
 def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
-    """The first choice of head and pins in the map of a step.
+    """Return the first choice of head and pins in the map of a step.
 
     Args:
         solved: the user has already done the task.
@@ -60,14 +60,14 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
 
 
 def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
-    """Positions of the row that the figure names, for the head in which it is read."""
+    """Return positions of the row that the figure names, for the head in which it is read."""
     kind = measured.figure["kind"]
     row = measured.evidence.row(kind, measured.figure["row"], at)
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
 def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
-    """The user's choice in the map of an unfinished step since the step was opened; None if there is none.
+    """Return the user's choice in the map of an unfinished step since the step was opened; None if there is none.
 
     Args:
         opened: the lesson and the step.
@@ -104,7 +104,7 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
 
 
 def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
-    """Number of the request that draws the map: a new one whenever a step is opened, opened again, or done."""
+    """Return number of the request that draws the map: a new one whenever a step is opened, opened again, or done."""
     # Streamlit forgets the choice in a map that a run has not drawn; the browser does not.
     stays = SYNCED.shown == shown and _key(measured) in st.session_state
     return SYNCED.request(shown, new=not stays).number
@@ -210,7 +210,7 @@ def show_table_figure(measured: MeasuredStep) -> None:
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
-    """The chart of a figure; None for figures that are tables."""
+    """Return the chart of a figure; None for figures that are tables."""
     if table.across:
         return tiles(table)
     if show == "worth":
@@ -226,5 +226,5 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
 
 
 def hidden(measured: MeasuredStep, *, done: bool) -> bool:
-    """Whether the figure stays hidden until the answer."""
+    """Return whether the figure stays hidden until the answer."""
     return measured.step.show in TABLES and bool(measured.step.question) and not done

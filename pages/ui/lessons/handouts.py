@@ -53,7 +53,7 @@ def _named(number: int) -> Iterator[None]:
 
 
 def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
-    """A sheet to print: the questions over a table to fill in, or the same with the measured answers.
+    """Return a sheet to print: the questions over a table to fill in, or the same with the measured answers.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -82,7 +82,7 @@ def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
 
 
 def lesson_file(lesson: Lesson, translator: Translator) -> str:
-    """The whole lesson, figures included; the answers open on a click.
+    """Return the whole lesson, figures included; the answers open on a click.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -120,7 +120,7 @@ def _answer(step: MeasuredStep) -> str:
 
 
 def _figure(step: MeasuredStep, maps: list[str]) -> str:
-    """HTML of a figure; an attention browser becomes a placeholder for the data that is added to `maps`."""
+    """Return HTML of a figure; an attention browser becomes a placeholder for the data that is added to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))

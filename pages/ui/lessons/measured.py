@@ -26,7 +26,7 @@ class MeasuredStep:
     Attributes:
         step: as in the lesson.
         evidence: the evidence that was examined.
-        finding: of the claim.
+        finding: the finding of the claim.
         question: the choices, or the number to guess.
     """
 
@@ -47,17 +47,17 @@ class MeasuredStep:
         return step and replace(self, step=step)
 
     def markdown(self, text: str) -> str:
-        """Markdown of one of the step's texts, values in bold."""
+        """Return Markdown of one of the step's texts, values in bold."""
         marked = filled(text, self.finding.values, lambda value: f"{OPENS}{value}{CLOSES}")
         return markdown(marked).replace(OPENS, "**").replace(CLOSES, "**")
 
     def plain(self, text: str) -> str:
-        """One of the step's texts with its values."""
+        """Return one of the step's texts with its values."""
         return filled(text, self.finding.values)
 
 
 def finding_run(step: LessonStep) -> FindingRun:
-    """The run that measures the claim of a step."""
+    """Return the run that measures the claim of a step."""
     return FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items())))
 
 

@@ -19,7 +19,7 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
     """Draw the buttons.
 
     Args:
-        number: of the open step, from 0.
+        number: the number of the open step, from 0.
         done: whether the step's task is done.
     """
     keyed = clicker_is_free()
@@ -65,7 +65,7 @@ def open_step(lesson: str, number: int = 0) -> None:
 
 
 def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
-    """The title of the button after a step, and the arguments with which `open_step` opens its target."""
+    """Return the title of the button after a step, and the arguments with which `open_step` opens its target."""
     if number + 1 < len(lesson.steps):
         return "Next", (lesson.id, number + 1)
     after = _lesson_after(lesson.id)
@@ -75,7 +75,7 @@ def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
 
 
 def _lesson_after(name: str) -> Lesson | None:
-    """The next readable lesson of the list; None after the last."""
+    """Return the next readable lesson of the list; None after the last."""
     files = lesson_files()
     for path in list(files.values())[list(files).index(name) + 1 :]:
         with suppress(LessonError, OSError):
@@ -84,7 +84,7 @@ def _lesson_after(name: str) -> Lesson | None:
 
 
 def _wanted(step: LessonStep) -> str:
-    """The task that the user must do before the next step."""
+    """Return the task that the user must do before the next step."""
     return {
         "answered": "First answer the question.",
         "row pinned": "First click a cell of the row.",

@@ -89,7 +89,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
     """Draw the figure; returns whether the step's task is done, and a remark on a wrong click, Markdown.
 
     Args:
-        number: of the step, from 0.
+        number: the number of the step, from 0.
     """
     step, remark = measured.step, ""
     done = step.next_when == "read" or bool(params.answer)
@@ -165,7 +165,7 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
 
 
 def with_link(measured: MeasuredStep, text: str, model: str) -> str:
-    """Markdown in which the head that the claim found is a link to that head, beside the lesson.
+    """Return Markdown in which the head that the claim found is a link to that head, beside the lesson.
 
     Args:
         text: Markdown of a text of the step.
@@ -182,7 +182,7 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
 
 
 def page_address(measured: MeasuredStep, model: str) -> str:
-    """The address of the page that a step names, with its sentence, its head and its row.
+    """Return the address of the page that a step names, with its sentence, its head and its row.
 
     Args:
         model: name of the lesson's model.

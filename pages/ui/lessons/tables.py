@@ -32,19 +32,19 @@ assert JOB_WORDS.keys() == {*JOBS, LATER}
 
 
 def table_of(measured: MeasuredStep) -> Table | None:
-    """The numbers of a figure; None for maps."""
+    """Return the numbers of a figure; None for maps."""
     table = TABLES.get(measured.step.show)
     return None if table is None else table(measured.evidence, **measured.figure)
 
 
 def figure_table(measured: MeasuredStep) -> pd.DataFrame | None:
-    """The table of a figure; None for figures that are maps."""
+    """Return the table of a figure; None for figures that are maps."""
     table = table_of(measured)
     return None if table is None else framed(table)
 
 
 def framed(table: Table) -> pd.DataFrame:
-    """A table with the labels of this app; heads of a layer stand side by side."""
+    """Return a table with the labels of this app; heads of a layer stand side by side."""
     if not table.across:
         labels = [
             label if isinstance(label, str) else group_label(label, table.text, words=False) for label in table.labels
@@ -59,7 +59,7 @@ def framed(table: Table) -> pd.DataFrame:
 
 
 def tile_rows(table: Table) -> list[str]:
-    """The label of each row of heads: its layer, and the kind if there are several kinds."""
+    """Return the label of each row of heads: its layer, and the kind if there are several kinds."""
     rows = [str(label).rpartition(", head ")[0] for label in table.labels[:: table.across]]
     kinds = {row.rpartition(", ")[0] for row in rows}
     layers = [row.rpartition(", ")[2] for row in rows]
@@ -75,7 +75,7 @@ def tile_rows(table: Table) -> list[str]:
 
 
 def totals_of(table: Table) -> str:
-    """The counts of a table, as one line of text."""
+    """Return the counts of a table, as one line of text."""
     return " · ".join(
         f"{name}: {value:.0%}" if isinstance(value, float) else f"{name}: {value}"
         for name, value in table.totals.items()
@@ -85,7 +85,7 @@ def totals_of(table: Table) -> str:
 def without_maps(
     evidence: Evidence, kind: Kind, head: str, part: str, job: str = ""
 ) -> list[tuple[str, list[str], list[str], np.ndarray, np.ndarray]]:
-    """One head of a run as trained, and of a run without a part: title, labels, weights [R, C] and mask of each.
+    """Return one head of a run as trained, and of a run without a part: title, labels, weights [R, C] and mask of each.
 
     Args:
         job: the job whose share the titles give; empty for none.

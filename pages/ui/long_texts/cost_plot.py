@@ -81,7 +81,7 @@ def show_costs() -> None:
 
 
 def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
-    """One row per measurement."""
+    """Return a table with one row per measurement."""
     return pd.DataFrame(
         {
             "attention": [NAMES[each.attention] for each in found],
@@ -94,7 +94,7 @@ def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
 
 
 def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
-    """One line per attention; equal steps on either axis are equal factors."""
+    """Return a chart of one line per attention; equal steps on either axis are equal factors."""
     values = [float(getattr(each, quantity)) for each in found]
     table = pd.DataFrame(
         {

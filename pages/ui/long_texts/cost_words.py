@@ -44,14 +44,14 @@ MACHINE = (
 
 
 def written(value: float, quantity: str) -> str:
-    """A value of a quantity with its unit."""
+    """Return a value of a quantity with its unit."""
     units = {1: "s", 1e-3: "ms", 1e-6: "µs"} if quantity == SECONDS else {1e9: "GB", 1e6: "MB", 1e3: "kB", 1: "bytes"}
     size = next((size for size in sorted(units, reverse=True) if value >= size), min(units))
     return f"{value / size:,.3g} {units[size]}"
 
 
 def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
-    """Markdown: one sentence per attention."""
+    """Return Markdown with one sentence per attention."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
         f"(slope {slope:.2f})."
@@ -60,7 +60,7 @@ def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
 
 
 def says_saving(found: Sequence[Cost], quantity: str) -> str:
-    """Markdown: the cost of the longest text with full attention, and the saving of the others."""
+    """Return Markdown that states the cost of the longest text with full attention, and the saving of the others."""
     length, costs = longest(found)
     full = getattr(costs["full"], quantity)
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{written(full, quantity)}**")]
@@ -81,19 +81,19 @@ def says_saving(found: Sequence[Cost], quantity: str) -> str:
 
 
 def concludes(found: Sequence[Cost], quantity: str) -> str:
-    """The conclusion from a quantity."""
+    """Return the conclusion from a quantity."""
     steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
 def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
-    """The longest text that was measured with full attention, and its cost with each attention."""
+    """Return the longest text that was measured with full attention, and its cost with each attention."""
     length = max(each.length for each in found if each.attention == "full")
     return length, {each.attention: each for each in found if each.length == length}
 
 
 def _share(part: float) -> str:
-    """A share of the cost of full attention, in words."""
+    """Return a share of the cost of full attention, in words."""
     if part > 1.1:
         return f"{part:.1f} times that"
     parts = round(1 / part)

@@ -57,7 +57,7 @@ def show_losses() -> None:
 
 
 def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
-    """One row per attention."""
+    """Return a table with one row per attention."""
     rows = []
     for attention in ATTENTIONS:
         models = recorded.of(attention)
@@ -77,7 +77,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
 
 
 def cells(recorded: RecordedLosses, attention: Attention) -> int:
-    """The number of cells of one head that reads a whole context."""
+    """Return the number of cells of one head that reads a whole context."""
     config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
@@ -85,7 +85,7 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
 
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
-    """One point per model, one row per attention."""
+    """Return a chart of one point per model, one row per attention."""
     table = pd.DataFrame(
         [{"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses]
     )
@@ -109,7 +109,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def says_losses(recorded: RecordedLosses) -> str:
-    """Two sentences: what each attention saves, and how much loss it adds."""
+    """Return two sentences: what each attention saves, and how much loss it adds."""
     means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
         for each in ATTENTIONS

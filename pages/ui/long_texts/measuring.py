@@ -63,7 +63,7 @@ def _measure() -> None:
 
 
 def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """The same costs, each measured in a turn of its own, so that other users wait for at most one of them."""
+    """Return the same costs, each measured in a turn of its own, so that other users wait for at most one of them."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

@@ -21,7 +21,7 @@ MOST_PIECES = 96
 
 @LOADED.remember("Loading the models …")
 def small_model(attention: Attention) -> LanguageModel:
-    """The model with this attention, on the CPU.
+    """Return the model with this attention, on the CPU.
 
     Raises:
         CheckpointError: its folder is missing or damaged; the message says what to do.
@@ -34,7 +34,7 @@ def small_model(attention: Attention) -> LanguageModel:
 
 @RUNS.remember()
 def map_of(attention: Attention, text: str) -> AttentionMap:
-    """The attention maps of the heads of the model with this attention on a text.
+    """Return the attention maps of the heads of the model with this attention on a text.
 
     Raises:
         AtlasError: the text or the model cannot be read; the message says what to do.

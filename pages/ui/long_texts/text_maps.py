@@ -94,21 +94,21 @@ def _read(typed: str) -> None:
 
 
 def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
-    """The map of a head, in the format of the component."""
+    """Return the map of a head, in the format of the component."""
     labels = [piece_label(piece, text) for piece in found.pieces]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
 
 def title_of(attention: Attention, found: AttentionMap) -> str:
-    """The title of a map: its name and size."""
+    """Return the title of a map: its name and size."""
     rows, columns = found.allowed.shape
     blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def says_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
-    """Markdown: the number of cells of the maps."""
+    """Return Markdown that states the number of cells of the maps."""
     length = len(next(iter(maps.values())).pieces)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
     return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."

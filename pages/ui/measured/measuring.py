@@ -33,7 +33,7 @@ MEASURED: dict[tuple[str, str], Any] = {}
 
 
 def measured(recording: Recording[OfModel], translator: Translator) -> OfModel | None:
-    """The numbers of a model; None if it has not been measured."""
+    """Return the numbers of a model; None if it has not been measured."""
     found = recording.beside(translator).of_model(translator.version)
     return found if found is not None else MEASURED.get(_name(recording, translator))
 
@@ -53,7 +53,7 @@ def offer_measuring(
         recording: the recording that is measured.
         compute: makes the record of sentences. It finishes each sentence before it requests the next. A ValueError says
             that it can use none of them.
-        label: of the button.
+        label: the label of the button.
         missing: says that there are no numbers of this model.
         turns: at the model; every sentence takes one.
     """
@@ -142,7 +142,7 @@ def _measure(
 
 
 def _can_read(translator: Translator, text: str) -> bool:
-    """Whether this model can read the sentence; an unreadable one says nothing about its heads."""
+    """Return whether this model can read the sentence; an unreadable one says nothing about its heads."""
     tokenizer = translator.tokenizer
     try:
         return bool(text_pieces(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
@@ -151,5 +151,5 @@ def _can_read(translator: Translator, text: str) -> bool:
 
 
 def time_left(seconds: float) -> str:
-    """The remaining time, in words."""
+    """Return the remaining time, in words."""
     return f"about {math.ceil(seconds / 60)} minutes left" if seconds > 60 else "less than a minute left"

@@ -30,7 +30,7 @@ class Recording(Generic[OfModel]):
     """A file that a command writes.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         read: parses the file's text into a record.
         command: writes the file.
     """
@@ -52,21 +52,21 @@ class Recording(Generic[OfModel]):
         return replace(self, path=folder / self.path.name, command=command + options)
 
     def of_model(self, version: str) -> OfModel | None:
-        """The record; None if there is none, or if it belongs to another model.
+        """Return the record; None if there is none, or if it belongs to another model.
 
         Args:
-            version: of the translator.
+            version: the version of the translator.
         """
         found = read_record(self.path, self.read)
         return found if found is not None and found.model == version else None
 
     def missing(self, what: str) -> str:
-        """Markdown: the line that replaces missing numbers of the loaded model."""
+        """Return Markdown that states the line that replaces missing numbers of the loaded model."""
         return f"{what} not measured for this model. To measure it, run `{self.command}`."
 
 
 def read_record(path: Path, read: Callable[[str], OfModel]) -> OfModel | None:
-    """The record that a command has written into a file; None if there is no file or its content is invalid.
+    """Return the record that a command has written into a file; None if there is no file or its content is invalid.
 
     Args:
         read: parses the file's text.

@@ -27,7 +27,7 @@ class ArchitectureParams(Params, prefix="architecture_"):
     output_bias: bool = flag()
 
     def config(self) -> TransformerConfig:
-        """The configuration.
+        """Return the configuration.
 
         Raises:
             ValueError: two values do not fit together; the message names both.
@@ -48,7 +48,7 @@ class ArchitectureParams(Params, prefix="architecture_"):
 
     @classmethod
     def of(cls, config: TransformerConfig) -> ArchitectureParams:
-        """The parameters of a configuration whose two vocabularies are equally large."""
+        """Return the parameters of a configuration whose two vocabularies are equally large."""
         return cls(
             d_model=config.d_model,
             heads=config.heads,

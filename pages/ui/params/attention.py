@@ -21,7 +21,7 @@ UNCHOSEN = -1
 
 
 def pins() -> tuple[int, ...]:
-    """A field of pinned positions; none by default."""
+    """Return a field of pinned positions; none by default."""
     return integers((), 0, MAX_INDEX, count=MAX_COUNT)
 
 
@@ -33,7 +33,7 @@ class AttentionParams(Params):
         layer, head: their numbers; UNCHOSEN for the telling head of the sentence.
         words: tokens are merged into words.
         hide: start and end symbols are hidden.
-        scale: of the colours, one of SCALES.
+        scale: the scale of the colours, one of SCALES.
         palette: one of PALETTES.
         look: one of LOOKS.
         threshold: weights below this number of hundredths are left out.
@@ -62,13 +62,13 @@ class AttentionParams(Params):
         return self.layer != UNCHOSEN or self.head != UNCHOSEN
 
     def within(self, layers: int, heads: int) -> Self:
-        """The same, limited to the layers and heads of a model."""
+        """Return a copy, limited to the layers and heads of a model."""
         if not self.chosen:
             return self
         return replace(self, layer=min(max(self.layer, 0), layers - 1), head=min(max(self.head, 0), heads - 1))
 
     def or_at(self, layer: int, head: int) -> Self:
-        """The same at this head, unless the user chose one."""
+        """Return a copy at this head, unless the user chose one."""
         return self if self.chosen else replace(self, layer=layer, head=head)
 
     def unchosen(self) -> Self:
@@ -80,7 +80,7 @@ class AttentionParams(Params):
         return replace(self, rows=(), columns=())
 
     def pinned_within(self, queries: int, keys: int) -> Self:
-        """The same, without pins on positions that do not exist."""
+        """Return a copy, without pins on positions that do not exist."""
         return replace(
             self,
             rows=tuple(row for row in self.rows if row < queries),
@@ -106,16 +106,16 @@ class PinParams(Params):
     cross_columns: tuple[int, ...] = pins()
 
     def of(self, kind: Kind) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Rows and columns that are pinned in a kind."""
+        """Return rows and columns that are pinned in a kind."""
         return getattr(self, f"{kind}_rows"), getattr(self, f"{kind}_columns")
 
     def pinned(self, kind: Kind, rows: tuple[int, ...], columns: tuple[int, ...]) -> PinParams:
-        """The same with other rows and columns of a kind."""
+        """Return a copy with other rows and columns of a kind."""
         return replace(self, **{f"{kind}_rows": rows, f"{kind}_columns": columns})
 
     def for_another_sentence(self) -> PinParams:
         return PinParams()
 
     def for_another_translation(self) -> PinParams:
-        """The same with the encoder's pins only, because the encoder alone reads nothing of the translation."""
+        """Return a copy with the encoder's pins only, because the encoder alone reads nothing of the translation."""
         return PinParams(encoder_rows=self.encoder_rows, encoder_columns=self.encoder_columns)

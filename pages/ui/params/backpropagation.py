@@ -16,11 +16,11 @@ class BackpropagationParams(Params, prefix="backward_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
+        part: the part of the page.
         stage: key of the gradient shown large; empty for the first.
         row, column: of the number that is examined, from 1; 0 for the largest.
         step: the step whose loss is used, from 1; 0 for all.
-        smoothing: of the labels.
+        smoothing: the smoothing of the labels.
         quantity: the gradient whose size is shown through the layers.
     """
 

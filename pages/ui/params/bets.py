@@ -29,5 +29,5 @@ class BetParams(Params, prefix="bet_"):
         return type(self)()
 
     def on(self, page: str) -> str:
-        """The answer to a page's bet."""
+        """Return the answer to a page's bet."""
         return self.answer if self.page == page else ""

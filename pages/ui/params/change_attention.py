@@ -38,7 +38,7 @@ class Edit:
     """One change of a row of attention, made on a token or a word; numbers count from 0.
 
     Attributes:
-        kind: of attention.
+        kind: the kind of attention.
         layer, head: their numbers; None for all.
         rows: tokens that look.
         shares: tokens that are looked at, with their weight in hundredths. The tokens of a word share evenly, and the
@@ -52,7 +52,7 @@ class Edit:
     shares: tuple[tuple[Span, int], ...]
 
     def __str__(self) -> str:
-        """The edit as text in an address, counted from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even."""
+        """Return the edit as text in an address, counted from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even."""
         place = ".".join(ALL if number is None else str(number + 1) for number in (self.layer, self.head))
         shares = [f"{_written(columns)}{TIMES}{percent}" for columns, percent in self.shares] or [EVEN]
         return BETWEEN_SHARES.join([f"{self.kind}.{place}.{_written(self.rows)}", *shares])
@@ -88,7 +88,7 @@ class EditList:
     unreadable: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        """The edits as text in an address."""
+        """Return the edits as text in an address."""
         return BETWEEN_EDITS.join(map(str, self.edits)) or NONE
 
     @classmethod
@@ -99,7 +99,7 @@ class EditList:
         return cls(tuple(edits), unreadable=len(edits) < len(names))
 
     def without(self, number: int) -> EditList:
-        """The same without the edit of a number, from 0."""
+        """Return a copy without the edit of a number, from 0."""
         return EditList(self.edits[:number] + self.edits[number + 1 :])
 
 
@@ -108,8 +108,8 @@ class EditParams(Params, prefix="edit_"):
     """Changes that the page makes, and its settings.
 
     Attributes:
-        kind: of the shown attention.
-        edits: of rows, in the order in which they were made.
+        kind: the kind of the shown attention.
+        edits: the edits of rows, in the order in which they were made.
         hidden_source, hidden_target: positions of the erased tokens.
         erasure: how the source's erased tokens are treated, one of ERASURES.
         step: position of the examined predicted token, from 1; if empty, the page chooses.
@@ -131,7 +131,7 @@ class EditParams(Params, prefix="edit_"):
         return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
     def for_another_translation(self) -> Self:
-        """The same with the encoder's changes only, because the encoder alone reads nothing of the translation."""
+        """Return a copy with the encoder's changes only, because the encoder alone reads nothing of the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(self, edits=edits, hidden_target=(), step="")
 

@@ -31,7 +31,7 @@ class Pin:
     text: str
 
     def __str__(self) -> str:
-        """The pin as text in an address, where layer and head count from 1."""
+        """Return the pin as text in an address, where layer and head count from 1."""
         size = "words" if self.words else "pieces"
         return SEPARATOR.join([self.kind, str(self.layer + 1), str(self.head + 1), size, self.text])
 
@@ -47,7 +47,7 @@ class Pin:
         return cls(kind, layer - 1, head - 1, size == "words", sentence)
 
     def within(self, layers: int, heads: int) -> Pin:
-        """The same, limited to the layers and heads of a model."""
+        """Return a copy, limited to the layers and heads of a model."""
         return replace(self, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
 
 
@@ -63,8 +63,8 @@ class CompareParams(Params, prefix="compare_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
-        kind: of attention.
+        part: the part of the page.
+        kind: the kind of attention.
         metric: name of the number that the maps of all heads show.
         named: the table leaves out heads without a name.
         row: position of the token that is followed through the layers, from 0; UNCHOSEN for the telling one.

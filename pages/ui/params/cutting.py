@@ -11,12 +11,12 @@ BROKEN = re.compile(r"%[0-9A-F]?$")
 
 
 def length(address: Mapping[str, str]) -> int:
-    """The number of characters of an address's parameters, percent-encoded."""
+    """Return the number of characters of an address's parameters, percent-encoded."""
     return len(urlencode(address, errors="replace"))
 
 
 def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[str, str]:
-    """The same with the ends of texts cut off, the longest first, so that it has at most this many characters.
+    """Return a copy with the ends of texts cut off, the longest first, so that it has at most this many characters.
 
     Args:
         texts: names of parameters that hold text; the others stay whole.
@@ -37,7 +37,7 @@ def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[s
 
 
 def _beginning(text: str, most: int) -> str:
-    """The longest beginning of a text that takes at most this many characters of an address."""
+    """Return the longest beginning of a text that takes at most this many characters of an address."""
     quoted = _quoted(text)
     if len(quoted) <= most:
         return text

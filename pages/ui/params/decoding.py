@@ -28,7 +28,7 @@ class DecodingParams(Params):
         method, beam_size, length_penalty, temperature, top_k, top_p, seed: as in `DecodingSettings`.
         forced: ids of the tokens that the translation begins with.
         suppressed: ids that are never chosen, in ascending order.
-        node: of the beam's tree, from 1; 0 for none.
+        node: the node of the beam's tree, from 1; 0 for none.
         search: the model decides, even if the user gave a translation.
     """
 
@@ -91,7 +91,7 @@ class DecodingParams(Params):
         return self.for_another_sentence()
 
     def within(self, vocabulary: int, symbols: Symbols = OWN) -> Self:
-        """The same with only the tokens that exist and can be written; nothing is forced after an end symbol."""
+        """Return a copy with only the tokens that exist and can be written; nothing is forced after an end symbol."""
         end = symbols.end
         forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced
         if any(piece >= vocabulary or piece in symbols.never_predicted for piece in forced):

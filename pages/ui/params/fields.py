@@ -26,7 +26,7 @@ PLACES = 6
 
 
 def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapping[str, str] | None = None) -> Any:
-    """A field that is one of several texts.
+    """Return a field that is one of several texts.
 
     Args:
         options: the texts.
@@ -43,22 +43,22 @@ def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapp
 
 
 def matching(pattern: str, default: str = "") -> Any:
-    """A field that is any text that matches a pattern."""
+    """Return a field that is any text that matches a pattern."""
     return parsed(default, lambda text: text if re.fullmatch(pattern, text) else None)
 
 
 def typed_text(default: str) -> Any:
-    """A field that is any text of a user, of any length; an address cuts it if there is no room for it."""
+    """Return a field that is any text of a user, of any length; an address cuts it if there is no room for it."""
     return parsed(default, valid, typed=True)
 
 
 def flag(default: bool = False) -> Any:
-    """A field that is on or off."""
+    """Return a field that is on or off."""
     return parsed(default, {"true": True, "false": False}.get)
 
 
 def integer(default: int, minimum: int, maximum: int, *, former: str | None = None) -> Any:
-    """A field that is a whole number.
+    """Return a field that is a whole number.
 
     Args:
         former: the field's name in old addresses.
@@ -67,12 +67,12 @@ def integer(default: int, minimum: int, maximum: int, *, former: str | None = No
 
 
 def index(maximum: int, default: int = 0) -> Any:
-    """A field that counts from 0 in Python and from 1 in the address."""
+    """Return a field that counts from 0 in Python and from 1 in the address."""
     return parsed(default, lambda text: _integer(text, 0, maximum), (0, maximum), from_one=True)
 
 
 def decimal(default: float, minimum: float, maximum: float, *, former: str | None = None) -> Any:
-    """A field that is a number.
+    """Return a field that is a number.
 
     Args:
         former: the field's name in old addresses.
@@ -93,7 +93,7 @@ def integers(
     repeated: bool = False,
     former: str | None = None,
 ) -> Any:
-    """A field of whole numbers.
+    """Return a field of whole numbers.
 
     Args:
         count: at most this many.
@@ -120,7 +120,7 @@ def parsed(
     former: str | None = None,
     typed: bool = False,
 ) -> Any:
-    """A field of any kind.
+    """Return a field of any kind.
 
     Args:
         default: its value if an address has none, or an invalid one. `str` of a value is its text in an address, except
@@ -151,24 +151,24 @@ class Params:
 
     @classmethod
     def registered(cls) -> tuple[type[Params], ...]:
-        """All subclasses; those derived from another one follow it."""
+        """Return all subclasses; those derived from another one follow it."""
         return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:
-        """Names in an address of all fields that hold a user's text."""
+        """Return names in an address of all fields that hold a user's text."""
         return tuple(
             found.PREFIX + each.name for found in cls.registered() for each in fields(found) if each.metadata[TYPED]
         )
 
     @classmethod
     def limits(cls, name: str) -> tuple[Any, Any]:
-        """The smallest and the largest value of a field that is a number."""
+        """Return the smallest and the largest value of a field that is a number."""
         return cls._field(name).metadata[LIMITS]
 
     @classmethod
     def checked(cls, name: str, value: Any) -> Any:
-        """The value that a widget sent for a field, as untrusted as an address; None if it is not valid."""
+        """Return the value that a widget sent for a field, as untrusted as an address; None if it is not valid."""
         return cls._field(name).metadata[PARSE](_text(tuple(value) if isinstance(value, list) else value))
 
     @classmethod
@@ -180,7 +180,7 @@ class Params:
         return cls._of({each.name: cls.checked(each.name, values[each.name]) for each in typed})
 
     def to_address(self) -> dict[str, str]:
-        """Parameters of an address; defaults are left out."""
+        """Return parameters of an address; defaults are left out."""
         address = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -199,7 +199,7 @@ class Params:
         return cls._of(values)
 
     def for_another_sentence(self) -> Self:
-        """The same without values that belong to the sentence; called when another one is read."""
+        """Return a copy without values that belong to the sentence; called when another one is read."""
         return self
 
     def for_another_translation(self) -> Self:
@@ -222,7 +222,7 @@ def _parse(each: Field, text: str | None) -> Any:
 
 
 def _same_type(value: Any, default: Any) -> bool:
-    """Whether a value has the type of a default; JSON does not distinguish 2.0 from 2."""
+    """Return whether a value has the type of a default; JSON does not distinguish 2.0 from 2."""
     if isinstance(default, tuple):
         return isinstance(value, list | tuple) and all(type(one) is int for one in value)
     return type(value) is type(default) or (isinstance(default, float) and type(value) is int)

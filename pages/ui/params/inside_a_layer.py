@@ -15,11 +15,11 @@ class InsideParams(Params, prefix="inside_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
+        part: the part of the page.
         stage: key of the stage shown large; empty for the first.
-        kind: of attention whose cell is taken apart.
+        kind: the kind of attention whose cell is taken apart.
         score, other, width: the two scores and the K of the worked example.
-        length: of the triangle of the mask.
+        length: the length of the triangle of the mask.
         stack, sublayer: whose norm and residual connection are shown.
     """
 

@@ -22,7 +22,7 @@ class LanguageModelParams(Params, prefix="lm_"):
 
     Attributes:
         model: name of its folder, which `available_models.language_model_folders` need not list.
-        part: of the page.
+        part: the part of the page.
         text: the beginning that the model continues; it may be empty.
         length: the most tokens that the model writes.
         first, second: two texts whose probabilities are compared; the second may be empty.
@@ -41,11 +41,11 @@ class ContinuationParams(DecodingParams, prefix="lm_"):
     """How the model continues a text, and the examined step: as for a translation, but with another vocabulary."""
 
     def for_another_sentence(self) -> Self:
-        """The same: a language model does not use the translator's sentence."""
+        """Return these parameters unchanged: a language model does not use the translator's sentence."""
         return self
 
     def for_another_beginning(self) -> Self:
-        """The same without values that belong to the beginning."""
+        """Return a copy without values that belong to the beginning."""
         return replace(self, step=0, forced=(), suppressed=(), node=0)
 
 
@@ -54,7 +54,7 @@ class TextHeadParams(AttentionParams, prefix="lm_"):
     """The shown head of the language model, how it is shown, and its pinned tokens."""
 
     def for_another_sentence(self) -> Self:
-        """The same: a language model does not use the translator's sentence."""
+        """Return these parameters unchanged: a language model does not use the translator's sentence."""
         return self
 
     def for_another_translation(self) -> Self:

@@ -20,7 +20,7 @@ class LectureParams(Params):
         lecture: the page shows its main figure as large as the screen, and nothing else.
         qr: the page's address covers it as a QR code.
         slide: the number of the shown slide, from 1; NO_SLIDE if the page is not a slide.
-        slides: of the lecture.
+        slides: the slides of the lecture.
     """
 
     lecture: bool = flag()
@@ -29,15 +29,15 @@ class LectureParams(Params):
     slides: Slides = parsed(Slides(), Slides.from_address)
 
     def at(self, slide: int) -> LectureParams:
-        """The same at another slide, in lecture mode."""
+        """Return a copy at another slide, in lecture mode."""
         return replace(self, lecture=True, qr=False, slide=slide)
 
     def with_slides(self, slides: Slides) -> LectureParams:
-        """The same with another list of slides, none of which is shown."""
+        """Return a copy with another list of slides, none of which is shown."""
         return replace(self, slides=slides, slide=NO_SLIDE)
 
     def presents_as_slide(self, lesson: str) -> bool:
-        """Whether the open lesson is presented as the shown slide; a clicker then leaves it for the next slide.
+        """Return whether the open lesson is presented as the shown slide; a clicker then leaves it for the next slide.
 
         A user who left lecture mode and opened another page still has the number of that slide.
         """
@@ -47,10 +47,10 @@ class LectureParams(Params):
         return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
     def heading(self, page: str) -> str:
-        """The own title of the presented slide; empty if it has none, or if another page is presented."""
+        """Return the own title of the presented slide; empty if it has none, or if another page is presented."""
         slide = self.shown(self.slide)
         return slide.title if self.lecture and slide is not None and slide.page == page else ""
 
     def shown(self, number: int) -> Slide | None:
-        """The slide of a number, from 1; None if there is none."""
+        """Return the slide of a number, from 1; None if there is none."""
         return self.slides.slides[number - 1] if 1 <= number <= len(self.slides) else None

@@ -25,8 +25,8 @@ class LessonParams(Params, prefix="lesson_"):
     """Settings of the page.
 
     Attributes:
-        id: of the open lesson; empty for the list of all.
-        step: of the lesson.
+        id: the id of the open lesson; empty for the list of all.
+        step: the step of the lesson.
         answer: to the question of the step: the number of a choice, from 1, or the guessed number, or SHOWN. In a step
             without a question, SHOWN or any number says that the step is done. Empty before.
         done: ids of lessons whose last step is done.
@@ -43,9 +43,9 @@ class LessonParams(Params, prefix="lesson_"):
         return min(self.step, step_count(self.id) - 1)
 
     def at(self, lesson: str, step: int = 0) -> LessonParams:
-        """The same at a step that has no answer yet."""
+        """Return a copy at a step that has no answer yet."""
         return replace(self, id=lesson, step=step, answer="")
 
     def with_done(self, lesson: str) -> LessonParams:
-        """The same with a lesson among the finished ones."""
+        """Return a copy with a lesson among the finished ones."""
         return self if lesson in self.done else replace(self, done=(*self.done, lesson))

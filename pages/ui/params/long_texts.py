@@ -21,11 +21,11 @@ class LongTextsParams(Params, prefix="long_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
+        part: the part of the page.
         text: the text whose maps are shown; it may be empty.
         attention: the attention whose map is shown; ALL for all of them side by side.
         layer, head: of the map, from 0.
-        quantity: of the cost, one of QUANTITIES.
+        quantity: the quantity of the cost, one of QUANTITIES.
     """
 
     part: str = part_of("long_texts")

@@ -38,13 +38,13 @@ class Page:
     """One page.
 
     Attributes:
-        name: of its script, and in addresses.
+        name: the name of its script, and in addresses.
         title: in the navigation.
-        section: of the navigation.
+        section: the section of the navigation.
         line: its purpose, in one sentence, shown while the pointer is over its name in a menu.
         shows: a description of its content, for the README.
         needs: the model that it requires.
-        folder: of its parts, below pages/ui; its name unless several pages share one.
+        folder: the folder of its parts, below pages/ui; its name unless several pages share one.
         kind: the one kind of attention that it shows, if it shows one.
         bet: the function that makes its bet from the reading of the sentence, as "module.function" in its folder; empty
             for none.
@@ -68,7 +68,7 @@ class Page:
         return f"pages/{self.name}.py"
 
     def function(self, part: str) -> Callable[..., Any]:
-        """The function that draws a part; its module is imported now."""
+        """Return the function that draws a part; its module is imported now."""
         module, _, function = self.parts[part].show.rpartition(".")
         return getattr(import_module(f"pages.ui.{self.folder or self.name}.{module}"), function)
 
@@ -309,12 +309,12 @@ KINDS_OF_PAGES: Mapping[str, Kind] = {page.name: page.kind for page in _PAGES if
 
 
 def sections() -> dict[str, tuple[Page, ...]]:
-    """All pages by the section of the navigation that holds them, both in the order of the registry."""
+    """Return all pages by the section of the navigation that holds them, both in the order of the registry."""
     names = dict.fromkeys(page.section for page in _PAGES)
     return {name: tuple(page for page in _PAGES if page.section == name) for name in names}
 
 
 def part_of(page: str) -> Any:
-    """A field that is the name of one of a page's parts."""
+    """Return a field that is the name of one of a page's parts."""
     parts = PAGES[page].parts
     return one_of(tuple(parts), former={former: name for name, part in parts.items() for former in part.former})

@@ -16,16 +16,16 @@ class PositionsParams(Params, prefix="positions_"):
     """Settings of the page; positions count from 1, as tokens do, and dimensions from 0, as in the paper's formula.
 
     Attributes:
-        part: of the page.
+        part: the part of the page.
         length, width, dimensions: of the curves; `drop` percent of their values are dropped, by `seed`.
         first, second: two positions whose values are compared.
         rows, columns: size of the matrix.
         reach, across: number of positions and width of the distances.
         offset, start: of the rotation, and the position at which it is shown.
-        bits: of the binary counter.
+        bits: the bits of the binary counter.
         span: number of positions of the alternatives.
         shuffle: seed of the order of the words.
-        kind: of attention shown with and without positions.
+        kind: the kind of attention shown with and without positions.
     """
 
     part: str = part_of("positional_encoding")

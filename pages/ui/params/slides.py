@@ -49,13 +49,13 @@ class Slide:
 
     @classmethod
     def of(cls, page: str, address: Mapping[str, str]) -> Slide:
-        """The slide of a page with the parameters of its address."""
+        """Return the slide of a page with the parameters of its address."""
         address = dict(address)
         title = address.pop(TITLE, "")
         return cls(page, tuple(address.items())).titled(title)
 
     def titled(self, title: str) -> Slide:
-        """The same with a title, cut to one line of LONGEST_TITLE characters."""
+        """Return a copy with a title, cut to one line of LONGEST_TITLE characters."""
         shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
         return replace(self, title=shown[:LONGEST_TITLE].strip())
 
@@ -99,7 +99,7 @@ class Slides:
         return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
 
     def to_file(self) -> str:
-        """The list as a file that can be edited by hand."""
+        """Return the list as a file that can be edited by hand."""
         return "\n".join([HEADING, *map(str, self.slides), ""])
 
     @classmethod
@@ -122,11 +122,11 @@ class Slides:
             return cls(problem=f"This file was not loaded: {error}.")
 
     def added(self, slide: Slide) -> Slides:
-        """The same with a slide at the end; with a problem if there is no room for it."""
+        """Return a copy with a slide at the end; with a problem if there is no room for it."""
         return self._changed((*self.slides, slide), "This slide was not added")
 
     def moved(self, at: int, by: int) -> Slides:
-        """The same with a slide, counted from 0, moved up or down within the list."""
+        """Return a copy with a slide, counted from 0, moved up or down within the list."""
         if not 0 <= at < len(self.slides):
             return self
         others = [*self.slides[:at], *self.slides[at + 1 :]]
@@ -134,11 +134,11 @@ class Slides:
         return self._changed(tuple(others), "This slide was not moved")
 
     def without(self, at: int) -> Slides:
-        """The same without a slide, counted from 0."""
+        """Return a copy without a slide, counted from 0."""
         return Slides(self.slides[:at] + self.slides[at + 1 :]) if 0 <= at < len(self.slides) else self
 
     def titled(self, at: int, title: str) -> Slides:
-        """The same with another title of a slide, counted from 0; with a problem if there is no room for it."""
+        """Return a copy with another title of a slide, counted from 0; with a problem if there is no room for it."""
         if not 0 <= at < len(self.slides):
             return self
         named = self.slides[at].titled(title)
@@ -168,7 +168,7 @@ class Slides:
 
 
 def _unpacked(code: str) -> str:
-    """The text of a coded list; unpacking stops once the text is longer than a list can be."""
+    """Return the text of a coded list; unpacking stops once the text is longer than a list can be."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
         raise SlidesError("they are cut off or were changed; copy the whole address again")
     unpacker = zlib.decompressobj()

@@ -37,20 +37,20 @@ class State:
     params: Mapping[type[Params], Params] = field(default_factory=lambda: {cls: cls() for cls in Params.registered()})
 
     def with_params(self, *values: Params) -> State:
-        """The same with other parameters of some pages."""
+        """Return a copy with other parameters of some pages."""
         return replace(self, params={**self.params, **{type(value): value for value in values}})
 
     def of(self, cls: type[P]) -> P:
-        """The URL parameters of a page."""
+        """Return the URL parameters of a page."""
         value = self.params.get(cls)
         return value if isinstance(value, cls) else cls()
 
     def each(self, change: Callable[[Params], Params]) -> State:
-        """The same with every page's parameters changed."""
+        """Return a copy with every page's parameters changed."""
         return self.with_params(*map(change, self.params.values()))
 
     def to_address(self) -> dict[str, str]:
-        """Parameters of an address; defaults are left out, and texts that are too long for an address are cut.
+        """Return parameters of an address; defaults are left out, and texts that are too long for an address are cut.
 
         A cut text is still too long to be read, so its page shows the same message again.
         """

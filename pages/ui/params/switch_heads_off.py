@@ -33,7 +33,7 @@ class HeadSet:
     heads: tuple[Head, ...]
 
     def __str__(self) -> str:
-        """The heads as text in an address, counted from 1: cross.1.8-encoder.3.1."""
+        """Return the heads as text in an address, counted from 1: cross.1.8-encoder.3.1."""
         return SEPARATOR.join(map(head_name, self.heads)) or NONE
 
     @classmethod
@@ -56,7 +56,7 @@ class OffParams(Params, prefix="off_"):
         draws, seed: how many other sentences the mode "resample" tries, and which.
         importance: every head of this sentence is measured.
         removal: the heads are removed one after the other.
-        kind: of the attention that is shown under the switches.
+        kind: the kind of the attention that is shown under the switches.
     """
 
     heads: HeadSet = parsed(HeadSet(()), HeadSet.parse)
@@ -69,7 +69,7 @@ class OffParams(Params, prefix="off_"):
     kind: Kind = one_of(KINDS, "cross")
 
     def within(self, config: TransformerConfig) -> tuple[Head, ...]:
-        """The chosen heads that a model has."""
+        """Return the chosen heads that a model has."""
         there = set(all_heads(config))
         return tuple(head for head in self.heads.heads if head in there)
 
@@ -79,7 +79,7 @@ class OffParams(Params, prefix="off_"):
         return 1.0 if self.mode == "uniform" else MAX_GATE
 
     def interventions(self, config: TransformerConfig) -> Interventions:
-        """The interventions in a run of a model."""
+        """Return the interventions in a run of a model."""
         gates = dict.fromkeys(self.within(config), min(self.gate, self.most))
         return Interventions(gates=gates, mode=self.mode, seed=self.seed)
 

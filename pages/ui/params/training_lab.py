@@ -25,10 +25,10 @@ class LabParams(Params, prefix="lab_"):
 
     Attributes:
         task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
-        width: of the residual stream; every number of heads divides each of WIDTHS.
+        width: the width of the residual stream; every number of heads divides each of WIDTHS.
         rate: the learning rate at its peak.
         moment: the examined step; NEWEST follows the training.
-        score: of the heads, one of SCORES; "auto" for that of the first event.
+        score: the score of the heads, one of SCORES; "auto" for that of the first event.
         encoder, decoder, cross: the head of each kind, over all layers, from 1; NO_HEAD for that of its first event.
         item: typed by the user.
     """
@@ -69,9 +69,9 @@ class LabParams(Params, prefix="lab_"):
         )
 
     def head(self, kind: Kind) -> int:
-        """The chosen head of a kind, from 1; NO_HEAD for none."""
+        """Return the chosen head of a kind, from 1; NO_HEAD for none."""
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
 
     def from_the_beginning(self) -> Self:
-        """The same settings, with the default moment, score, heads and item."""
+        """Return the same settings, with the default moment, score, heads and item."""
         return replace(self, moment=NEWEST, score="auto", item="", **dict.fromkeys(KINDS, NO_HEAD))

@@ -21,5 +21,5 @@ class FilmParams(Params, prefix="film_"):
     frame: int = integer(0, 0, MOST_FRAMES)
 
     def at_end(self) -> FilmParams:
-        """The last frame of an open film."""
+        """Return the last frame of an open film."""
         return FilmParams(MOST_FRAMES if self.frame else 0)

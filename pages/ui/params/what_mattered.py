@@ -20,7 +20,7 @@ class MatteredParams(Params, prefix="mattered_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
+        part: the part of the page.
         explained: WHOLE for the whole translation, or the position of a predicted token, from 1; if empty, the page
             chooses.
         against: id of the candidate that was not chosen; NOTHING for none.

@@ -18,7 +18,7 @@ class OwnParams(Params, prefix="own_"):
 
     Attributes:
         file: name of the file in the folder; empty for the uploaded file, or the example.
-        kind: of attention; the last one of the file if the file does not have it.
+        kind: the kind of attention; the last one of the file if the file does not have it.
     """
 
     file: str = matching(NAME)
@@ -30,7 +30,7 @@ class OwnHeadParams(AttentionParams, prefix="own_"):
     """The shown head of a file, how it is shown, and its pinned tokens."""
 
     def for_another_sentence(self) -> OwnHeadParams:
-        """The same: a file does not use the translator's sentence."""
+        """Return these parameters unchanged: a file does not use the translator's sentence."""
         return self
 
     def for_another_translation(self) -> OwnHeadParams:

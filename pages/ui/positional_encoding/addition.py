@@ -79,7 +79,7 @@ def show_addition(reading: Reading) -> None:
 
 
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
-    """One row per token: the norms of the two summands, and the angle between them."""
+    """Return a table with one row per token: the norms of the two summands, and the angle between them."""
 
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
@@ -96,7 +96,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
 
 
 def norm_chart(norms: pd.DataFrame) -> alt.Chart:
-    """Norms by token, one colour per vector."""
+    """Return a chart of norms by token, one colour per vector."""
     names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
     table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "token"], names, "vector", "norm")
     return (
@@ -122,7 +122,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
 
 
 def _why_scaled(text: EmbeddedText) -> str:
-    """Markdown about the scaling of embeddings, from the numbers shown."""
+    """Return Markdown about the scaling of embeddings, from the numbers shown."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
     sentences = [f"On average over this sentence an embedding has the norm **{plain:.2f}**."]

@@ -92,7 +92,7 @@ def turned_products(span: int, d_head: int) -> np.ndarray:
 
 
 def learned_products(config: TransformerConfig, weights: Weights, span: int) -> np.ndarray | None:
-    """Dot products of the encoder's learned positions, [P, P]; None if the model has none.
+    """Return dot products of the encoder's learned positions, [P, P]; None if the model has none.
 
     Args:
         config, weights: of the model.
@@ -178,7 +178,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
 
 
 def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
-    """Lines over the offset.
+    """Return a chart of lines over the offset.
 
     Args:
         table: columns offset, value, positions.

@@ -103,7 +103,7 @@ def _whose(ours: TransformerConfig, width: int) -> None:
 
 
 def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
-    """One line per dimension.
+    """Return a chart of one line per dimension.
 
     Args:
         values: [P, N].
@@ -175,7 +175,7 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
 
 
 def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
-    """One row per dimension: its function and its wavelength."""
+    """Return a table with one row per dimension: its function and its wavelength."""
     lengths = wavelengths(width)
     return pd.DataFrame(
         {

@@ -99,7 +99,7 @@ def _offsets(table: np.ndarray) -> None:
 
 
 def offset_chart(read: Offsets, name: str) -> alt.Chart:
-    """A line over the offset."""
+    """Return a line over the offset."""
     table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
     return (
         alt.Chart(table)
@@ -176,7 +176,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
 
 
 def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
-    """The encoding of any positions, [P] to [P, D], from its definition."""
+    """Return the encoding of any positions, [P] to [P, D], from its definition."""
     angles = positions[:, None] * frequencies(width)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
 

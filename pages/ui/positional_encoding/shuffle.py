@@ -27,7 +27,7 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
 
     Args:
         text: any.
-        seed: of the random order, which is never the text's own.
+        seed: the seed of the random order, which is never the text's own.
     """
     words = text.split()
     if len(set(words)) < 2:
@@ -42,12 +42,12 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
 def moved_pieces(
     before: tuple[Piece, ...], after: tuple[Piece, ...], groups: tuple[tuple[int, ...], ...], order: tuple[int, ...]
 ) -> list[int] | None:
-    """The old position of each token of the shuffled text; None if the words have other tokens there.
+    """Return the old position of each token of the shuffled text; None if the words have other tokens there.
 
     Args:
         before, after: tokens of both texts.
         groups: positions of the tokens of each word of `before`; special ones come last, each by itself.
-        order: of a `Shuffle`.
+        order: the order of a `Shuffle`.
     """
     if len(order) > len(groups):
         return None

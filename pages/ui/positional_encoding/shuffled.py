@@ -101,7 +101,7 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
 
 
 def _firsts(runs: list[ShuffledRun]) -> list[float]:
-    """The log-probability that each run gives the first translation; empty if a run cannot read it."""
+    """Return the log-probability that each run gives the first translation; empty if a run cannot read it."""
     firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
     return firsts if len(firsts) == len(runs) else []
 
@@ -124,7 +124,7 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
 
 
 def new_words(runs: list[ShuffledRun]) -> str:
-    """Markdown: a table of each run's translation, in which new words are marked.
+    """Return Markdown with a table of each run's translation, in which new words are marked.
 
     It has a column for each order of the words, a row with positions and a row without.
     """
@@ -143,7 +143,7 @@ def new_words(runs: list[ShuffledRun]) -> str:
 
 
 def _what_changed(runs: list[ShuffledRun]) -> str:
-    """Markdown about the differences, from the numbers shown."""
+    """Return Markdown about the differences, from the numbers shown."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
         f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation."
@@ -175,7 +175,7 @@ def times(nats: float) -> str:
 
 
 def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
-    """Markdown: whether the encoder noticed the shuffle, with and without positions."""
+    """Return Markdown that states whether the encoder noticed the shuffle, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_pieces, typed.source_text)
     moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, words, mixed.order)

@@ -63,7 +63,7 @@ class CachedRuns(ModelRuns):
         self.identity = model.version, model.device
 
     def weights(self) -> Weights:
-        """The model's parameters, which are read-only."""
+        """Return the model's parameters, which are read-only."""
         found = WEIGHTS.get(self.model)
         if found is None:
             # If two threads create them at once, one result is kept.

@@ -21,7 +21,7 @@ LOADING_LOCK = threading.Lock()
 
 
 def server() -> str:
-    """The address of the model server; empty if the model runs in this process."""
+    """Return the address of the model server; empty if the model runs in this process."""
     return os.environ.get(SERVER, "")
 
 
@@ -30,7 +30,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
     """Load a model on a device; if the environment names a model server, that server computes the model's runs.
 
     Args:
-        folder: of the model.
+        folder: the folder of the model.
 
     Raises:
         AtlasError: the model, the device or the server cannot be used; the message says what to do.

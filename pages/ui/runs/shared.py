@@ -109,7 +109,7 @@ class SharedResults:
         return argument if identity is None else identity(argument)
 
     def get(self, key: Hashable, compute: Callable[[], Result], message: str = "") -> Result:
-        """The result of a key; computed if it is not stored.
+        """Return the result of a key; computed if it is not stored.
 
         Args:
             message: shown while a user waits; empty for none.
@@ -207,7 +207,7 @@ class _Spinner(AbstractContextManager[None]):
 
 
 def size_in_bytes(value: object) -> int:
-    """Memory of a value with everything that it refers to, each object counted once.
+    """Return memory of a value with everything that it refers to, each object counted once.
 
     An array counts with the whole buffer of which it is a view.
     """
@@ -234,7 +234,7 @@ def size_in_bytes(value: object) -> int:
 
 
 def _parts(value: object) -> Iterable[object]:
-    """The objects that a value refers to, for the types that occur in results."""
+    """Return the objects that a value refers to, for the types that occur in results."""
     if isinstance(value, COLLECTIONS):
         return value
     if isinstance(value, MAPPINGS):
@@ -244,5 +244,5 @@ def _parts(value: object) -> Iterable[object]:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """Names of the fields of a dataclass; empty for another type."""
+    """Return names of the fields of a dataclass; empty for another type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

@@ -105,7 +105,7 @@ class Turns:
                 pass
 
     def together(self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]) -> Any:
-        """The result for an item, computed with waiting items of the same kind.
+        """Return the result for an item, computed with waiting items of the same kind.
 
         The thread that has the turn computes for all. If that fails, each thread computes alone, so that one item does
         not make another one fail.

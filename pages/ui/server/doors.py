@@ -50,7 +50,7 @@ class Doors:
 
 
 def heard(message: Message) -> Message | None:
-    """The part of a websocket message that Streamlit receives; None for a message that no page sends."""
+    """Return the part of a websocket message that Streamlit receives; None for a message that no page sends."""
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")
@@ -67,7 +67,7 @@ def heard(message: Message) -> Message | None:
 
 
 def is_needed(message: BackMsg) -> bool:
-    """Whether a page sends such a message."""
+    """Return whether a page sends such a message."""
     kind = message.WhichOneof("type")
     if kind == "file_urls_request":
         # The address for a file of attention, on a server that accepts uploads.

@@ -70,6 +70,6 @@ class Served:
 
 
 def is_document(message: Message) -> bool:
-    """Whether the start of a response is that of a whole document."""
+    """Return whether the start of a response is that of a whole document."""
     kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
     return message["status"] == 200 and kind.startswith(b"text/html")

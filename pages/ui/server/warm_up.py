@@ -56,7 +56,7 @@ async def warm_up() -> None:
 
 
 def seconds_left() -> int:
-    """Estimated seconds until this process is warm; 0 if it is."""
+    """Return estimated seconds until this process is warm; 0 if it is."""
     return 0 if _is_warm else max(1, round(_began + USUAL - monotonic()))
 
 

@@ -30,7 +30,7 @@ HEADED = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
-    """All pages by section, for one run, because `st.navigation` notes on a page whether it may run."""
+    """Return all pages by section, for one run, because `st.navigation` notes on a page whether it may run."""
     return {section: list(map(copy, listed)) for section, listed in _pages().items()}
 
 

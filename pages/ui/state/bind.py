@@ -13,7 +13,7 @@ from pages.ui.state import session
 
 
 def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
-    """Arguments of a widget that shows and changes a URL parameter.
+    """Return arguments of a widget that shows and changes a URL parameter.
 
     Args:
         cls, name: the field.
@@ -49,7 +49,7 @@ def bind_number(
 
 
 def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
-    """The callback of a row of buttons that always has a choice: `store` gets the value of the widget `key`.
+    """Return the callback of a row of buttons that always has a choice: `store` gets the value of the widget `key`.
 
     If the next run overtook a run before the browser had the new value, the browser reports that none is chosen.
     """
@@ -62,7 +62,7 @@ def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
 
 
 def key_for(key: str, labels: Iterable[str]) -> str:
-    """The key of a box that offers `labels`; other labels get another key and so another box.
+    """Return the key of a box that offers `labels`; other labels get another key and so another box.
 
     A browser identifies an option of `st.selectbox` by its label alone. The same box would still show the previous
     text's label, and send it as a choice.

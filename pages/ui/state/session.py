@@ -50,7 +50,7 @@ A = TypeVar("A", bound=AttentionParams)
 
 
 def is_new() -> bool:
-    """Whether the session has not drawn a page yet."""
+    """Return whether the session has not drawn a page yet."""
     return ADDRESS not in st.session_state
 
 
@@ -91,7 +91,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
 
 
 def _opened(address: Mapping[str, str], before: State) -> State:
-    """The state of an address; without a text it keeps the text and the model of the state before."""
+    """Return the state of an address; without a text it keeps the text and the model of the state before."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
     return State.from_address({**here, **address})
 
@@ -102,7 +102,7 @@ def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
 
 
 def _pinned_in_kind(state: State, page: str) -> State:
-    """The same, but pins from an address without a kind belong to the kind that the page shows."""
+    """Return a copy, but pins from an address without a kind belong to the kind that the page shows."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():
@@ -117,12 +117,12 @@ def open_address(address: Mapping[str, str], *changed: Params) -> None:
 
 
 def address() -> dict[str, str]:
-    """Parameters of the address of the current state."""
+    """Return parameters of the address of the current state."""
     return _state().to_address()
 
 
 def page_address(*changed: Params) -> dict[str, str]:
-    """Parameters of the current state's address, without the lecture; empty if a text is too long for one.
+    """Return parameters of the current state's address, without the lecture; empty if a text is too long for one.
 
     Args:
         changed: URL parameters of pages that differ in it.
@@ -152,12 +152,12 @@ def _update(**changes: object) -> None:
 
 
 def text() -> str:
-    """The sentence that is read."""
+    """Return the sentence that is read."""
     return _state().text
 
 
 def target() -> str:
-    """The translation that is read instead of the model's own; empty for none."""
+    """Return the translation that is read instead of the model's own; empty for none."""
     return _state().target
 
 
@@ -167,12 +167,12 @@ def quote(words: str) -> None:
 
 
 def quoted() -> str:
-    """The words that the captions of figures quote."""
+    """Return the words that the captions of figures quote."""
     return st.session_state.get(QUOTED, f"Sentence: {text()}")
 
 
 def page() -> str:
-    """The name of the open page."""
+    """Return the name of the open page."""
     return st.session_state[PAGE]
 
 
@@ -182,7 +182,7 @@ def carry(experiment: str) -> None:
 
 
 def carried() -> str:
-    """The experiment that figures carry; empty for none."""
+    """Return the experiment that figures carry; empty for none."""
     return st.session_state.get(CARRIED, "")
 
 
@@ -197,7 +197,7 @@ def read_target(typed: str) -> None:
 
 
 def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
-    """The address of a head on a sentence; everything else stays the same.
+    """Return the address of a head on a sentence; everything else stays the same.
 
     Args:
         text: the sentence, with the model's own translation.
@@ -240,7 +240,7 @@ def read_own_translation() -> None:
 
 
 def box_request() -> int:
-    """A number that grows whenever the boxes must show the current texts, even while the user is typing."""
+    """Return a number that grows whenever the boxes must show the current texts, even while the user is typing."""
     return st.session_state.get(BOX_REQUEST, 0)
 
 
@@ -250,7 +250,7 @@ def refill_boxes() -> None:
 
 
 def params(cls: type[P]) -> P:
-    """The URL parameters of a page."""
+    """Return the URL parameters of a page."""
     return _state().of(cls)
 
 
@@ -265,7 +265,7 @@ def update(cls: type[Params], **changes: object) -> None:
 
 
 def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
-    """The shown head; with its pinned tokens if a kind is given, because they belong to the kind.
+    """Return the shown head; with its pinned tokens if a kind is given, because they belong to the kind.
 
     Args:
         of: the class of parameters; for a model with one kind, the parameters hold the pins as well.
@@ -298,7 +298,7 @@ def note_head(chosen: AttentionParams) -> None:
 
 
 def shown_head() -> tuple[AttentionParams, ...]:
-    """The parameters that choose the head that the page shows; empty if it shows none."""
+    """Return the parameters that choose the head that the page shows; empty if it shows none."""
     layer, head, of = st.session_state.get(SHOWN_HEAD, (0, 0, None))
     return () if of is None else (replace(params(of), layer=layer, head=head),)
 

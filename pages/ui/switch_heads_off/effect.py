@@ -43,7 +43,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     """Draw both translations with their differences marked, one sentence, and the change at every step.
 
     Args:
-        draws: of the mode "resample".
+        draws: the draws of the mode "resample".
         main: whether this is the main figure of the page.
     """
     if not list(interventions.head_gates()):
@@ -120,7 +120,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
-    """The changed heads in words: one head by its name, several by their number."""
+    """Return the changed heads in words: one head by its name, several by their number."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
@@ -143,7 +143,7 @@ def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, i
 def says_effect(
     effect: Effect, interventions: Interventions, *, given: bool, named: Callable[[Kind, int, int], str] = head_title
 ) -> str:
-    """Markdown: the effect, from the numbers.
+    """Return Markdown that states the effect, from the numbers.
 
     Args:
         given: whether the user gave the translation that is read.
@@ -188,12 +188,12 @@ def says_effect(
 
 
 def _spoken(trace: Trace, step: int) -> str:
-    """Markdown of a token inside a sentence, where the space before a word needs no mark."""
+    """Return Markdown of a token inside a sentence, where the space before a word needs no mark."""
     return f"“{markdown(bare(piece_label(trace.predicted_pieces[step], trace.target_text)))}”"
 
 
 def step_table(effect: Effect) -> pd.DataFrame:
-    """One row per step of the old translation.
+    """Return a table with one row per step of the old translation.
 
     Returns:
         Columns step (from 1), token, before and after (log-probabilities, nats), change, kl, tvd, and rank (of the
@@ -235,11 +235,11 @@ def draw_table(effect: Effect) -> pd.DataFrame:
 def step_chart(
     table: pd.DataFrame, column: str, name: str, *, signed: bool, first: int | None
 ) -> alt.LayerChart | alt.FacetChart:
-    """Bars over the steps of a `step_table`.
+    """Return a chart of bars over the steps of a `step_table`.
 
     Args:
-        column: of the table.
-        name: of its values, with their unit.
+        column: the column of the table.
+        name: the name of its values, with their unit.
         signed: the colours are those of signed numbers.
         first: the step, from 0, that is marked; None for none.
     """

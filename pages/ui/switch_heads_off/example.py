@@ -49,12 +49,12 @@ def show_example(reading: Reading) -> None:
 
 
 def named(heads: tuple[Head, ...]) -> str:
-    """One head by its name, several by their number."""
+    """Return one head by its name, several by their number."""
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
 
 def says_example(found: TellingHeads) -> str:
-    """Markdown: the effect of the example, and how it was found."""
+    """Return Markdown that states the effect of the example, and how it was found."""
     if not found.written:
         return "The translation stays the same, but becomes less likely. No head that was tried changes its words."
     alone = "" if len(found.heads) == 1 else " No single head that was tried changes its words."

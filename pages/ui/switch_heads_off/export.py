@@ -31,8 +31,8 @@ def save_tables(
         experiment: the one that gives the numbers.
         interventions: the changes in the run; for every head measured by itself, the mode alone.
         table: the numbers.
-        name: of the files.
-        lines: of Python that compute the numbers.
+        name: the name of the files.
+        lines: the lines of Python that compute the numbers.
         further: facts that only these numbers have, including seed and draws.
     """
     facts = {**run_facts(reading, interventions), **further}
@@ -43,7 +43,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Program, model, sentence, translation, and the changes; heads as on the command line, counted from 1."""
+    """Return program, model, sentence, translation, and the changes; heads as on the command line, counted from 1."""
     return {
         "program": f"Attention Atlas {__version__}",
         "model": reading.translator.version,
@@ -57,6 +57,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """The sentences that replace a head's output, if the mode uses any."""
+    """Return the sentences that replace a head's output, if the mode uses any."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

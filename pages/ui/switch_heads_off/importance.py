@@ -140,7 +140,7 @@ def says_importance(
     named: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
-    """Markdown: the important heads, and the accuracy of the estimate, from the numbers.
+    """Return Markdown that states the important heads, and the accuracy of the estimate, from the numbers.
 
     Args:
         named: returns the name of a head.
@@ -177,7 +177,7 @@ def what_is_written(effect: Effect) -> str:
 
 
 def how_well(agreement: float) -> str:
-    """A rank correlation in words."""
+    """Return a rank correlation in words."""
     for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
         if agreement >= least:
             return f"in {how} the same order"

@@ -148,7 +148,7 @@ def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
 
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
-    """Two lines, and the range of the random orders behind them; `table` is a `curve_table`."""
+    """Return a chart of two lines, and the range of the random orders behind them; `table` is a `curve_table`."""
     named = table["order"].isin([MEASURED, GRADIENT])
     band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
     x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
@@ -177,7 +177,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """The number of steps of a curve before its first value below `least`."""
+    """Return the number of steps of a curve before its first value below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
@@ -200,7 +200,7 @@ def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
 
 
 def says_origin(recorded: RemovalQuality) -> str:
-    """Markdown: the data of the recorded scores, in the words of the record."""
+    """Return Markdown that states the data of the recorded scores, in the words of the record."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
         f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. The orders "

@@ -14,7 +14,7 @@ from transformer.values.trace import Trace
 
 
 def spare_head(reading: Reading) -> Bet:
-    """The bet on the most certain heads, because a head that looks certain need not matter."""
+    """Return the bet on the most certain heads, because a head that looks certain need not matter."""
     heads = certain_heads(reading.trace)
     choices = tuple(head_title(*head) for head in heads)
 

@@ -111,7 +111,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
 
 
 def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The maps of all heads of a kind as one array, one row of maps per layer.
+    """Return the maps of all heads of a kind as one array, one row of maps per layer.
 
     Args:
         weights: [L, H, R, C].

@@ -35,7 +35,7 @@ SPREAD_ENTROPY = 0.8
 
 
 def how_to_read(view: View, languages: Languages) -> str:
-    """Markdown: the orientation of the figure, and how its numbers were changed."""
+    """Return Markdown that states the orientation of the figure, and how its numbers were changed."""
     names = {"source": languages.source.name, "target": languages.target.name}
     sentences = [HOW[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
     if view.axes.words:
@@ -51,7 +51,7 @@ def how_to_read(view: View, languages: Languages) -> str:
 
 
 def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
-    """Markdown: the behaviour of this head on this sentence, from the numbers shown."""
+    """Return Markdown that states the behaviour of this head on this sentence, from the numbers shown."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -75,8 +75,8 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     """Where most of the head's attention is, or how focused it is: one of four sentences, of which only one is true.
 
     Args:
-        names: of the head.
-        confidence: of the head; `sharpest` may state it.
+        names: the names of the head.
+        confidence: the confidence of the head; `sharpest` may state it.
     """
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
@@ -105,7 +105,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
 
 
 def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
-    """Markdown: rows in which the head does not behave as its name says."""
+    """Return Markdown that states rows in which the head does not behave as its name says."""
     names = head_names(metrics)[layer][head]
     if "alignment" not in names:
         for name in names:
@@ -153,7 +153,7 @@ def _row(view: View, row: int, *, read: bool = False) -> str:
 
 
 def _label(view: View, position: int, *, row: bool = False) -> str:
-    """The label of a row or a column, with its position if another one has the same text."""
+    """Return the label of a row or a column, with its position if another one has the same text."""
     groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
     labels = [group_label(group, text, words=view.axes.words) for group in groups]
     return f"{_bold(labels[position])}{place_of(labels, position)}"
@@ -164,7 +164,7 @@ def _bold(label: str) -> str:
 
 
 def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
-    """A sentence about the most focused head of all."""
+    """Return a sentence about the most focused head of all."""
     confidence = metrics.values["confidence"]
     if np.isnan(confidence).all():
         return []
@@ -178,7 +178,7 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
-    """A sentence about the head that has the most to show, and the reason.
+    """Return a sentence about the head that has the most to show, and the reason.
 
     Args:
         chosen: whether the user chose another head to be shown.

@@ -12,7 +12,7 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_words(old: str, new: str) -> tuple[str, str]:
-    """Markdown of two texts; in each, words that the other one lacks are marked."""
+    """Return Markdown of two texts; in each, words that the other one lacks are marked."""
     words = WORD.findall(old), WORD.findall(new)
     marked: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -28,7 +28,7 @@ def marked_words(old: str, new: str) -> tuple[str, str]:
 
 
 def merged_words(old: str, new: str) -> str:
-    """Markdown of the new text, with its new words marked, and the removed words of the old one struck out."""
+    """Return Markdown of the new text, with its new words marked, and the removed words of the old one struck out."""
     words = WORD.findall(old), WORD.findall(new)
     parts = []
     for operation, start, end, first, last in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -42,5 +42,5 @@ def merged_words(old: str, new: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """The text without the space before a punctuation sign, which is escaped."""
+    """Return the text without the space before a punctuation sign, which is escaped."""
     return re.sub(r" +(?=\\[,.!?;:])", "", text)

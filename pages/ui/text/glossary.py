@@ -71,7 +71,7 @@ class Glossary:
 
 @cache
 def glossary() -> Glossary:
-    """The content of assets/glossary.toml."""
+    """Return the content of assets/glossary.toml."""
     content = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return Glossary(
         {group["title"]: tuple(Term(**term) for term in group["term"]) for group in content["group"]},
@@ -95,19 +95,19 @@ def explain(*names: str) -> str:
 
 
 def words() -> tuple[str, ...]:
-    """All words that `explain` accepts."""
+    """Return all words that `explain` accepts."""
     return tuple(_by_word())
 
 
 def explain_words_of(text: str) -> str | None:
-    """Markdown for a `help=`: the terms that occur in a text, such as a title; None if there is none."""
+    """Return Markdown for a `help=`: the terms that occur in a text, such as a title; None if there is none."""
     # A term with several words is explained once, under the longest.
     found = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
     return explain(*found.values()) if found else None
 
 
 def document() -> str:
-    """The text of docs/glossary.md."""
+    """Return the text of docs/glossary.md."""
     parts = [INTRODUCTION]
     for title, terms in glossary().groups.items():
         parts.append(f"## {title}\n")

@@ -52,11 +52,11 @@ CAPITALISED = _words("""
 
 
 def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list[str]:
-    """A warning if a model has no token for some characters and did not write them either; Markdown.
+    """Return a warning if a model has no token for some characters and did not write them either; Markdown.
 
     Args:
         text: as typed.
-        pieces: of the text.
+        pieces: the tokens of the text.
         written: its translation.
     """
     strange = [part for part in _strange(text, pieces) if part not in written]
@@ -71,7 +71,7 @@ def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list
 
 
 def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """The parts of a text that the model reads as bytes, or as its symbol for unknown text; each once."""
+    """Return the parts of a text that the model reads as bytes, or as its symbol for unknown text; each once."""
     parts: list[tuple[int, int]] = []
     for piece in pieces:
         if piece.span and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
@@ -85,7 +85,7 @@ def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
 
 
 def unusual_spelling(text: str) -> list[str]:
-    """A warning if a text does not look like the ordinary English that the model that ships was trained on."""
+    """Return a warning if a text does not look like the ordinary English that the model that ships was trained on."""
     words, letters = _letters(text)
     if not_english(words, letters):
         return ["This doesn't look like English, and this model reads only English."]
@@ -118,16 +118,16 @@ def _letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word with a capital letter inside a sentence is not one that always has one."""
+    """Return whether a word with a capital letter inside a sentence is not one that always has one."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """The first words of a text that are rare for the model, because they have many tokens; long ones are cut.
+    """Return the first words of a text that are rare for the model, because they have many tokens; long ones are cut.
 
     Args:
         text: as typed.
-        pieces: of the text.
+        pieces: the tokens of the text.
     """
     found = []
     for group in word_groups(pieces, text):
@@ -144,7 +144,7 @@ def _cut_off(word: str) -> str:
 
 
 def not_english(words: list[str], letters: list[str]) -> bool:
-    """Whether a text is in another script, or has the function words of another language."""
+    """Return whether a text is in another script, or has the function words of another language."""
     if not letters:
         return False
     latin = sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)

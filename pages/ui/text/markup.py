@@ -14,7 +14,7 @@ WORD_JOINER = "\u2060"
 
 
 def markdown(text: str) -> str:
-    """Markdown that shows `text` literally: no emphasis, links, formulas, emoji codes, arrows, colours or HTML.
+    """Return Markdown that shows `text` literally: no emphasis, links, formulas, emoji codes, arrows, colours or HTML.
 
     Right-to-left text is isolated, so that its punctuation does not move into the English around it. None of its
     characters can undo that.

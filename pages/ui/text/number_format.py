@@ -8,7 +8,7 @@ DECIMALS = 4
 
 
 def typeset(value: float, form: str | int = ".2f") -> str:
-    """A number in a sentence or on a chart, with a true minus sign, at which no line breaks.
+    """Return a number in a sentence or on a chart, with a true minus sign, at which no line breaks.
 
     Files have the hyphen, which programs can read.
 
@@ -19,12 +19,12 @@ def typeset(value: float, form: str | int = ".2f") -> str:
 
 
 def with_minus(number: str) -> str:
-    """A formatted number, with a true minus sign."""
+    """Return a formatted number, with a true minus sign."""
     return number.replace("-", "−")
 
 
 def formatted(value: float, digits: int = DECIMALS) -> str:
-    """A number with fixed decimals; one too small for them is written as a power, so that it differs from 0.
+    """Return a number with fixed decimals; one too small for them is written as a power, so that it differs from 0.
 
     Zero has no sign.
     """
@@ -32,10 +32,10 @@ def formatted(value: float, digits: int = DECIMALS) -> str:
 
 
 def parameter_count(count: int) -> str:
-    """The number of a model's parameters: in millions, unless that would round to zero."""
+    """Return the number of a model's parameters: in millions, unless that would round to zero."""
     return f"{count / 1e6:.1f} million parameters" if count >= 100_000 else f"{count:,} parameters"
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:
-    """Weights rounded to `DECIMALS` decimals; halves go up, as in the browser (`browser.wire.codes`)."""
+    """Return weights rounded to `DECIMALS` decimals; halves go up, as in the browser (`browser.wire.codes`)."""
     return np.floor(weights.astype(np.float64) * 10**DECIMALS + 0.5) / 10**DECIMALS

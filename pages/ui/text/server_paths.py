@@ -22,10 +22,10 @@ def without_server_paths(text: str) -> str:
 
 
 def path_label(path: Path) -> str:
-    """A path as users see it, with "/" between its parts."""
+    """Return a path as users see it, with "/" between its parts."""
     return without_server_paths(str(path)).replace(os.path.sep, "/")
 
 
 def says(error: Exception | str) -> str:
-    """Markdown of an error's message."""
+    """Return Markdown of an error's message."""
     return markdown(without_server_paths(str(error)))

@@ -31,7 +31,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
 
     Args:
         run: the training so far.
-        events: of the training.
+        events: the events of the training.
         name: distinguishes it from other training runs of this user.
         running: the training continues.
     """
@@ -57,7 +57,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
 
 
 def written(run: TaskRun) -> str:
-    """The item whose attention is shown."""
+    """Return the item whose attention is shown."""
     task = task_named(run.config.task)
     return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
 

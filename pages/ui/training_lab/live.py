@@ -33,13 +33,13 @@ prepare = cache(settle)
 
 
 def own_training() -> Training | None:
-    """The training of the current user, if it is one of the chosen task."""
+    """Return the training of the current user, if it is one of the chosen task."""
     training = TRAININGS.of(_person())
     return training if training and training.trainer.config.task == session.params(LabParams).task else None
 
 
 def recorded() -> TaskRun | None:
-    """The recorded training of the chosen task; if its file is damaged, a line says so."""
+    """Return the recorded training of the chosen task; if its file is damaged, a line says so."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
@@ -52,7 +52,7 @@ def _person() -> Person:
 
 
 def begin() -> Training:
-    """A new training with the settings, paused."""
+    """Return a new training with the settings, paused."""
     prepare()
     st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
     st.session_state[BEGUN] = True
@@ -94,7 +94,7 @@ def one_step() -> None:
 
 
 def _of_the_settings() -> Training:
-    """The training of the settings: the existing one if it can continue, or a new one."""
+    """Return the training of the settings: the existing one if it can continue, or a new one."""
     training = own_training()
     config = session.params(LabParams).config
     goes_on = training and training.trainer.config == config and not training.trainer.finished
@@ -194,7 +194,7 @@ def _slice() -> None:
 
 
 def speed_of(run: TaskRun) -> str:
-    """A sentence about the speed, as soon as there is a number."""
+    """Return a sentence about the speed, as soon as there is a number."""
     return f"{run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
 
 

@@ -30,7 +30,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
 
     Args:
         run: the training whose model answers.
-        name: of the run.
+        name: the name of the run.
         heads: layer and head of each kind that is shown.
     """
     task = task_named(run.config.task)
@@ -92,7 +92,7 @@ def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAns
 
 
 def says(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
-    """Markdown: the answer, whether it is right, and how certain the model was of each token."""
+    """Return Markdown that states the answer, whether it is right, and how certain the model was of each token."""
     task = task_named(run.config.task)
     right = task.write(found.item.target)
     written = task.write(found.written) or "nothing"

@@ -27,7 +27,7 @@ def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any
 
     Args:
         run: the training so far.
-        events: of the training.
+        events: the events of the training.
         header: what else the browser needs.
     """
     snapshots = run.snapshots
@@ -82,7 +82,7 @@ def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any
 
 
 def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, tuple[list[str], list[str]]]:
-    """Labels of rows and columns.
+    """Return labels of rows and columns.
 
     Args:
         source: without the end symbol.
@@ -95,7 +95,7 @@ def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, t
 
 
 def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
-    """The positions at which rows of a kind may look, bool [R, C].
+    """Return the positions at which rows of a kind may look, bool [R, C].
 
     Args:
         weights: [..., R, C].
@@ -105,7 +105,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """Steps with the mean loss over as many steps each, at most MOST_POINTS of them."""
+    """Return steps with the mean loss over as many steps each, at most MOST_POINTS of them."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MOST_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [
@@ -115,6 +115,6 @@ def points(losses: np.ndarray) -> list[list[float]]:
 
 
 def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:
-    """Scores [L, H] of every snapshot as lists of all heads; None for a score that does not apply."""
+    """Return scores [L, H] of every snapshot as lists of all heads; None for a score that does not apply."""
     found = np.stack(scores).reshape(len(scores), -1).round(4)
     return [[None if np.isnan(value) else value for value in row] for row in found.tolist()]

@@ -16,7 +16,7 @@ FOLDER = ASSETS / "recorded_runs"
 
 
 def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
-    """The recorded training of a task; None if there is none.
+    """Return the recorded training of a task; None if there is none.
 
     Raises:
         TaskError: its file is damaged, or belongs to another task; the message is one line.
@@ -37,7 +37,7 @@ def _read(path: Path) -> TaskRun:
 
 
 def command_of(run: TaskRun) -> str:
-    """The command that repeats the training."""
+    """Return the command that repeats the training."""
     config = run.config
     defaults = TaskConfig(task=config.task)
     options = [

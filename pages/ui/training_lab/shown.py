@@ -54,7 +54,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
 
 
 def spectrum_words(run: TaskRun) -> str:
-    """The meaning of the bars of a modular task, and their final state."""
+    """Return the meaning of the bars of a modular task, and their final state."""
     first, last = run.snapshots[0], run.snapshots[-1]
     assert first.spectrum is not None and last.spectrum is not None
     (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
@@ -67,7 +67,7 @@ def spectrum_words(run: TaskRun) -> str:
 
 
 def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
-    """The last event up to a moment, in one line.
+    """Return the last event up to a moment, in one line.
 
     Args:
         moment: a step; NEWEST for the last one.
@@ -78,7 +78,7 @@ def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
 
 
 def moments(run: TaskRun) -> pd.DataFrame:
-    """One row per snapshot: the losses and the scores that the curves show."""
+    """Return a table with one row per snapshot: the losses and the scores that the curves show."""
     columns: dict[str, list[float]] = {
         "step": [snapshot.step for snapshot in run.snapshots],
         "loss, held out": [snapshot.held_out_loss for snapshot in run.snapshots],

@@ -33,7 +33,7 @@ class Training:
     Attributes:
         trainer: the learned state.
         running: it takes the next slice as soon as it may.
-        number: of its start; smaller ones started before.
+        number: the number of its start; smaller ones started before.
         asked: the time of its last request for a slice.
     """
 
@@ -79,7 +79,7 @@ class Trainings:
         return training
 
     def of(self, person: Person) -> Training | None:
-        """The user's training, paused if its page was left; None if it was dropped to make room for others."""
+        """Return the user's training, paused if its page was left; None if it was dropped to make room for others."""
         with self._lock:
             training = self._all.pop(person, None)
             if training is not None:

@@ -73,7 +73,7 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
 
 
 def film_file(message: dict[str, Any], title: str) -> str:
-    """The film from its first frame as an HTML file, without the links to pages."""
+    """Return the film from its first frame as an HTML file, without the links to pages."""
     frames = [{name: value for name, value in frame.items() if name != "link"} for frame in message["frames"]]
     asked = {"number": 1, "params": {"frame": 1}}
     return filled(

@@ -127,12 +127,12 @@ def film_frames(
     languages: Languages,
     vocabulary: TextVocabulary,
 ) -> list[dict[str, Any]]:
-    """The frames, as assets/sentence_film/sentence_film.js describes them.
+    """Return the frames, as assets/sentence_film/sentence_film.js describes them.
 
     Args:
         trace, weights, metrics, word: of `sentence_film`.
-        languages: of the model.
-        vocabulary: of the translation.
+        languages: the languages of the model.
+        vocabulary: the vocabulary of the translation.
     """
     film = {frame.name: frame for frame in sentence_film(trace, weights, metrics, word)}
     words = source_words(trace)
@@ -232,5 +232,5 @@ def film_frames(
 
 
 def _largest(numbers: np.ndarray, *also: int) -> set[int]:
-    """Some positions, and those of the largest numbers, as many as a frame has room for."""
+    """Return some positions, and those of the largest numbers, as many as a frame has room for."""
     return set(list(dict.fromkeys([*also, *np.argsort(-numbers, kind="stable").tolist()]))[:TOKENS])

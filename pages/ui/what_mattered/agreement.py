@@ -106,7 +106,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
 
 
 def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
-    """Markdown: valid and invalid conclusions, from the numbers."""
+    """Return Markdown that states valid and invalid conclusions, from the numbers."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
@@ -191,7 +191,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
 
 
 def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """All curves, one row per point."""
+    """Return a table of all curves, one row per point."""
     rows = []
     for method, each in curves.items():
         listed = [(BEST, each.best_first), (WORST, each.worst_first)]
@@ -204,7 +204,7 @@ def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """One row per method: mean heights, nats."""
+    """Return a table with one row per method: mean heights, nats."""
     return pd.DataFrame(
         [
             {
@@ -221,7 +221,7 @@ def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 
 def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt.LayerChart:
-    """Two curves, and the range of the random ones."""
+    """Return a chart of two curves, and the range of the random ones."""
     steps = np.arange(len(curves.best_first))
     lines = pd.concat(
         [
@@ -262,7 +262,7 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
 
 
 def says_faithful(method: Method, curves: DeletionCurves) -> str:
-    """Markdown: whether the order of a method can be told from random ones, from its numbers."""
+    """Return Markdown that states whether the order of a method can be told from random ones, from its numbers."""
     below = curves.below_random
     if below.min() > 0:
         verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"

@@ -32,7 +32,7 @@ def save_buttons(
         experiment: the one that gives the numbers.
         question: the one that the numbers answer; None for the numbers of all words.
         table: the numbers.
-        name: of the files.
+        name: the name of the files.
         further: other tables, for the JSON.
     """
     with save_tables(
@@ -47,7 +47,7 @@ def save_buttons(
 
 
 def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) -> dict[str, Any]:
-    """The facts for computing the numbers again; positions count from 0, as in Python."""
+    """Return the facts for computing the numbers again; positions count from 0, as in Python."""
     facts: dict[str, Any] = {"model": version, "sentence": trace.source_text, "translation": trace.target_text}
     if question is not None:
         facts |= {
@@ -59,7 +59,7 @@ def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) 
 
 
 def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the baseline of each row's method."""
+    """Return the rows with the baseline of each row's method."""
     if "method" not in table:
         return table
     return table.assign(baseline=[BASELINES.get(method, "") for method in table["method"]])

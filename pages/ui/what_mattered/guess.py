@@ -115,7 +115,7 @@ def show_guess(reading: Reading) -> None:
 
 
 def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
-    """The columns that the user or a method named, and who named each."""
+    """Return the columns that the user or a method named, and who named each."""
     answers: dict[int, list[str]] = {} if guessed is None else {guessed: [YOU]}
     for each in found:
         if has_scores(each):
@@ -131,7 +131,7 @@ def answer_table(
     ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> pd.DataFrame:
-    """One row per named word, the one whose hiding changes most first."""
+    """Return a table with one row per named word, the one whose hiding changes most first."""
     places = _places(measured, ranked)
     return pd.DataFrame(
         [
@@ -180,7 +180,7 @@ def says_winner(
 
 
 def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
-    """One bar per word, the largest fall first."""
+    """Return a chart of one bar per word, the largest fall first."""
     order = sorted(ranked, key=lambda column: -measured[column])
     table = pd.DataFrame(
         {
@@ -210,7 +210,7 @@ def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str
 
 
 def without(trace: Trace, group: Group) -> str:
-    """The sentence without the characters of some tokens."""
+    """Return the sentence without the characters of some tokens."""
     spans = [piece.span for piece in (trace.source_pieces[position] for position in group) if piece.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 

@@ -9,12 +9,12 @@ from transformer.attribution.attribution import METHODS, Attribution, Method
 
 
 def title(method: Method) -> str:
-    """The method's name."""
+    """Return the method's name."""
     return METHODS[method].title
 
 
 def unit_and_sum(found: Attribution) -> str:
-    """The unit of the scores of the first target, and the meaning of their sum."""
+    """Return the unit of the scores of the first target, and the meaning of their sum."""
     properties, total = METHODS[found.method], float(found.total[0])
     if properties.adds_up == "no":
         return f"{properties.unit}; measured one by one" if properties.measured else properties.unit
@@ -29,5 +29,5 @@ def unit_and_sum(found: Attribution) -> str:
 
 
 def has_scores(found: Attribution) -> bool:
-    """Whether a method has an answer for every column of the source."""
+    """Return whether a method has an answer for every column of the source."""
     return bool(np.isfinite(found.source[0]).all())

@@ -13,7 +13,7 @@ FEWEST = 2
 
 
 def missing_word(reading: Reading) -> Bet | None:
-    """The bet on the words of the source, answered by erasure; None if there are too few."""
+    """Return the bet on the words of the source, answered by erasure; None if there are too few."""
     _, labels, ranked = source_columns(reading.trace, words=True)
     if len(ranked) < FEWEST:
         return None

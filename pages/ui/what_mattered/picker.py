@@ -79,7 +79,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _telling(reading: Reading, *, words: bool) -> Group:
-    """The word that the page opens with: one for which plain weights and ALTI+ disagree."""
+    """Return the word that the page opens with: one for which plain weights and ALTI+ disagree."""
     tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
     first = (scores.argmax(axis=1) for scores in tops)
     return telling_group(reading.trace, *first, words=words)

@@ -27,13 +27,13 @@ class AttributionQuestion:
 
     Attributes:
         target: the prediction to explain.
-        name: of the explained word, distinguished from equal ones; empty for the whole translation.
+        name: the name of the explained word, distinguished from equal ones; empty for the whole translation.
         other: the candidate that was not chosen; empty for none.
         words: whether columns are words.
         source, prefix: the positions of each column; the prefix ends with the token that was read last.
         source_labels, prefix_labels: of the columns; equal ones of a side are distinguished.
         ranked: the columns of the source that are words, not special tokens.
-        languages: of the model.
+        languages: the languages of the model.
     """
 
     target: Target
@@ -66,17 +66,17 @@ class AttributionQuestion:
 
 
 def shown(label: str) -> str:
-    """Markdown of a label inside a sentence, where the space before a word needs no mark."""
+    """Return Markdown of a label inside a sentence, where the space before a word needs no mark."""
     return markdown(bare(label))
 
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
-    """The positions of each predicted word, or of each token."""
+    """Return the positions of each predicted word, or of each token."""
     return groups_of(trace.predicted_pieces, trace.target_text, words=words)
 
 
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
-    """The labels of predicted words or tokens; equal ones are distinguished."""
+    """Return the labels of predicted words or tokens; equal ones are distinguished."""
     pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
     return told_apart(group_label(each, trace.target_text, words=words) for each in pieces)
 
@@ -92,11 +92,11 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
 def ask(
     trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
 ) -> AttributionQuestion:
-    """The question of the user.
+    """Return the question of the user.
 
     Args:
         chosen: the positions of the word that the page chose; used if the user's choice does not exist.
-        languages: of the model.
+        languages: the languages of the model.
     """
     words = not params.pieces
     source, source_labels, ranked = source_columns(trace, words=words)
@@ -131,7 +131,7 @@ def ask(
 
 
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
-    """The positions of the word that the user chose; None if there is no such word, or all are chosen."""
+    """Return the positions of the word that the user chose; None if there is no such word, or all are chosen."""
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
@@ -139,14 +139,14 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
 
 
 def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
-    """The id of the candidate to compare with; NOTHING if there is none."""
+    """Return the id of the candidate to compare with; NOTHING if there is none."""
     taken = trace.predicted_pieces[group[0]].id
     listed = candidates(trace, symbols, group)
     return NOTHING if params.against == taken or params.against not in listed else params.against
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
-    """Probabilities of the other candidates for the first token of a word, by id, best first."""
+    """Return probabilities of the other candidates for the first token of a word, by id, best first."""
     taken, position = trace.predicted_pieces[group[0]].id, group[0]
     listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
     left_out = symbols.never_predicted | {taken}
@@ -154,7 +154,7 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
 
 
 def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
-    """The first word for which two methods disagree, or else the least certain one.
+    """Return the first word for which two methods disagree, or else the least certain one.
 
     Args:
         tops, others: the column that each method puts first for every predicted token, [T].
@@ -170,5 +170,5 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 
 
 def is_long(trace: Trace) -> bool:
-    """Whether slow methods run only on request."""
+    """Return whether slow methods run only on request."""
     return len(trace.source_pieces) + len(trace.predicted_pieces) > LONG

@@ -82,7 +82,7 @@ def show_sides(reading: Reading) -> None:
 
 
 def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
-    """One row per step and method: the share of the source, from 0 to 1."""
+    """Return a table with one row per step and method: the share of the source, from 0 to 1."""
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
     return pd.concat(
         [
@@ -101,7 +101,7 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
 
 
 def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChart:
-    """The lines of a `share_table`; `source` is the language of the sentence."""
+    """Return the lines of a `share_table`; `source` is the language of the sentence."""
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
     axis, names = labelled_axis("step_labels", pieces, values=thinned(pieces), labelAngle=-60, labelAlign="right")
     lines = (
@@ -128,7 +128,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
-    """Markdown: the steps with the lowest share, from the numbers of the first method."""
+    """Return Markdown that states the steps with the lowest share, from the numbers of the first method."""
     source, target = (each.name for each in languages)
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))

@@ -17,7 +17,7 @@ from transformer.attribution.attribution import Method
 
 
 def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence[alt.Tooltip]) -> alt.LayerChart:
-    """The square; pairs that cannot be told from chance are grey.
+    """Return the square; pairs that cannot be told from chance are grey.
 
     Args:
         table: one row per pair: method, other method, row, column, tau, beyond chance, and the columns of `facts`.

@@ -32,12 +32,12 @@ NOTICEABLE = 0.05
 
 
 def side_names(languages: Languages) -> tuple[str, str]:
-    """The names of the two sides of the strip."""
+    """Return the names of the two sides of the strip."""
     return languages.source.name, f"{languages.target.name} so far"
 
 
 def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> pd.DataFrame:
-    """All scores, one row per cell.
+    """Return a table of all scores, one row per cell.
 
     Returns:
         Columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown. Row and column
@@ -82,7 +82,7 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 def strip_chart(
     question: AttributionQuestion, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
 ) -> alt.LayerChart:
-    """The chart of the strip.
+    """Return the chart of the strip.
 
     Args:
         table: from `strip_table`.
@@ -145,7 +145,7 @@ def strip_chart(
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """The sum of each row, one row per method; empty if a method does not define a sum."""
+    """Return the sum of each row, one row per method; empty if a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
     for each in found:
@@ -167,7 +167,7 @@ def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFram
 
 
 def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Some columns of a table, in this order."""
+    """Return a table of some columns of a table, in this order."""
     return pd.DataFrame({name: table[name] for name in names})
 
 
@@ -200,7 +200,7 @@ def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
-    """Bars of `part_table`, the parts of a `whole`, and the total, which is their sum."""
+    """Return a chart of bars of `part_table`, the parts of a `whole`, and the total, which is their sum."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -226,7 +226,7 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
 
 
 def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Markdown: which methods put which source word first, from their numbers."""
+    """Return Markdown that states which methods put which source word first, from their numbers."""
     firsts: dict[int, list[str]] = {}
     for each in found:
         # If nothing mattered, no word is first.
@@ -247,7 +247,7 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Markdown: the measured effect of hiding words, in both directions; empty without erasure."""
+    """Return Markdown that states the measured effect of hiding words, in both directions; empty without erasure."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""
@@ -280,7 +280,7 @@ def _largest(scores: np.ndarray) -> float:
 
 
 def _ink(signed: bool, scaled: float) -> str:
-    """Dark or light, whichever is readable on the colour of a cell."""
+    """Return dark or light, whichever is readable on the colour of a cell."""
     if not np.isfinite(scaled):
         return DARK
     if signed:

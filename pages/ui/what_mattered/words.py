@@ -37,7 +37,7 @@ from transformer.running.runs.attribution import AttributionRun
 
 
 def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Experiment, list[Attribution]]:
-    """The results of all methods that can answer a question; slow ones only if the user wants them.
+    """Return the results of all methods that can answer a question; slow ones only if the user wants them.
 
     The figures that are drawn from now on carry the experiment.
     """
@@ -49,7 +49,7 @@ def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Exper
 
 
 def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
-    """The methods that can answer a question, without the slow ones that the user does not want."""
+    """Return the methods that can answer a question, without the slow ones that the user does not want."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
         method

@@ -59,12 +59,12 @@ class TraceText(msgspec.Struct):
 
 
 def folder() -> Path:
-    """The folder of files that the operator of the app provides."""
+    """Return the folder of files that the operator of the app provides."""
     return Path(os.environ.get(VARIABLE) or FOLDER)
 
 
 def names() -> list[str]:
-    """The names of the files in the folder."""
+    """Return the names of the files in the folder."""
     try:
         found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
     except OSError:
@@ -73,7 +73,7 @@ def names() -> list[str]:
 
 
 def trace_in_folder(name: str) -> Trace:
-    """The attention of one of `names`; read once for all sessions.
+    """Return the attention of one of `names`; read once for all sessions.
 
     Raises:
         AttentionError: the file cannot be read; the message says why.
@@ -94,7 +94,7 @@ def _kept(path: Path, changed: int, size: int) -> Trace:
 
 
 def trace_uploaded(name: str, content: bytes) -> Trace:
-    """The attention of a file that a user uploaded; read once.
+    """Return the attention of a file that a user uploaded; read once.
 
     Raises:
         AttentionError: the file holds no attention.
@@ -103,7 +103,7 @@ def trace_uploaded(name: str, content: bytes) -> Trace:
 
 
 def trace_of_file(name: str, content: bytes) -> Trace:
-    """The attention in a file.
+    """Return the attention in a file.
 
     Raises:
         AttentionError: the file holds no valid attention; the message says what to do.
@@ -125,7 +125,7 @@ def _of_json(content: bytes) -> Trace:
 
 
 def _of_arrays(content: bytes) -> Trace:
-    """The attention of an archive; its parts are read only if all of them together are small enough."""
+    """Return the attention of an archive; its parts are read only if all of them together are small enough."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]

@@ -64,14 +64,14 @@ class OwnReading:
         return HeadMaps(MAPS, OwnHeadParams, lambda kind: (replace(session.params(OwnParams), kind=kind),))
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """The metrics of every head of a kind on the text; without the rarity of its words."""
+        """Return the metrics of every head of a kind on the text; without the rarity of its words."""
         found = _MEASURED.setdefault(self.trace, {})
         if kind not in found:
             found[kind] = head_metrics(self.trace, kind, None)
         return found[kind]
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """The shown head: the one that the user chose, otherwise the telling one."""
+        """Return the shown head: the one that the user chose, otherwise the telling one."""
         chosen = session.attention(kind, OwnHeadParams)
         return at_telling_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
