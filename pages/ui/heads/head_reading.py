@@ -64,7 +64,7 @@ class HeadReading(MapReading, Protocol):
         ...
 
     def weights(self) -> Weights:
-        """Return parameters of the model."""
+        """Return the parameters of the model."""
         ...
 
 

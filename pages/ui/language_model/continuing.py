@@ -142,7 +142,7 @@ def show_probabilities(reading: LanguageReading) -> None:
 
 
 def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
-    """Return labels and log-probabilities of the written tokens."""
+    """Return the labels and log-probabilities of the written tokens."""
     trace, count = reading.trace, len(reading.traced.ranks)
     labels = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces[-count:]]
     return labels, trace.log_probs[-count:].astype(np.float64)

@@ -27,7 +27,7 @@ STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}
 
 
 def large() -> bool:
-    """Return whether the page shows its main figure alone, as large as the screen."""
+    """Return whether the page shows only its main figure, as large as the screen."""
     return session.params(LectureParams).lecture
 
 

@@ -179,7 +179,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
 def _described(slide: Slide) -> str:
     """Return a description of a slide for the lecturer's list.
 
-    It depends on the slide's page, because the address also holds settings of other pages.
+    The address alone would not help, because it also holds the settings of other pages.
     """
     address = dict(slide.parameters)
     if slide.page in STEPPED:

@@ -26,7 +26,7 @@ REPEATS = 2
 
 
 def costs() -> RecordedCosts | None:
-    """This user's measurement, otherwise the shipped one; None if that file is damaged."""
+    """Return the user's own measurement, or else the recorded one; None if that file is damaged."""
     return st.session_state.get(MEASURED) or read_record(FILE, RecordedCosts.from_json)
 
 

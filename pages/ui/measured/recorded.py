@@ -40,7 +40,7 @@ class Recording(Generic[OfModel]):
     command: str
 
     def beside(self, translator: Translator) -> Recording[OfModel]:
-        """The same file for a model: in assets/ for the shipped model, in the model's own folder for any other."""
+        """Return the recording of a model: in assets/ for the shipped model, else in the model's own folder."""
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self

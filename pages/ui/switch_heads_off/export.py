@@ -25,15 +25,15 @@ def save_tables(
     lines: str = "",
     **further: Any,
 ) -> None:
-    """Draw the lines, if there are any, and the buttons.
+    """Draw the lines of Python, if there are any, and the buttons that save the tables.
 
     Args:
-        experiment: the one that gives the numbers.
-        interventions: the changes in the run; for every head measured by itself, the mode alone.
-        table: the numbers.
+        experiment: the experiment that produced the numbers.
+        interventions: the changes in the run; if every head is measured on its own, only the mode.
+        table: the table of the numbers.
         name: the name of the files.
-        lines: the lines of Python that compute the numbers.
-        further: facts that only these numbers have, including seed and draws.
+        lines: lines of Python that compute the numbers.
+        further: additional facts about these numbers, such as seed and draws.
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:

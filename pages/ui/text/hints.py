@@ -1,4 +1,4 @@
-"""Hints on what may be wrong with the translation of a sentence. Pure."""
+"""Hints about possible errors in the translation of a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from transformer.values.pieces import Piece
 
 # 99 % of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
-# No sentence of assets/sentences.txt has a word with so many tokens that contain letters.
+# A word with this many tokens that contain letters counts as rare; no word of assets/sentences.txt has so many.
 MANY_PIECES = 3
-# The most words that a hint names, and the most characters of each.
+# The maximum number of words that a hint names, and the maximum length of each in characters.
 MOST_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
@@ -24,7 +24,7 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-# The most frequent function words of English, and of the languages that people try first. Words that English also has
+# The most frequent function words of English and of the languages that users try first. Words that English has too
 # ("die", "war", "in") are left out.
 ENGLISH = _words("""
     the a an i you he she it we they is are was were am be been do does did don't didn't not to of and or in on
@@ -36,7 +36,7 @@ OTHER = _words("""
     habe le la les un une des est et je tu il elle nous vous ne pas que qui dans avec mon ma el los las una es y
     yo no se que con por para muy mi lo gli è di che non sono il de het een en ik niet van dat jest nie
 """)
-# An example, the wrong translation by the model that ships, and the explanation.
+# For an example and a wrong translation by the shipped model, the explanation of the error.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
@@ -52,7 +52,7 @@ CAPITALISED = _words("""
 
 
 def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list[str]:
-    """Return a warning if a model has no token for some characters and did not write them either; Markdown.
+    """Return a Markdown warning if a model has no token for some characters, and did not write them either.
 
     Args:
         text: as typed.
@@ -71,12 +71,12 @@ def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list
 
 
 def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """Return the parts of a text that the model reads as bytes, or as its symbol for unknown text; each once."""
+    """Return the distinct parts of a text that the model reads as bytes or as its symbol for unknown text."""
     parts: list[tuple[int, int]] = []
     for piece in pieces:
         if piece.span and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
             start, end = piece.span
-            # The bytes of one character share its span; adjacent characters, such as those of one emoji, are one part.
+            # The bytes of a character share its span. Adjacent characters, such as those of an emoji, form one part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
             else:
@@ -85,7 +85,7 @@ def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
 
 
 def unusual_spelling(text: str) -> list[str]:
-    """Return a warning if a text does not look like the ordinary English that the model that ships was trained on."""
+    """Return a warning if a text does not look like the ordinary English that the shipped model was trained on."""
     words, letters = _letters(text)
     if not_english(words, letters):
         return ["This doesn't look like English, and this model reads only English."]
@@ -95,7 +95,7 @@ def unusual_spelling(text: str) -> list[str]:
 
 
 def remarks(text: str, written: str) -> list[str]:
-    """Return Markdown that names typical errors of the built-in model in such a text, without quoting it.
+    """Return Markdown about errors that the shipped model typically makes in such a text, without quoting the text.
 
     Args:
         text: as typed.
@@ -118,12 +118,12 @@ def _letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word with a capital letter inside a sentence is not one that always has one."""
+    """Return whether a capitalised word is a name, that is, not a word that always begins with a capital letter."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """Return the first words of a text that are rare for the model, because they have many tokens; long ones are cut.
+    """Return the first words of a text that are rare for the model because they have many tokens; cut long words.
 
     Args:
         text: as typed.
@@ -144,7 +144,7 @@ def _cut_off(word: str) -> str:
 
 
 def not_english(words: list[str], letters: list[str]) -> bool:
-    """Return whether a text is in another script, or has the function words of another language."""
+    """Return whether a text is in another script, or contains function words of another language."""
     if not letters:
         return False
     latin = sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)

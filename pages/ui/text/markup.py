@@ -7,8 +7,8 @@ import re
 from attention_atlas.browser.piece_labels import isolated
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# Streamlit replaces these even when their punctuation is escaped: links, arrows, dashes, signs and icons. A word
-# joiner, which has no width, after the first character prevents the replacement.
+# Streamlit replaces these even if their punctuation is escaped: links, arrows, dashes, signs and icons. A zero-width
+# word joiner after the first character prevents that.
 REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
 WORD_JOINER = "\u2060"
 

@@ -1,4 +1,4 @@
-"""Lines of Python that compute a page's numbers again, with all of their digits. Pure."""
+"""Lines of Python that reproduce a page's numbers with all their digits. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.values.trace import Trace
 if TYPE_CHECKING:
     from transformer.ablation.patching import PatchingQuestion
 
-# The note below such lines.
+# The note shown below such lines.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
 
 
@@ -109,7 +109,7 @@ def importance_lines(
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Return lines of Python that compute the choice of the patched run, and what it writes.
+    """Return lines of Python that compute the patched run's choice of token, and the text that it writes.
 
     Args:
         folder: the folder of the model.
@@ -134,10 +134,10 @@ def loading(folder: Path | None) -> str:
 
 
 def _drawn(**numbers: int | None) -> str:
-    """Return further arguments; those without a number are left out."""
+    """Return the source of further arguments, without those that are None."""
     return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
 
 
 def _read(trace: Trace, given: bool) -> str:
-    """Return the arguments for the texts: the sentence, and the translation unless it is the model's own."""
+    """Return the source of the text arguments: the sentence, and the translation if the user gave it."""
     return f"{trace.source_text!r}" + (f", target={trace.target_text!r}" if given else "")

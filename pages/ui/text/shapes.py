@@ -1,4 +1,4 @@
-"""The letters of shapes: their meanings, their sizes, and the labels of their indices."""
+"""The letters in array shapes: their meanings, their sizes, and the labels of their indices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.values.trace import Trace
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
-    """Return the meanings of the letters of shapes; without languages, all tokens belong to one text."""
+    """Return the meanings of the letters in shapes; without languages, all tokens belong to a single text."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
         "S": f"{source} token".lstrip(),
@@ -37,7 +37,7 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
-    """Return a shape in letters and in numbers; a letter may itself be a number."""
+    """Format a shape in letters and in numbers; a letter may itself be a number."""
     shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
     return f"[{letters}] = [{', '.join(shown)}]"
 

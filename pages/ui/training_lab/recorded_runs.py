@@ -1,4 +1,4 @@
-"""Trainings that a command has recorded; they play without computation."""
+"""Training runs that a command has recorded, which are played without computation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
     return run
 
 
-# Not `st.cache_resource`, because any browser can clear that.
+# This does not use `st.cache_resource`, because any browser can clear that cache.
 @cache
 def _read(path: Path) -> TaskRun:
     return load_run(path)

@@ -1,4 +1,4 @@
-"""A training on the page, live or recorded: the film, the meaning of its numbers, and the box for the user's item."""
+"""Shows a live or recorded training run: the film, the meaning of its numbers, and the box for the user's item."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from transformer.values.kinds import KINDS
 
 
 def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "") -> None:
-    """Draw all parts.
+    """Draw all parts of a training run.
 
     Args:
         run: the training so far.
-        name: distinguishes it from other training runs of this user.
-        running: the training continues.
-        speed: a sentence about it; empty for a training that no user waits for.
+        name: a name that distinguishes it from other training runs of this user.
+        running: whether the training continues.
+        speed: a sentence about the speed; empty for a recorded training run.
     """
-    # Writes the fragment's choice; outside of a fragment, the address has it already.
+    # Write a choice made within the fragment to the address; outside of a fragment, the address already has it.
     session.rewrite_address()
     found = events(run)
     task = task_named(run.config.task)
@@ -67,7 +67,7 @@ def spectrum_words(run: TaskRun) -> str:
 
 
 def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
-    """Return the last event up to a moment, in one line.
+    """Describe the last event up to a moment in one line.
 
     Args:
         moment: a step; NEWEST for the last one.
