@@ -1,4 +1,4 @@
-"""Protocols for a text that a model of any kind has read, as used by the pages about heads."""
+"""Protocols for a text that a model of any kind has read, for the pages about heads."""
 
 from __future__ import annotations
 

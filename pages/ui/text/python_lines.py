@@ -73,7 +73,7 @@ def effect_lines(
     Args:
         folder: the folder of the model.
         given: whether the user gave the translation.
-        draws: the draws of the mode "resample"; None in the others.
+        draws: the number of draws of the mode "resample"; None in other modes.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
     return "\n".join(
@@ -95,7 +95,7 @@ def importance_lines(
     Args:
         folder: the folder of the model.
         given: whether the user gave the translation.
-        seed, draws: of the mode "resample"; None in the others.
+        seed, draws: the seed and the number of draws of the mode "resample"; None in other modes.
     """
     return "\n".join(
         (

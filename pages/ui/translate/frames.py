@@ -130,7 +130,7 @@ def film_frames(
     """Return the frames in the format that assets/sentence_film/sentence_film.js describes.
 
     Args:
-        trace, weights, metrics, word: of `sentence_film`.
+        trace, weights, metrics, word: as for `sentence_film`.
         languages: the languages of the model.
         vocabulary: the vocabulary of the translation's language.
     """
