@@ -60,7 +60,7 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether no decoding was requested, so that a given translation is read unchanged."""
+        """Whether nothing is forced, suppressed or searched; a translation given by the user is then read unchanged."""
         return not (self.forced or self.suppressed or self.search)
 
     @property

@@ -43,7 +43,7 @@ def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
 
 
 def piece_labels(trace: Trace, letter: str) -> list[str]:
-    """Return labels of the tokens that a letter of a shape counts."""
+    """Return the labels of the tokens that a letter of a shape counts."""
     if letter == "S":
         return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
     return [piece_label(piece, trace.target_text) for piece in trace.target_pieces]
