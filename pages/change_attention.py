@@ -1,4 +1,4 @@
-"""The "Change what it looks at" page: set rows of attention, erase words, and see what the model writes then."""
+"""The "Change what it looks at" page: sets rows of attention, erases words, and shows the new translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Compare heads" page: by their metrics, by similarity, in pairs, and across the layers."""
+"""The "Compare heads" page: compares heads by metrics, by similarity, in pairs, and across the layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross-attention, head by head."""
+"""The cross-attention page: every head's map, and the alignment of the two sentences."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.text.markup import markdown
 
 reading = read_sentence()
-# The steps may show another decoding method.
+# The steps below may use another decoding method, so this translation is labelled as the model's own.
 show_translation(reading, label="The model's own translation")
-# This container stays even without remarks. The steps below then keep their place and the keyboard focus.
+# The container exists even without remarks, so that the steps below keep their position and the keyboard focus.
 with st.container():
     traced, params = traced_decoding(reading)
-    # The translation above is the model's own.
+    # The message about the model's own translation is already shown above.
     if not traced.translation.complete and reading.own.complete:
         st.caption("This translation reached the limit on length before it was finished.")
 show_bet("decoding", reading)

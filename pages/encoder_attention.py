@@ -1,4 +1,4 @@
-"""Encoder self-attention, head by head."""
+"""The encoder self-attention page: the map of every head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Language model" page: continues a text, and says how likely a text is."""
+"""The "Language model" page: continues a text, and scores how likely a text is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masked self-attention, head by head, and what the mask does."""
+"""The masked self-attention page: the map of every head, and the effect of the mask."""
 
 from __future__ import annotations
 

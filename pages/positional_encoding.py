@@ -1,4 +1,4 @@
-"""The "Positional encoding" page: how the model knows token order, what the vectors measure, and if they matter."""
+"""The "Positional encoding" page: how the model knows token order, what its vectors measure, and whether it matters."""
 
 from __future__ import annotations
 

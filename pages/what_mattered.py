@@ -1,4 +1,4 @@
-"""The "What mattered" page: what each method says about a translated word, and how far it can be believed."""
+"""The "What mattered" page: each method's explanation of a translated word, and how far it can be trusted."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} Arranged
  */
 /**
- * The place that the pointer is at: a cell, a row, a column, or nothing.
+ * The part of the map under the pointer: a cell, a row, a column, or nothing.
  * @typedef {{ row?: number, column?: number }} Place
  */
 /**
@@ -144,7 +144,7 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * A label within a sentence. A label that its side has several times gets its place.
+ * A label for use within a sentence. If its side has the label several times, its position is added.
  * @param {Label[]} side
  * @param {number} at
  * @param {"row" | "column"} name of a place on this side

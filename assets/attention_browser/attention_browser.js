@@ -114,11 +114,11 @@ export class AttentionBrowser extends PaintedComponent {
       const asks = header.asked.number !== this.synced.number;
       if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
       if (header.id !== this.synced.known.id) {
-        // Pinned tokens belong to their sentence, which the server knows.
+        // Pinned tokens belong to their sentence, so the server sends them.
         Object.assign(this.choice, { rows: [], columns: [] });
         Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
       }
-      // The cell that the keyboard is at also belongs to its sentence. Every pin describes it again.
+      // The cell selected by keyboard also belongs to its sentence. Every pin describes it again.
       if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }
     if (!this.data) return;
@@ -149,7 +149,7 @@ export class AttentionBrowser extends PaintedComponent {
     return this.choice.look === "lines" ? READING_LINES : READING;
   }
 
-  // Advice to show while the pointer is at nothing.
+  // Advice to show while the pointer is not on any cell or label.
   invitation() {
     return this.invitations()[this.input.kind];
   }

@@ -1,5 +1,5 @@
-// The text beside the figures of an attention browser: the place pointed at or pinned, and the heads that look there
-// most.
+// The text beside the figures of an attention browser: the cell, row or column under the pointer or pinned, and the
+// heads with the largest weights there.
 
 import { keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -27,7 +27,7 @@ export class Description {
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
   }
 
-  // Describes the place pointed at or pinned, and how the numbers were processed.
+  // Describes the cell, row or column under the pointer or pinned, and how the numbers were processed.
   reflect() {
     const { browser } = this;
     const { choice, data, hoveredHead, metric } = browser;
@@ -65,8 +65,8 @@ export class Description {
   }
 
   /**
-   * Describes the place pointed at or pinned in a sentence. It says nothing about a place that is only pinned, before a
-   * question about that place is answered.
+   * Describes the cell, row or column under the pointer or pinned. It is silent about one that is only pinned, before a
+   * question about it is answered.
    * @param {Arranged} arranged
    * @param {Place | null} at
    * @param {Pinned} selected

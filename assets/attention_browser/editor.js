@@ -23,7 +23,7 @@ const EDITING = {
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
-// Pixels that the pointer may move during a click, and pixels that stand for a whole row.
+// The distance in pixels that the pointer may move during a click, and the drag distance that stands for a whole row.
 const STILL = 5;
 const WHOLE = 240;
 
@@ -190,7 +190,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Whether an edit gives a row of the shown head.
+   * Whether an edit sets a row of the shown head.
    * @param {Label} label
    */
   isGiven(label) {
@@ -198,7 +198,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * The shares that the place of an edit already has.
+   * The shares that an earlier edit of the same rows has already set.
    * @param {Edit} edit
    */
   given({ kind, layer, head, rows }) {
@@ -231,7 +231,7 @@ export class AttentionEditor extends ChangedAttention {
     this.send(this.edits.filter((edit) => !concerns(edit, this.data.header.kind, this.choice, rows)));
   }
 
-  // An edit without an answer cannot be undone, so the undo waits for the answer.
+  // An edit that the server has not answered cannot be undone, so the undo waits for the answer.
   undo() {
     this.undoing = this.sent.length > 0;
     if (this.undoing) return;
@@ -261,7 +261,7 @@ export class AttentionEditor extends ChangedAttention {
     return this.version === "after" ? this.changed(layer, head) : super.arranged(layer, head);
   }
 
-  /** A head after the change, whatever is shown; it includes the edits without an answer. */
+  /** A head after the change, whichever version is shown; it includes edits that the server has not answered yet. */
   changed(layer = this.choice.layer, head = this.choice.head) {
     const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
     const { pending } = this;
@@ -269,7 +269,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Draws a mark beside every row that an edit gives.
+   * Draws a mark beside every row that an edit sets.
    * @param {number} [width]
    * @param {Theme} [theme]
    * @override

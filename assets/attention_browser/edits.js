@@ -62,7 +62,7 @@ export function parsedEdits(text) {
 const overlap = (one, other) => one[0] <= other[1] && other[0] <= one[1];
 
 /**
- * Whether an edit gives a row of a head.
+ * Whether an edit sets a row of a head.
  * @param {Edit} edit
  * @param {string} kind
  * @param {Head} head
@@ -74,7 +74,7 @@ export function concerns(edit, kind, { layer, head }, rows) {
 }
 
 /**
- * The list with one more edit, which replaces an earlier edit of the same place.
+ * The list with one more edit, which replaces an earlier edit of the same rows and heads.
  * @param {Edit[]} edits
  * @param {Edit} edit
  */
@@ -101,7 +101,7 @@ export function withShare(shares, columns, percent) {
 }
 
 /**
- * A head as it will be after the run. It is shown until the answer arrives, and while the user drags a cell.
+ * A head as it will be after the run. It is shown until the server answers, and while the user drags a cell.
  * @param {Arranged} arranged
  * @param {Given} given
  * @returns {Arranged}

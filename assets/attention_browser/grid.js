@@ -12,7 +12,7 @@ import { mapColour } from "./map.js";
 const GRID_LEFT = 44;
 const GRID_TOP = 26;
 export const GRID_GAP = 4;
-// The height of a small map as a share of its width lies between these. The lowest stands above the large map.
+// Limits for the height of a small map as a share of its width. The smallest applies above the large map.
 const LOWEST_SHAPE = 0.6;
 const HIGHEST_SHAPE = 1.25;
 const STRIP = 6;
@@ -28,7 +28,7 @@ const NARROWEST_BADGED = 24;
 /** @typedef {ReturnType<typeof gridGeometry>} GridGeometry */
 
 /**
- * The places of the small maps, in proportion to the map and within limits.
+ * The positions of the small maps, whose shape follows that of the map within limits.
  * @param {KindHeader} header
  * @param {number} width in CSS pixels
  * @param {boolean} withStrip a bar below each head

@@ -11,7 +11,7 @@ import { TITLE_SIZE } from "./map.js";
 // Lines of smaller weights are too many and too faint to see; the figure says so.
 export const FAINTEST = 0.02;
 const THICKEST = 9;
-// The place of the names of the drawn heads, if there are several: below the titles.
+// The position of the names of the drawn heads, if there are several: below the titles.
 const HEADS_AT = 32;
 const HEADS_APART = 12;
 

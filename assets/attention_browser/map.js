@@ -246,7 +246,7 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme, measur
     return;
   }
   const height = Math.min(180, Math.max(80, geometry.bottom - geometry.top));
-  // The legend stands to the right of the bars and of the last label, which leans over the map's edge.
+  // The legend is to the right of the bars and of the last label, which extends beyond the edge of the map.
   const leaning = geometry.columnBand * Math.cos(geometry.columnAngle);
   const x = Math.floor(Math.min(geometry.width - 54, geometry.right + Math.max(geometry.profile + 20, leaning + 10)));
   surface.cells(x, geometry.top, 14, 1, height, 1, (row) => shadeAt(1 - row / (height - 1)));

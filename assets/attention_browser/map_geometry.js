@@ -1,4 +1,4 @@
-// The geometry of a map, and the cell or label at a place of it.
+// The geometry of a map, and the cell or label at a given point.
 
 import { textWidth } from "../shared/ruler.js";
 /** @import { Arranged, Label, Place } from "./arrangement.js" */

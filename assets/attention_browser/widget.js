@@ -54,7 +54,7 @@ function render({ model, el }) {
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
-  // While this side sets the traits in Python, changes from Python only repeat what it set.
+  // While this side sets the traits in Python, changes from Python only repeat its own changes.
   let telling = false;
   const tell = (/** @type {Choice} */ choice) => {
     telling = true;

@@ -9,7 +9,7 @@ import { GRID_GAP } from "./grid.js";
 /** @import { Arranged, Choice, KindData, Label, Place } from "./arrangement.js" */
 /** @import { GridGeometry, Head } from "./grid.js" */
 
-// Heads that look at a position, whatever token is there.
+// Heads that look at a position, regardless of the token there.
 const POSITIONAL = /\b(previous|same|next) token\b/;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 

@@ -168,7 +168,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Asks the server, which decides what follows.
+   * Sends the change to the server, which computes the result.
    * @param {"restart" | "read"} what
    */
   ask(what) {

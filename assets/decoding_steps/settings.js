@@ -1,4 +1,4 @@
-// The settings of decoding: how the next token is chosen, and whose attention is shown.
+// The decoding settings: how the next token is chosen, and which heads' attention is shown.
 
 import { focused, numbered, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -47,7 +47,7 @@ function number(label, { min, max, step }, change) {
 }
 
 /**
- * The controls for how the next token is chosen, and whose attention is shown.
+ * The controls for the choice of the next token, and for the heads whose attention is shown.
  * @param {(part: Partial<StepsParams>) => void} decode called with a change that makes the server decode again
  * @param {(part: Partial<StepsParams>) => void} view called with a change of the view only
  * @param {{ showKeys: () => void, showTree: () => void }} open

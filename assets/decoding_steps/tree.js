@@ -42,7 +42,7 @@ export function pathTo(nodes, index) {
 }
 
 /**
- * The node that an arrow key leads to. Nodes count from 1 here, and 0 stands for no node.
+ * The node that an arrow key moves to. Nodes count from 1 here, and 0 stands for no node.
  * @param {SearchTree} tree
  * @param {number} chosen
  * @param {string} key

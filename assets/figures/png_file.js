@@ -104,7 +104,7 @@ async function imageOf(svg) {
 }
 
 /**
- * A function that paints a text of a document, which is on the page now.
+ * A function that paints a text of a document that is currently on the page.
  * @param {SVGTextElement} text
  * @param {number} density
  * @returns {(context: CanvasRenderingContext2D) => void}

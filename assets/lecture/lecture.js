@@ -62,7 +62,7 @@ class Lecture extends Component {
       onclick: () => this.black.close() });
     this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
     this.root.append(this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
-    // Captures keys before any element of the page, so that a clicker works whatever has the focus.
+    // Captures keys before any element of the page, so that a clicker works regardless of the focus.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
@@ -218,7 +218,7 @@ class Lecture extends Component {
     if (!meaning || (stepped && !this.code.open)) return false;
     if (moves && !stepped) this.step(meaning === "next" ? 1 : -1);
     else if (meaning === "blank") this.black.showModal();
-    // Esc first closes what lies on top.
+    // Esc first closes the topmost element.
     else this.act({ what: stepped || meaning === "code" || this.code.open ? "code" : "leave" });
     return true;
   }

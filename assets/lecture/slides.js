@@ -89,7 +89,7 @@ export function slidesDialog(act) {
     // Otherwise the first slide would have the focus when the dialog opens.
     add.autofocus = slides.length === 0;
     for (const one of [list, present, start, save]) one.hidden = slides.length === 0;
-    // The address is below the app's own address, whatever folder that is in.
+    // The address is relative to the app's own address, which may be in any folder.
     if (message.start) start.href = message.start.startsWith("?") ? `./${message.start}` : message.start;
   };
   return Object.assign(dialog, { reflect });

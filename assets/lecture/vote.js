@@ -94,7 +94,7 @@ class Vote extends Component {
     const { asked, address, image, problem } = this.data;
     const status = this.state?.status ?? "none";
     const shown = status === "none" ? asked : this.state;
-    // Only the page that has the question knows the model's answer to it.
+    // Only the page with the question has the model's answer.
     const known = asked && asked.question === this.state?.question && String(asked.choices) === String(this.state.choices);
     /** @type {(label: string, onclick: () => void, name?: string) => HTMLElement} */
     const button = (label, onclick, name = "") => element("button", { type: "button", class: name, onclick }, label);

@@ -179,7 +179,7 @@ export class SentenceFilm extends Component {
     this.root.dataset.drawn = drawn;
   }
 
-  /** @returns {Map<string, DOMRect>} the place of each token on the screen */
+  /** @returns {Map<string, DOMRect>} the position of each token on the screen */
   places() {
     return new Map(this.cells().map((cell) => [cell.dataset.key ?? "", cell.getBoundingClientRect()]));
   }
@@ -190,7 +190,7 @@ export class SentenceFilm extends Component {
   }
 
   /**
-   * Moves the tokens from their places in the frame before; what is new appears one after the other.
+   * Moves the tokens from their positions in the previous frame; new tokens appear one after the other.
    * @param {Map<string, DOMRect>} before
    */
   move(before) {

@@ -39,7 +39,7 @@ export function shadesOf(palette) {
 }
 
 /**
- * The place of a weight on the colour scale, 0 to 1.
+ * The position of a weight on the colour scale, 0 to 1.
  * @param {number} value
  * @param {string} scale
  * @param {number} largest weight of the head

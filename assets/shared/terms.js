@@ -13,7 +13,7 @@ export function term(text, word) {
   const show = () => {
     bubble.hidden = false;
     bubble.style.left = "0px";
-    // The explanation stays within the screen, however near its edge the term stands.
+    // The explanation stays within the screen, even if the term is close to its edge.
     const { left, right } = bubble.getBoundingClientRect();
     bubble.style.left = `${Math.min(0, innerWidth - 8 - right) - Math.min(0, left - 8)}px`;
   };

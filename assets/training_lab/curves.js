@@ -48,7 +48,7 @@ export function curvesGeometry(width, lecture) {
 }
 
 /**
- * The step at a place of the figure.
+ * The step at a point of the figure.
  * @param {CurvesGeometry} geometry
  * @param {number} x
  * @param {number} steps of the training

@@ -1,1 +1,1 @@
-"""Everything of the pages but their scripts; tests/unit/test_borders.py lists the floors."""
+"""The code of the pages, apart from their scripts; tests/unit/test_borders.py lists its layers."""

@@ -22,10 +22,10 @@ COLOURS = {"training": SECOND, "held out": FIRST}
 
 
 def show_learning(curve: str) -> None:
-    """Draw both charts with their explanation, and the numbers at the steps where all were measured.
+    """Draw the loss and chrF charts with an explanation, and a table of the steps at which all values were measured.
 
     Args:
-        curve: of `transformer.checkpoints.checkpoint.Checkpoint`.
+        curve: the CSV text of `transformer.checkpoints.checkpoint.Checkpoint.curve`.
     """
     table = pd.read_csv(StringIO(curve))
     st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))
@@ -61,8 +61,8 @@ def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> 
 
     Args:
         table: a learning curve (`transformer.checkpoints.learning_curve.FIELDS`).
-        lines: the columns to draw, and what each one shows: keys of COLOURS.
-        unit: of their numbers.
+        lines: the label of each column to draw; the labels are keys of COLOURS.
+        unit: the unit of the values, for the axis title.
     """
     long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
     scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])

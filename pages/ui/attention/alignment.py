@@ -23,7 +23,7 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Pixels that the axis and the legend take.
+# Pixels that the axis and the legend take up.
 ROUND = 160
 STEPS = {False: "the one that writes the token", True: "the next one, which reads it"}
 
@@ -76,12 +76,12 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
 
 
 def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> FilledChart:
-    """Return a chart of target tokens by layers.
+    """Return a chart of the most attended source token, with one row per layer and one column per target token.
 
     Args:
         rows: [L, N, S], the mean of each layer's heads.
-        special: bool [S].
-        sources, targets: labels, S and N.
+        special: bool [S], whether each source token is a start or end symbol.
+        sources, targets: labels of the S source tokens and the N target tokens.
     """
     aligned = hard_alignment(rows, special)
     layers, pieces = np.indices(aligned.shape).reshape(2, -1)
@@ -104,7 +104,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
     )
     cells = base.mark_rect().encode(
         color=alt.Color("weight:Q", scale=sequential(), legend=alt.Legend(title="weight", **LEGEND)),
-        # Each type is given, because Altair searches its whole schema for a channel that has only a name.
+        # Every tooltip has an explicit type, because Altair searches its whole schema for a channel without one.
         tooltip=[
             alt.Tooltip("token:N"),
             alt.Tooltip("layer:O"),
@@ -117,7 +117,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
-    """Return a chart with bars of coverage, [S], and a line at 1."""
+    """Return a bar chart of the coverage of each source token, [S], with a line at 1."""
     table = pd.DataFrame({"at": range(1, len(sources) + 1), "token": sources, "coverage": covered.astype(float)})
     return FilledChart(_coverage_form, (len(sources),), {"bars": table}, {"column_labels": sources})
 

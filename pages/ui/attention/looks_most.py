@@ -11,12 +11,12 @@ from transformer.analysis.view import view_of
 from transformer.values.kinds import Kind
 from transformer.values.trace import Trace
 
-# A row with fewer words to look at is no question.
+# A row with fewer words to look at is too easy for a bet.
 FEWEST = 3
 
 
 def looks_most(reading: Reading, kind: Kind) -> Bet | None:
-    """The bet on the row whose mean over all heads is least certain; None if no row has a choice."""
+    """Return the bet on the row with the highest entropy of its mean over all heads; None if no row qualifies."""
     return of_trace(reading.trace, kind)
 
 

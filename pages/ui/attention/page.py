@@ -1,4 +1,4 @@
-"""Page of one kind of attention, shared by three pages."""
+"""Layout that the three attention pages share; each page shows one kind of attention."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from transformer.values.trace import Kind
 
 
 def attention_page(kind: Kind, subtitle: str) -> Reading:
-    """Draw the page of a kind; return what the model read.
+    """Draw the page of one kind of attention; return the sentence that the model read.
 
     Args:
         kind: "encoder", "decoder" or "cross".
@@ -75,7 +75,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
 
 
 def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams) -> None:
-    """Draw every weight of the head, sums of the pinned cells, and the lines that compute them."""
+    """Draw all weights of the head, the sums over pinned tokens, and the lines of Python that compute them."""
     head = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}"
     draw_table(matrix.cells(view, choice.layer, choice.head), f"{kind}_weights", height=320, file=f"{head}-weights")
     for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
@@ -100,7 +100,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 
 
 def _change_button(kind: Kind) -> None:
-    """Draw the button that opens the same head in the page that changes its attention."""
+    """Draw the button that opens the same head on the "Change what it looks at" page."""
     if st.button(
         "Change what it looks at",
         key=f"{kind}_change",

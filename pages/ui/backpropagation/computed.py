@@ -1,4 +1,4 @@
-"""Gradients of the current sentence, cached, and computed for one user at a time while others translate."""
+"""Cached gradients of the current sentence; one user's gradients are computed at a time, while others translate."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TRAINED, PRE, POST = "this model, trained", "pre-norm, untrained", "post-norm, u
 
 @dataclass(frozen=True)
 class Loss:
-    """Loss to compute.
+    """Specification of the loss to differentiate.
 
     Attributes:
-        trace: of the translation whose loss it is.
-        step: of the translation; None for all.
-        smoothing: of the labels.
+        trace: the run that traces the translation.
+        step: the step of the translation whose loss is used; None for all steps.
+        smoothing: the label smoothing.
     """
 
     trace: TraceRun
@@ -42,7 +42,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class _LossRun(Run[Result]):
-    """Run that computes a loss by hand, with the weights."""
+    """Base class of the runs that compute a loss by hand from the model's weights."""
 
     loss: Loss
 
@@ -56,7 +56,10 @@ class _LossRun(Run[Result]):
 
 @dataclass(frozen=True)
 class SentenceGradientsRun(_LossRun[SentenceGradients]):
-    """Run for the gradients, with everything of two layers. The shipped model needs 40 MB, twice, in float64."""
+    """Run that computes all gradients, with the intermediate values of one encoder layer and one decoder layer.
+
+    The shipped model needs 40 MB, twice, in float64.
+    """
 
     encoder_layer: int
     decoder_layer: int
@@ -71,7 +74,7 @@ class SentenceGradientsRun(_LossRun[SentenceGradients]):
 
 @dataclass(frozen=True)
 class DifferenceRun(_LossRun[float]):
-    """Run for the finite difference of one number of a parameter or an activation."""
+    """Run that computes the finite difference for one number of a parameter or an activation."""
 
     name: str
     at: tuple[int, ...]
@@ -84,7 +87,7 @@ class DifferenceRun(_LossRun[float]):
 
 @dataclass(frozen=True)
 class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
-    """Run for the size of gradients through this model, and through fresh ones with pre-norm and with post-norm."""
+    """Run that computes gradient sizes in this model and in newly initialised pre-norm and post-norm models."""
 
     message = "Computing the gradients of three models …"
 
@@ -110,16 +113,16 @@ def asked(reading: Reading) -> Loss:
 
 
 def gradients_of(reading: Reading, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
-    """Return the gradients, with everything of two layers."""
+    """Return all gradients, with the intermediate values of the two given layers."""
     return reading.runs.get(SentenceGradientsRun(asked(reading), encoder_layer, decoder_layer))
 
 
 def difference_of(reading: Reading, stage: GradientStage, row: int, column: int) -> float:
-    """Return the finite difference of one number of a stage."""
+    """Return the finite difference for one number of a stage."""
     point = stage.point
     return reading.runs.get(DifferenceRun(asked(reading), point.name, point.place(row, column), point.shape))
 
 
 def sizes_of(reading: Reading) -> dict[str, GradientSizes]:
-    """Return the sizes of the gradients of this model and of fresh ones."""
+    """Return the gradient sizes of this model and of the newly initialised ones."""
     return reading.runs.get(GradientSizesRun(asked(reading)))

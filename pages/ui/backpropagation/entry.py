@@ -1,4 +1,4 @@
-"""One number of a gradient: its place, its value by autograd and by a finite difference, and the sum behind it."""
+"""One entry of a gradient: its position, its value by autograd and by finite difference, and its sum of terms."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
-# A map with more cells is drawn whole as a picture, and a part of it can be clicked.
+# A map with more cells is drawn as a picture, and only a window of WINDOW rows and columns can be clicked.
 MOST_CELLS = 900
 WINDOW = (9, 12)
 DIGITS = 6
 
 
 def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) -> None:
-    """Draw the gradient as a clickable map, and the number that was clicked.
+    """Draw the gradient as a clickable map, and details of the entry that was clicked.
 
     Args:
-        shown: the matrix of the stage.
+        shown: the gradient of the stage, as a labelled matrix.
     """
     params = session.params(BackpropagationParams)
     row, column = shown.place(params.row, params.column)
@@ -61,7 +61,7 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
 
 
 def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
-    """Draw all of a large matrix, too small to click in."""
+    """Draw a large matrix as a whole; its cells are too small to click."""
     show_plotly(
         heatmap(
             shown.seen(stage.masked),
@@ -77,7 +77,7 @@ def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
 
 
 def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
-    """Draw the clickable matrix; for a large one, only the part around a number."""
+    """Draw the clickable matrix; for a large one, draw only the window around the chosen entry."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
         for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True)
@@ -90,7 +90,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
             slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
-    # A chart remembers the last click. A number chosen elsewhere gets a new chart.
+    # A chart remembers its last click, so an entry that was chosen elsewhere needs a new chart.
     key = f"backward_map_{stage.key}_{row}_{column}"
 
     def clicked() -> None:
@@ -122,7 +122,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
 
 
 def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return where a window around a place begins."""
+    """Return the first row and column of the window around a cell, kept within the matrix."""
     top, left = (
         max(0, min(at - size // 2, whole - size)) for at, size, whole in zip(place, WINDOW, shape, strict=True)
     )
@@ -130,7 +130,7 @@ def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
-    """Draw boxes that choose the number without a pointer, and a button that leads to the largest number."""
+    """Draw boxes that choose the entry without a pointer, and a button that goes to the largest entry."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title, labels, size, at, other in (
             ("row", shown.titles[0], shown.rows, shown.values.shape[0], row, {"column": column + 1}),
@@ -156,7 +156,7 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Draw the gradient computed in three ways, and say what it is the gradient of."""
+    """Draw the entry as computed in three ways, and name the value that it is the gradient of."""
     at = row, int(shown.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = difference_of(reading, stage, *at)
@@ -185,7 +185,7 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
 
 
 def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Draw the sum in the formula with its numbers."""
+    """Draw the sum in the formula with its numbers filled in."""
     if stage.terms_of is None:
         st.caption("It comes from other layers; choose the layer above to see where it comes from.")
         return

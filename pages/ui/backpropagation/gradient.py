@@ -1,4 +1,4 @@
-"""The backward pass: one large gradient with its formula and numbers, and one of its numbers in detail."""
+"""The backward pass: one gradient with its formula and numbers, and one of its entries in detail."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
 
 # Sections are in the order of the backward pass. Their names are short, so that all fit into one row on a projector.
-# Names in braces become the names of languages.
+# {source} and {target} stand for the names of the languages.
 SECTIONS = {
     "generator": "Loss",
     "decoder.feed_forward": "Decoder: FFN",
@@ -43,7 +43,7 @@ OUTPUTS = ("output", "layer", "memory")
 
 
 def section_of(key: str) -> str:
-    """Return the part in `SECTIONS` that a stage belongs to."""
+    """Return the key in `SECTIONS` of the section that a stage belongs to."""
     stack, _, rest = key.partition(".")
     part = rest.partition(".")[0]
     if f"{stack}.{part}" in SECTIONS:
@@ -78,12 +78,12 @@ def show_gradient(reading: Reading) -> None:
 
 
 def _open(key: str) -> None:
-    """Callback: show another gradient, and its largest number."""
+    """Callback: show another gradient, with its largest entry chosen."""
     session.update(BackpropagationParams, stage=key, row=0, column=0)
 
 
 def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) -> None:
-    """Draw the parts of the model, and all gradients, so that a search finds those of every part."""
+    """Draw the choice of a section and the list of all gradients, in which a search covers every section."""
     keys = [stage.key for stage in listed]
     firsts = {section_of(key): key for key in reversed(keys)}
     titles = {
@@ -124,7 +124,7 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
 
 
 def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
-    """Draw one gradient with its formula and its shape, the chosen number, and the table."""
+    """Draw one gradient with its formula and shape, the chosen entry, and the table."""
     stage, config, trace = listed[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
     letters = {**sizes(config, trace), "N": len(stage.pieces)}

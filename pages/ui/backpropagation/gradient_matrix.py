@@ -1,4 +1,4 @@
-"""A stage of the backward pass as a matrix with labels. Pure."""
+"""Turns a stage of the backward pass into a labelled matrix. Pure."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# If a sum has more terms than this, the table lists the largest ones and adds up the others.
+# If a sum has more than MOST_TERMS terms, the table lists the LARGEST ones and adds up the rest.
 MOST_TERMS = 300
 LARGEST = 24
 
 
 @dataclass(frozen=True, eq=False)
 class GradientMatrix:
-    """Matrix to draw.
+    """A gradient as a labelled matrix.
 
     Attributes:
         values: [R, C].
-        rows, columns: labels; None numbers them from 0.
-        titles: of the rows and of the columns.
-        chosen: which columns of the stage these are, [C].
+        rows, columns: the labels; if None, rows or columns are numbered from 0.
+        titles: the axis titles of the rows and the columns.
+        chosen: the index of each column in the full array of the stage, [C].
     """
 
     values: np.ndarray
@@ -41,11 +41,11 @@ class GradientMatrix:
     chosen: np.ndarray
 
     def seen(self, masked: np.ndarray | None) -> np.ndarray:
-        """Return the values, not finite where they are masked."""
+        """Return the values, with -inf at masked positions."""
         return self.values if masked is None else np.where(masked, -np.inf, self.values)
 
     def place(self, row: int, column: int) -> tuple[int, int]:
-        """Return row and column in this matrix from an address, which counts from 1; 0 means the largest number."""
+        """Convert a row and column from the address, which count from 1, to indices; 0 means the largest entry."""
         largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
         at = [
             int(best) if not asked else min(asked, size) - 1
@@ -55,13 +55,13 @@ class GradientMatrix:
 
 
 def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> GradientMatrix:
-    """Return the matrix of a stage; of the whole vocabulary, only the informative columns."""
+    """Return the matrix of a stage; if its columns are the vocabulary, keep only the informative ones."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
     values, chosen = stage.matrix, np.arange(stage.matrix.shape[1])
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
     if letters[1] == "V":
-        # The tokens that should have been predicted, and those that the model found most likely instead.
+        # The informative columns are the correct tokens and the tokens that the model found most likely.
         right = [piece.id for piece in trace.predicted_pieces]
         chosen = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
         values, columns = values[:, chosen], [entry_label(tokenizer, int(piece)) for piece in chosen]
@@ -75,12 +75,12 @@ def _labels(letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabula
         return ["all positions"]
     if letter not in "ST":
         return None
-    # Rows of the decoder are named by what they read and predict, as on all pages.
+    # Decoder rows are named after the token that they read and the token that they predict, as on all pages.
     return row_labels(axes_of(trace, "decoder")) if row and letter == "T" else piece_labels(trace, letter)
 
 
 def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> pd.DataFrame:
-    """Return the sum with its numbers: a row per term, and the sum so far."""
+    """Return a table with one row per term of the sum, and the running total."""
     letter = terms.over if isinstance(terms.over, str) else ""
     count = len(terms.products)
     order = np.arange(count)
@@ -100,7 +100,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
         columns["1 ÷ √K"] = [terms.scale] * len(order)
     products = list(terms.products[order])
     if len(order) < count:
-        # In a long sum, the terms that are not listed share one row.
+        # In a long sum, one row holds the total of the terms that are not listed.
         for column in columns.values():
             column.append(np.nan)
         next(iter(columns.values()))[-1] = f"the other {count - len(order):,}"

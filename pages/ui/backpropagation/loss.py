@@ -1,4 +1,4 @@
-"""The choice of the loss: of the whole translation or of one step."""
+"""The choice of the loss: that of the whole translation or of one step."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# The keys are keys of stages, or the last part of a key.
+# Each key is the key of a stage, or the last part of one.
 SENTENCES = {
     "logits": "How much too likely was each token? By p; for the correct token, by p − 1.",
     "generator.bias": "The bias of a token shifts its logit at every step, so its gradient is the sum over all steps.",
@@ -52,5 +52,5 @@ SENTENCES = {
 
 
 def sentence_of(key: str) -> str:
-    """Return the sentence of a stage."""
+    """Return the sentence that explains a stage."""
     return SENTENCES.get(key) or SENTENCES[key.rpartition(".")[2]]

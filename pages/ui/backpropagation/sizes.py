@@ -1,4 +1,4 @@
-"""Sizes of gradients across the layers, in this model and in fresh ones with pre-norm and with post-norm."""
+"""Gradient sizes across the layers, in this model and in newly initialised pre-norm and post-norm models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
 
 
 def show_sizes(reading: Reading) -> None:
-    """Draw both stacks on the same axis, with three models each."""
+    """Draw the charts of both stacks on the same vertical scale, with three models in each."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
         st.segmented_control(
@@ -80,10 +80,10 @@ def show_sizes(reading: Reading) -> None:
 
 
 def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
-    """Return a row per place in the stack, and a column per model.
+    """Return a table with one row per point in the stack and one column per model.
 
     Args:
-        quantity: STREAM or NETWORK.
+        quantity: STREAM or NETWORK, the gradient whose size is shown.
     """
     values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in found.items()}
     count = len(next(iter(values.values())))
@@ -97,7 +97,7 @@ def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) 
 
 
 def _limits(tables: Sequence[pd.DataFrame]) -> tuple[float, float]:
-    """Return the smallest and the largest number of all tables, with some margin."""
+    """Return the smallest and the largest positive number of all tables, with some margin."""
     numbers = np.concatenate([table.iloc[:, 1:].to_numpy().ravel() for table in tables])
     numbers = numbers[numbers > 0]
     return float(numbers.min()) / 1.5, float(numbers.max()) * 1.5
@@ -107,8 +107,8 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
     """Return a chart with a line per model.
 
     Args:
-        place: the column that names the places.
-        limits: of the vertical axis.
+        place: the column that names the points in the stack.
+        limits: the limits of the vertical axis.
     """
     names = list(table[place])
     powers = [10.0**power for power in range(-9, 9) if limits[0] <= 10.0**power <= limits[1]]
@@ -138,7 +138,7 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
 
 
 def says_growth(found: Mapping[str, GradientSizes]) -> str:
-    """Return Markdown that says how the gradient of the second matrix changes with depth, from the numbers."""
+    """Return Markdown that describes from the numbers how the gradient of the second matrix changes with depth."""
     ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
     return (
         "Compare the gradient of the feed-forward network’s second matrix in the decoder’s last layer with that in the "

@@ -1,4 +1,4 @@
-"""The user's changes as lines of Python that run. Pure."""
+"""The user's changes as runnable lines of Python. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from transformer.values.trace import Trace
 def change_lines(
     trace: Trace, edits: tuple[Edit, ...], changed: Interventions, prefix: tuple[int, ...], *, folder: Path | None
 ) -> str:
-    """Return five lines that print what the changed model writes.
+    """Return five lines of Python that print the translation of the changed model.
 
     Args:
-        trace: of the sentence.
-        edits: as they were made.
+        trace: the trace of the sentence.
+        edits: the edits as the user made them.
         changed: the same edits as interventions for a run.
-        prefix: ids of the tokens that the translation begins with; empty where the changed model writes all of it.
-        folder: of the model.
+        prefix: ids of the tokens that the translation must begin with; empty if the changed model writes all of it.
+        folder: the folder of the model.
     """
     arguments = []
     if edits:
@@ -43,7 +43,7 @@ def change_lines(
 
 
 def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
-    """Return the rows that an edit sets, as a dictionary; for many heads, as an expression that computes one."""
+    """Return Python source of a dictionary of the rows that an edit sets; a comprehension if it covers many heads."""
     layers, heads, _, _ = trace.attention(edit.kind).shape
     loops, place = "", []
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):

@@ -12,12 +12,12 @@ from pages.ui.state import session
 
 HISTORY = "_edit_history"
 UNDONE = "_edit_undone"
-# Number of changes that can be undone.
+# The maximum number of changes that can be undone.
 MOST = 50
 
 
 def change(**changes: object) -> None:
-    """Callback that changes something; `undo` reverts it."""
+    """Callback: change parameters of the page, and record the old ones for `undo`."""
     params = session.params(EditParams)
     changed = replace(params, **changes)
     if changed != params:
@@ -26,11 +26,11 @@ def change(**changes: object) -> None:
 
 
 def undo() -> None:
-    """Undo the last change. Without a history, as in an opened link, remove the last edit of the list."""
+    """Undo the last change. Without a history, for example after opening a link, remove the last edit of the list."""
     history = _history()
     if history:
         st.session_state[HISTORY] = (_sentence(), history[:-1])
-        # The kind of attention that is shown is not a change of the model.
+        # Keep the shown kind of attention, because choosing it does not change the model.
         session.store(replace(history[-1], kind=session.params(EditParams).kind))
     else:
         listed = session.params(EditParams).edits
@@ -38,14 +38,14 @@ def undo() -> None:
 
 
 def undo_all() -> None:
-    """Restore everything as trained."""
+    """Remove all edits and erasures."""
     change(edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
 
 def edited(sent: str) -> None:
     """Apply a message from the editor."""
     if sent.startswith(UNDO):
-        # A run that the next one interrupts may call this twice with the same message.
+        # If the next run interrupts this one, the same message may arrive twice.
         if st.session_state.get(UNDONE) != sent:
             st.session_state[UNDONE] = sent
             undo()
@@ -65,6 +65,6 @@ def _sentence() -> tuple[str, str]:
 
 
 def _history() -> tuple[EditParams, ...]:
-    """Return the history of this sentence and translation."""
+    """Return earlier parameters, oldest first; empty if they belong to another sentence or translation."""
     sentence, history = st.session_state.get(HISTORY, (None, ()))
     return history if sentence == _sentence() else ()

@@ -1,4 +1,4 @@
-"""Editor of the changed attention, and the list of changes."""
+"""The editor of the changed attention, and the list of changes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def pick_kind() -> None:
 
 
 def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
-    """Draw the attention after the changes, as an editor; return what is chosen in it.
+    """Draw the attention after the changes as an editor; return the head and the pins chosen in it.
 
     Args:
-        written: what the changed model writes; empty where nothing is changed.
+        written: the translation of the changed model; empty if nothing is changed.
     """
     params = session.params(EditParams)
     kind, trace = params.kind, reading.trace

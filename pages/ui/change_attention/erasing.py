@@ -1,4 +1,4 @@
-"""Words of the sentence and of the translation that a click erases."""
+"""Controls that erase words of the sentence and of the translation."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ EXPLAINED = {
 
 
 def show_erasing(reading: Reading, *, words: bool) -> None:
-    """Draw the words of both sides, and what happens to the erased ones.
+    """Draw buttons that erase words of either side, and the choice of how words are erased.
 
     Args:
-        words: tokens are merged into words.
+        words: whether tokens are merged into words.
     """
     trace, params = reading.trace, session.params(EditParams)
     st.markdown("**Erase words** by clicking them; another click brings them back.")
@@ -92,7 +92,7 @@ def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words
 
 
 def _show_shorter(reading: Reading, params: EditParams) -> None:
-    """Draw the sentence typed without the words, and its translation."""
+    """Draw the sentence without the erased words, and its translation."""
     shorter = without_words(reading.trace, params.hidden_source)
     try:
         trace = reading.runs.get(TraceRun(shorter))

@@ -1,4 +1,4 @@
-"""First example: every head looks from one word at another one, so that the model writes other words."""
+"""The example that opens the page: every head looks from one word at another, which changes the translation."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# On the first sentence that the page offers, "animal" looks at "street".
+# For the first example sentence: "animal" looks only at "street".
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
-# The step that writes "es" looks at "street".
+# For the same sentence: the step that writes "es" looks only at "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
-# Words with fewer letters rarely carry the meaning. Trying more pairs of words takes longer than a user waits.
+# Words with fewer than LETTERS letters rarely carry the meaning. Trying more than TRIED pairs of words takes longer
+# than a user waits.
 LETTERS, TRIED = 4, 12
 
 
 def show_example(reading: Reading) -> None:
-    """Draw a large button; draw nothing if no change that was tried changes the translation."""
+    """Draw a large button that applies the example; draw nothing if no tried change alters the translation."""
     edit = example(reading)
     if edit is None:
         return
@@ -46,7 +47,7 @@ def show_example(reading: Reading) -> None:
 
 
 def show_second_example(reading: Reading) -> None:
-    """Draw a smaller button for another kind of attention, on the sentence that it was found for."""
+    """Draw a smaller button for the cross-attention example, if the sentence is the one that it was made for."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
             "Another: make the step that writes *es* look at *street*",
@@ -59,7 +60,7 @@ def show_second_example(reading: Reading) -> None:
 
 
 def example(reading: Reading) -> Edit | None:
-    """Return the change to try on a sentence, with which the model writes other words; None if none was found."""
+    """Return a change that alters the model's translation of a sentence; None if none was found."""
     trace = reading.own
     if _is_first_sentence(reading):
         return FIRST
@@ -70,7 +71,7 @@ def example(reading: Reading) -> Edit | None:
 
 
 def is_example(edit: Edit, reading: Reading) -> bool:
-    """Return whether a change is the example; a change of another form costs no run of the model."""
+    """Return whether a change is the example; the model runs only if the change has the form of an example."""
     form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
         MOST_PERCENT
     ]
@@ -78,7 +79,7 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 
 
 def candidates(trace: Trace) -> list[Edit]:
-    """Return pairs of longer words, the first ones first: one looks only at the other, in every head."""
+    """Return one edit per pair of longer words, in text order: the first looks only at the second, in every head."""
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_pieces, text)]
     longer = [
@@ -98,14 +99,14 @@ def candidates(trace: Trace) -> list[Edit]:
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
-    """Return Markdown: for a change with one share, the word that looks and the word that it looks at."""
+    """Return as Markdown the word that looks and the word that it looks at, for a change with one share."""
     pieces, text = trace.source_pieces, trace.source_text
     row, column = (spoken(pieces, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)
 
 
 def _is_first_sentence(reading: Reading) -> bool:
-    """Return whether the sentence is that of the examples, with the translation and the tokens they were made for."""
+    """Return whether sentence, translation and tokens are the ones that FIRST and SECOND were made for."""
     trace = reading.own
     return (
         not reading.given
@@ -118,6 +119,6 @@ def _is_first_sentence(reading: Reading) -> bool:
 def _take(edit: Edit) -> None:
     listed = session.params(EditParams).edits
     change(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
-    # Choose the cell that the example changes.
+    # Select the cell that the example changes.
     rows, columns = (tuple(range(first, last + 1)) for first, last in (edit.rows, edit.shares[0][0]))
     session.update_attention(edit.kind, rows=rows, columns=columns)

@@ -1,4 +1,4 @@
-"""Export of all numbers shown, as CSV and JSON, with all that is needed to compute them again."""
+"""Export of all shown numbers as CSV and JSON, with everything needed to compute them again."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, exper
 
 
 def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:
-    """Return lines of Python that write the same."""
-    # Where the page chose the step, the changed model writes the same words before it without a prefix.
+    """Return lines of Python that produce the same translation."""
+    # If the page chose the step, no prefix is needed: the changed model writes the same words before it.
     own = not reading.given and chosen_step(reading) is None
     prefix = () if own else tuple(piece.id for piece in reading.trace.predicted_pieces[: found.step])
     return change_lines(
@@ -42,7 +42,7 @@ def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str
 
 
 def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict[str, Any]:
-    """Return model, sentence, translations and changes; edits are as in the address, counted from 1."""
+    """Return model, sentence, translations and changes; edits have their address format, which counts from 1."""
     changed = resolved.interventions
     return {
         "model": reading.translator.version,

@@ -1,4 +1,4 @@
-"""Edits in words. Pure."""
+"""Descriptions of edits in words. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from transformer.values.trace import Trace
 
 
 def edit_label(edit: Edit, trace: Trace) -> str:
-    """Return an edit as a line of a list: Encoder attention, every head: “it” → “street” 100%."""
+    """Return an edit as a list entry, such as: Encoder attention, every head: “it” → “street” 100%."""
     return f"{_where(edit)}: {edit_links(edit, trace)}"
 
 
 def edit_links(edit: Edit, trace: Trace) -> str:
-    """Return which word looks at which: “it” → “street” 100%."""
+    """Return the words that an edit links, such as: “it” → “street” 100%."""
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
     row = spoken(trace.query_pieces(edit.kind), edit.rows, row_text)
@@ -27,7 +27,7 @@ def edit_links(edit: Edit, trace: Trace) -> str:
 
 
 def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> str:
-    """Return all changes, as the caption of a saved figure."""
+    """Return a description of all changes for the caption of a saved figure."""
     parts = [edit_label(edit, trace) for edit in edits]
     for positions, pieces, text in (
         (() if params.left_out else params.hidden_source, trace.source_pieces, trace.source_text),
@@ -39,9 +39,9 @@ def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> s
 
 
 def spoken(pieces: tuple[Piece, ...], span: Span, text: str) -> str:
-    """Return neighbouring tokens in quotation marks.
+    """Return the text of neighbouring tokens in quotation marks.
 
-    The text has the characters that the tokens cover, numbered like those that can be erased.
+    The quoted text is numbered if it occurs more than once, like the words that can be erased.
     """
     first, last = span
     if first >= len(pieces):

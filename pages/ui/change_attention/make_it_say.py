@@ -15,10 +15,10 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 
 
 def show_make_it_say(reading: Reading, written: str | None) -> None:
-    """Draw the bet, if some change is known to win it.
+    """Draw the bet, unless no change is known that wins it.
 
     Args:
-        written: what the model writes after the user's changes; None without a change.
+        written: the translation after the user's changes; None if nothing is changed.
     """
     word = make_it_say(reading)
     if word is not None:
@@ -27,7 +27,7 @@ def show_make_it_say(reading: Reading, written: str | None) -> None:
 
 
 def make_it_say(reading: Reading) -> str | None:
-    """The word to write: the page's example makes the model write it."""
+    """Return the target word, which the page's example makes the model write; None if there is none."""
     edit = None if reading.given else example(reading)
     if edit is None:
         return None
@@ -36,13 +36,13 @@ def make_it_say(reading: Reading) -> str | None:
 
 
 def word_to_write(before: str, changed: str) -> str | None:
-    """The last word that the example makes the model write; None if it has no new word."""
+    """Return the last word of the changed translation that the old one lacks; None if there is none."""
     old = set(_words(before))
     return next((word for word in reversed(_words(changed)) if word not in old), None)
 
 
 def attempt(word: str, before: str, now: str) -> Verdict:
-    """The verdict on what the changed model writes."""
+    """Return the verdict on the changed model's translation."""
     if word in _words(now):
         return Verdict("right", f"**Right.** The model writes “{markdown(word)}” now.")
     if now != before:

@@ -1,4 +1,4 @@
-"""Effect on the next word: its probabilities before and after, and a sentence that describes them."""
+"""Effect of the changes on the next word: its probabilities before and after, and a sentence that describes them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ COLUMNS = {"before": "as trained", "after": "changed"}
 
 
 def chosen_step(reading: Reading) -> int | None:
-    """Return the step that the user chose, from 0; None lets the page choose."""
+    """Return the step that the user chose, counted from 0; None if the page chooses."""
     step = session.params(EditParams).step
     return min(int(step), len(reading.trace.predicted_pieces)) - 1 if step else None
 
 
 def show_next_word(reading: Reading, found: Continuation) -> None:
-    """Draw the current step, a sentence, and the probabilities."""
+    """Draw the choice of the step, a sentence about its next word, and the probabilities."""
     trace = reading.trace
     labels = {"": "chosen by the page"} | {
         str(step): f"{step}: {piece_label(piece, trace.target_text)}"
@@ -62,7 +62,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
 
 
 def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
-    """Return Markdown: the most likely next token before and after, from the numbers."""
+    """Return Markdown that states the most likely next token before and after, from the numbers."""
     old, new = found.next_pieces
     known = dict(candidates((found.before, found.after), found.step, 1))
     names = {piece: f"**{markdown(bare(entry_label(tokenizer, piece)))}**" for piece in known}
@@ -82,18 +82,21 @@ def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
 
 
 def _percent(log_prob: float, least: float) -> str:
-    """Return a probability; for a token that is not among the candidates, an upper bound."""
+    """Format a probability; a token that is not among the candidates (NaN) gets an upper bound."""
     shown = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
     return f"less than {shown}" if np.isnan(log_prob) else shown
 
 
 def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
-    """Return the table of the chart."""
+    """Return the data of the chart of next-word probabilities."""
     return next_words(dict(zip(COLUMNS, (found.before, found.after), strict=True)), found.step, tokenizer)
 
 
 def step_table(found: Continuation) -> pd.DataFrame:
-    """Return a row per step of the translation that both read: token, and log-probability before and after, nats."""
+    """Return a table with one row per step of the translation that both runs read.
+
+    It has the token, and its log-probability before and after the changes in nats.
+    """
     before, after = found.before, found.after
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The user's changes, on tokens and words, as interventions of a run on tokens."""
+"""Converts the user's changes to words and tokens into interventions on tokens."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ UNREADABLE = "the address asks for one that cannot be read; changes look like en
 
 @dataclass(frozen=True)
 class Resolved:
-    """Edits of the page, and what a run makes of them.
+    """The page's valid edits, and the interventions that carry them out.
 
     Attributes:
-        edits: those that fit the sentence and the model.
-        interventions: of the run.
-        problems: a sentence for each change that is left out.
+        edits: the edits that fit the sentence and the model.
+        interventions: the interventions for the run.
+        problems: one sentence for each change that was left out.
     """
 
     edits: EditList
@@ -30,7 +30,7 @@ class Resolved:
 
 
 def resolve(params: EditParams, trace: Trace) -> Resolved:
-    """Return the changes for a run of the trace's sentence and translation.
+    """Resolve the user's changes for a run on the trace's sentence and translation.
 
     Edits on words become edits on tokens. Every token of the word that looks gets the shares. The share of a word that
     is looked at is divided evenly among its visible tokens.
@@ -44,7 +44,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
             (params.hidden_target, trace.target_pieces, "translation"),
         )
     )
-    # A sentence typed without some words is another sentence, which runs unchanged.
+    # If the words are left out, the model reads another sentence, in which nothing needs to be hidden.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
     done = []
@@ -60,7 +60,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
 
 
 def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
-    """Return the positions that exist; add a problem for each of the others."""
+    """Return the positions that exist; append a problem for each position that does not."""
     problems += [
         f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
         for position in asked
@@ -70,13 +70,13 @@ def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[
 
 
 def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
-    """Return the rows of tokens that an edit sets, with the shares of their columns.
+    """Return the token rows that an edit sets, each with the shares of its columns.
 
     Args:
-        erased: says which tokens are erased.
+        erased: the interventions that hide erased tokens.
 
     Raises:
-        InterventionError: the model or the sentence has no such place, or the shares are not possible.
+        InterventionError: the layer, head, row or column does not exist, or the shares are not possible.
     """
     layers, heads, queries, keys = trace.attention(edit.kind).shape
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
@@ -99,7 +99,7 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
 
 
 def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
-    """Return shares by column for one row of tokens, given which tokens are visible, [S]."""
+    """Return the share of each column for one token row; `visible` [S] states which columns it may look at."""
     seen = np.flatnonzero(visible).tolist()
     if not edit.shares:
         return dict.fromkeys(seen, 1 / max(len(seen), 1))
@@ -122,7 +122,7 @@ def _spelled(span: Span) -> str:
 
 
 def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
-    """Return the sentence typed without the characters of some tokens."""
+    """Return the sentence without the characters of the tokens at the given positions."""
     text = trace.source_text
     gone = [trace.source_pieces[position].span for position in positions if position < len(trace.source_pieces)]
     left = "".join(

@@ -1,7 +1,7 @@
-"""Altair charts as Vega-Lite specifications, in a fraction of the time that Altair takes.
+"""Builds Vega-Lite specifications in a fraction of the time that Altair takes.
 
-Altair builds only the form of a chart that each sentence draws anew. Building a whole chart takes longer than the rest
-of a page: 15 ms for two layers. Checking it against its schema takes 15 ms more; the tests do that.
+Altair builds only a chart's template, which is cached; each sentence fills in its own values. Building a whole chart
+takes longer than the rest of a page: 15 ms for two layers. Validating it takes 15 ms more; the tests do that.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from pages.ui.charts.large import AltairChart, enlarged
 
 # Skip Altair's schema validation of every chart object as it is created.
 disable_debug_mode()
-# Number of cached forms, a few kilobytes each; every length of a sentence has its own.
+# The maximum number of cached templates, a few kilobytes each; every sentence length has its own.
 FORMS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledChart:
-    """Compiled chart that Streamlit draws like an Altair chart with the same specification."""
+    """Wrapper that makes Streamlit draw an Altair chart without validating its specification."""
 
     chart: AltairChart
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the specification. Tables go to the collector that Altair currently has, as for any chart."""
+        """Return the specification. Tables go to Altair's current data transformer, as for any chart."""
         return self.chart.to_dict(validate=False)
 
 
 @dataclass(frozen=True, eq=False)
 class FilledChart:
-    """Form that is built once, with one sentence's values; Streamlit draws it like an Altair chart.
+    """A cached chart template filled with one sentence's values; Streamlit draws it like an Altair chart.
 
     Attributes:
-        form: builds a chart, or one of layers, from a shape, with `altair.NamedData` for each of the tables and without
-            the labels.
-        shape: all that the form depends on.
-        tables: by their names in the form.
-        labels: values of parameters, by their names in the form.
-        large: as `enlarged` makes it.
+        form: builds the template, a chart or layered chart, from the shape. It uses `altair.NamedData` for each table,
+            and leaves out the labels.
+        shape: the arguments of `form`, everything that the template depends on.
+        tables: the tables by their names in the template.
+        labels: the values of label parameters by their names in the template.
+        large: whether `enlarged` is applied.
     """
 
     form: Callable[..., AltairChart]

@@ -1,4 +1,4 @@
-"""Large arrays as heatmaps. Pure: numbers in, a figure out.
+"""Heatmaps of large arrays. Pure: numbers in, a figure out.
 
 Plotly draws a map of thousands of cells as one picture. `pages.ui.charts.matrix` draws maps of a few hundred.
 """
@@ -17,10 +17,10 @@ from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
-# Pixels above a figure for Plotly's tools, so that they cover nothing.
+# Pixels reserved above a figure for Plotly's toolbar, so that it covers nothing.
 TOOLS = 34
-# AROUND and AROUND_SQUARE are pixels of titles, labels and tools: above and below a map, and beside a square map with
-# its colour bar. WIDEST is the width of the widest figure that fits a projector.
+# Sizes in pixels. AROUND is the height of titles, labels and tools above and below a map. AROUND_SQUARE is their width
+# beside a square map, with its colour bar. WIDEST is the width of the widest figure that fits on a projector.
 AROUND, AROUND_SQUARE, WIDEST = 136, 320, 860
 
 
@@ -40,13 +40,14 @@ def heatmap(
 
     Args:
         values: [R, C]; values that are not finite are masked.
-        titles: of the rows and of the columns.
-        name: of the values.
-        colours: SIGNED has 0 in the middle, POSITIVE goes from 0 to the largest value, SHARE from 0 to 1.
-        rows, columns: labels of positions, which count from 1; None numbers the rows or columns.
-        first: numbers of the first row and of the first column where there are no labels.
-        height: in pixels; None depends on the number of rows.
-        square: a cell is as high as it is wide.
+        titles: the axis titles of the rows and the columns.
+        name: the name of the values.
+        colours: the colour scale. SIGNED has 0 in the middle, POSITIVE goes from 0 to the largest value, and SHARE from
+            0 to 1.
+        rows, columns: labels of the positions, which count from 1; if None, rows or columns are numbered.
+        first: numbers of the first row and the first column, used if they have no labels.
+        height: height in pixels; if None, it depends on the number of rows.
+        square: whether cells are square.
     """
     seen = np.isfinite(values)
     values = np.where(seen, values, np.nan).astype(np.float32)
@@ -69,7 +70,7 @@ def heatmap(
         )
     )
     if not seen.all():
-        # A masked cell is a hole in the map. A second map fills it.
+        # Masked cells are gaps in the first map, which a second map fills.
         figure.add_heatmap(
             z=np.where(seen, np.nan, 0.0).astype(np.float32),
             y0=top,
@@ -86,7 +87,7 @@ def heatmap(
     figure.update_yaxes(range=rows_shown, title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
     figure.update_xaxes(range=columns_shown, title=titles[1], showgrid=False, zeroline=False, **_ticks(columns))
     if square:
-        # The axes shrink around the map. Otherwise their ranges would grow beyond it.
+        # Let the axes shrink to the map; otherwise their ranges would extend beyond it.
         figure.update_yaxes(scaleanchor="x", constrain="domain", constraintoward="top")
         figure.update_xaxes(constrain="domain", constraintoward="left")
         figure.update_layout(width=min(WIDEST, AROUND_SQUARE + side * values.shape[1] / len(values)))
@@ -94,7 +95,7 @@ def heatmap(
 
 
 def colours_of(values: np.ndarray) -> str:
-    """Return POSITIVE where nothing is negative but something is not 0, else SIGNED."""
+    """Return POSITIVE if no value is negative and some value is positive, else SIGNED."""
     seen = values[np.isfinite(values)]
     return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
 
@@ -111,7 +112,7 @@ def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """Return a label that Plotly shows unchanged: escaped, because Plotly parses markup, and cut to a length."""
+    """Escape a label, because Plotly parses markup, and cut it to a maximum length."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
-    # Plotly typesets text between dollar signs wherever MathJax is loaded.
+    # Plotly typesets text between dollar signs if MathJax is loaded.
     return html.escape(short, quote=False).replace("$", "&#36;")

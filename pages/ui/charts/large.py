@@ -1,4 +1,4 @@
-"""Charts as large as the screen, with text that the last row of a lecture hall can read. Pure."""
+"""Enlarges charts to the size of the screen, with text that the last row of a lecture hall can read. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import altair as alt
 import plotly.graph_objects as go
 
-# Pixels; this is twenty points.
+# Font size in pixels, equal to 20 points.
 LARGE_TYPE = 27
-# Font size of Altair's charts. assets/lecture/page.css enlarges them by a third; the theme's type grows with the
-# page's.
+# Font size in Altair charts, which assets/lecture/page.css enlarges by a third. Text that uses the theme's font size
+# grows with the page.
 VEGA_TYPE = 20.2
-# LONGER is how much longer labels may be than on the page, whose type is smaller. No label exceeds LONGEST pixels. No
-# label above a map exceeds TOP pixels, so that its first row begins high on the screen.
+# LONGER is the factor by which labels may be longer than on the page, whose font is smaller. No label exceeds LONGEST
+# pixels. No label above a map exceeds TOP pixels, so that the first row of the map is high on the screen.
 LONGER, LONGEST, TOP = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660
@@ -23,7 +23,7 @@ OneChart = TypeVar("OneChart", bound=AltairChart)
 
 
 def enlarged(chart: OneChart) -> OneChart:
-    """Return a copy of a chart without a size of its own and with large type."""
+    """Return a copy of a chart with large type and without a fixed size."""
     chart = chart.copy(deep=True)
     parts = list(_schemas(chart))
     is_map = any(_on_top(part) for part in parts)
@@ -33,15 +33,14 @@ def enlarged(chart: OneChart) -> OneChart:
                 if part._get(name) is not alt.Undefined:
                     part[name] = alt.Undefined
         elif isinstance(part, alt.X | alt.Y) and is_map:
-            # Titles would push the first row down and names to the side. The line that says what to look for explains
-            # the axes.
+            # Axis titles would push the map down and to the side. The headline explains the axes instead.
             part["title"] = None
         elif isinstance(part, alt.Axis):
             limit = part._get("labelLimit")
             known = isinstance(limit, int | float)
             part["labelLimit"] = (TOP if _on_top(part) else LONGER * limit) if known else LONGEST
             part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, LONGEST, LONGEST
-            # The first numbers of two axes would overlap; names of a map's rows and columns do not.
+            # The first numbers of two axes would overlap without padding; row and column names of a map do not.
             part["labelPadding"] = 2 if is_map else 9
             part["labelFontSize"] = alt.Undefined
             if part._get("tickCount") is alt.Undefined and part._get("values") is alt.Undefined:
@@ -57,12 +56,12 @@ def enlarged(chart: OneChart) -> OneChart:
 
 
 def _on_top(part: alt.SchemaBase) -> bool:
-    """Return whether this is an axis above a map."""
+    """Return whether a part of a chart is an axis above a map."""
     return isinstance(part, alt.Axis) and part._get("orient") == "top"
 
 
 def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
-    """Yield a part of a chart and all parts in it."""
+    """Yield every schema object in a part of a chart, including the part itself."""
     if isinstance(value, alt.SchemaBase):
         yield value
         value = list(value._kwds.values())

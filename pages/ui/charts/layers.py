@@ -8,9 +8,9 @@ import altair as alt
 
 
 def layered(*layers: alt.Chart, **options: Any) -> alt.LayerChart:
-    """Combine several charts into one, the first one at the bottom; options are those of `altair.LayerChart`.
+    """Combine several charts into a layered one, the first at the bottom; options are those of `altair.LayerChart`.
 
-    Altair names an unnamed layer after a print of its data, which takes longer than all the rest.
+    Each layer gets a name, because Altair would derive one by printing its data, which takes longer than all the rest.
     """
     for number, layer in enumerate(layers):
         layer.name = f"layer_{number}"

@@ -1,4 +1,4 @@
-"""Charts of single arrays, and the table with the same numbers as a map. Pure: numbers in, a chart or a table out."""
+"""Charts of single arrays, and tables with the numbers of a map. Pure: numbers in, a chart or a table out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.analysis.view import View
 
 
 def cells(view: View, layer: int, head: int) -> pd.DataFrame:
-    """Return one head's map, a row per cell; the tooltip, this table and every export share these numbers.
+    """Return a table with one row per cell of one head's map; tooltips and exports use the same numbers.
 
     Returns:
         Columns row and column (positions, from 1), from and to (labels), and weight: four decimals, or "masked".
@@ -35,15 +35,15 @@ def cells(view: View, layer: int, head: int) -> pd.DataFrame:
 
 
 def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows: bool) -> pd.DataFrame | None:
-    """Return the sums over several pinned rows, or columns, of one head's map: of the numbers that `cells` shows.
+    """Sum the weights of one head's map, as shown by `cells`, over several pinned rows or columns.
 
     Args:
-        positions: of the pinned tokens in the trace.
-        of_rows: rows are pinned, and the sums are those of each column; otherwise vice versa.
+        positions: the positions of the pinned tokens in the trace.
+        of_rows: whether rows are pinned and summed for each column; otherwise columns are summed for each row.
 
     Returns:
-        Columns column (or row; a position, from 1), to (or from; a label), and one named after the summed rows or
-        columns: four decimals. None if fewer than two are pinned.
+        Three columns: "column" (or "row"), the position from 1; "to" (or "from"), its label; and the sum with four
+        decimals, named after the summed rows or columns. None if fewer than two are pinned.
     """
     axes = view.axes
     groups = axes.row_positions if of_rows else axes.column_positions
@@ -65,15 +65,15 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
     )
 
 
-# The colour of the text around a chart in every theme. The theme's own colour for charts is too faint for a
+# The colour of the text around a chart, in every theme. The theme's own colour for chart text is too faint for a
 # projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
-# A legend is not longer than a map is wide on a phone.
+# A legend is at most as long as a map is wide on a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
-# A chart with more cells than this is painted on a canvas, which does not know the page's current colour.
+# A chart with more cells than this is painted on a canvas, where "currentColor" has no effect.
 MOST_ELEMENTS = 2_000
-# With more rows or columns than this, only some are labelled.
+# If there are more rows or columns than this, only some are labelled.
 MOST_LABELS = 24
 
 # Sizes in pixels. SQUARE is half a projector's page, and a map with square cells and its row names fits into it.
@@ -101,22 +101,22 @@ def matrix(
     masked: str = "masked",
     ink: alt.ColorValue | None = None,
 ) -> alt.Chart | alt.LayerChart:
-    """Return a matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
+    """Return a matrix as a heatmap with row 0 on top. The axes count positions, so labels need not be unique.
 
     Args:
         values: [R, C].
-        rows, columns: labels.
-        name: of the values.
-        scale: their colours.
-        titles: of the rows and of the columns.
-        mask: bool [R, C], False = masked, which has its own look and replaces the number.
-        legend: of the colours.
-        marks: what the short text in every cell means, and the texts, [R, C].
-        picked: row and column of a cell that is framed; a click selects another.
-        clickable: a click on a cell selects `PICK` with fields row and column, from 1.
-        square: a cell is as high as it is wide, so the chart has a width of its own.
-        masked: text that replaces the number of a masked cell.
-        ink: colour of the marks; None for one that is legible on `sequential` colours up to 1.
+        rows, columns: labels of the rows and the columns.
+        name: the name of the values.
+        scale: the colour scale of the values.
+        titles: the axis titles of the rows and the columns.
+        mask: bool [R, C], False = masked. Masked cells have a colour of their own, and show no number.
+        legend: whether to draw the legend of the colours.
+        marks: the meaning of the short text in every cell, and the texts, [R, C].
+        picked: row and column of the framed cell; a click selects another one.
+        clickable: whether a click on a cell selects `PICK` with fields row and column, from 1.
+        square: whether cells are square, which gives the chart a fixed width.
+        masked: the text that replaces the number of a masked cell.
+        ink: the colour of the marks; None for one that is legible on `sequential` colours up to 1.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
@@ -159,7 +159,7 @@ def matrix(
     ]
     if clickable:
         layers[0] = layers[0].add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
-    # The height includes the labels around the cells, and titles if there are any.
+    # The height includes the labels around the cells and, if present, titles and a legend.
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
     if marks is not None and len(columns) <= MOST_LABELS:
         layers.append(
@@ -171,7 +171,7 @@ def matrix(
                 fillOpacity=0, stroke=PICKED, strokeWidth=3
             )
         )
-    # Add both at once: Altair copies a whole layered chart each time that something is added to it.
+    # Add both parameters in one call, because Altair copies the whole layered chart on each call.
     layers[0] = layers[0].add_params(row_names, column_names)
     if square:
         names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
@@ -192,34 +192,34 @@ def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Char
 
 
 def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: Any) -> tuple[alt.Axis, alt.Parameter]:
-    """Return `label_axis`, and the parameter that holds the labels and belongs to the chart.
+    """Return an axis made by `label_axis`, and the parameter with its labels, which must be added to the chart.
 
     Args:
-        labels: of the positions; one that is a sequence has several lines.
-        name, options: of `label_axis`.
+        labels: the labels of the positions; a label that is a sequence has several lines.
+        name, options: arguments of `label_axis`.
     """
     return label_axis(name, len(labels), **options), alt.param(name=name, value=list(labels))
 
 
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
-    """Return an axis of `count` positions, from 1, named by labels.
+    """Return an axis of `count` positions, from 1, whose labels come from a parameter.
 
-    The labels are a parameter's value, which is data. As literals of an expression, some labels would break it. Vega
-    rejects expressions with reserved words, even within strings.
+    The labels are passed as a parameter's value. Vega rejects expressions with reserved words, even within strings, so
+    some labels would break an expression that contains them.
 
     Args:
-        name: of the parameter.
-        count: of the positions.
-        options: of the axis.
+        name: the name of the parameter.
+        count: the number of positions.
+        options: further options of the axis.
     """
     places = {"values": list(range(1, count + 1))}
     return alt.Axis(labelExpr=f"{name}[datum.value - 1]", **{**AXIS, **places, "labelLimit": 90, **options})
 
 
 def label_angle(labels: Sequence[str]) -> dict[str, object]:
-    """Return how to rotate the labels of columns.
+    """Return the axis options that rotate column labels.
 
-    Numbers are upright and words slanted. Many words are vertical, so that they do not overlap.
+    Short labels such as numbers are upright, words are slanted, and many words are vertical, so that none overlap.
     """
     if max(map(len, labels)) <= 3:
         return {"labelAngle": 0}
@@ -229,5 +229,5 @@ def label_angle(labels: Sequence[str]) -> dict[str, object]:
 
 
 def thinned(labels: Sequence[str]) -> list[int]:
-    """Return the positions, from 1, that have a label where there is not enough room for all labels."""
+    """Return the positions, from 1, that keep their labels if there is not enough room for all of them."""
     return list(range(1, len(labels) + 1, -(-len(labels) // MOST_LABELS)))

@@ -1,4 +1,4 @@
-"""Probabilities of the next word in several runs: the table and its chart. Pure."""
+"""Table and chart of next-word probabilities in several runs. Pure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SHOWN = 5
 
 
 def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) -> pd.DataFrame:
-    """Return a row per candidate: id, token, and its probability in each trace; empty where it is not known.
+    """Return a table with one row per candidate: id, token, and its probability in each trace, empty if unknown.
 
     Args:
-        traces: by the names of their columns.
-        step: of the translation that all read, from 0.
+        traces: the traces by the names of their columns.
+        step: the step, from 0, of the translation that all runs read.
     """
     rows = candidates(tuple(traces.values()), step, SHOWN)
     return pd.DataFrame(
@@ -36,10 +36,10 @@ def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) ->
 
 
 def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
-    """Return a chart with a bar per candidate of `next_words` and run.
+    """Return a bar chart of a `next_words` table, with one bar per candidate and run.
 
     Args:
-        names: of the runs in the legend, by column.
+        names: the names of the runs in the legend, by column.
     """
     rows = [
         {"place": place, "token": row["token"], "model": name, "probability": row[column]}

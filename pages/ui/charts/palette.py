@@ -1,4 +1,4 @@
-"""Colours of every figure, the same in Altair, Plotly, thumbnails and the browser. Pure."""
+"""Colours of all figures, shared by Altair, Plotly, thumbnails and the browser. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FIRST, SECOND = PALETTE["pair"]
 SERIES: list[str] = PALETTE["series"]
 # Colours of the digits 0 and 1 of a binary number.
 BITS: list[str] = PALETTE["bits"]
-# The frame around a cell that was clicked.
+# Colour of the frame around a cell that was clicked.
 PICKED: str = PALETTE["picked"]
-# A masked cell is not a small number, so it has its own look.
+# Colour of masked cells, which must not look like small numbers.
 MASKED: str = PALETTE["masked"]
 # Colours of text on a coloured background.
 DARK, LIGHT = PALETTE["dark"], PALETTE["light"]
 
 
 def sequential(most: float = 1.0) -> alt.Scale:
-    """Return Altair's colours from 0 to a largest value."""
+    """Return an Altair colour scale from 0 to a largest value."""
     return _scale(0.0, most, VIRIDIS)
 
 
 def diverging(most: float) -> alt.Scale:
-    """Return Altair's colours of signed numbers, 0 in the middle.
+    """Return an Altair colour scale for signed numbers, with 0 in the middle.
 
     Args:
         most: the largest absolute value.
@@ -37,17 +37,17 @@ def diverging(most: float) -> alt.Scale:
 
 
 def ink_on(field: str) -> alt.ColorValue:
-    """Return Altair's colour of text on `sequential` colours of a field: dark or light, whichever is legible there."""
+    """Return an Altair colour, dark or light, that is legible on the `sequential` colour of a field's value."""
     return either(f"datum.{field} > 0.6", DARK, LIGHT)
 
 
 def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
-    """Return one of two colours; `altair.condition` would check it against every class of a colour until one fits."""
+    """Return an Altair condition between two colours, without the slow class lookup of `altair.condition`."""
     return alt.ColorValue(otherwise, condition={"test": test, "value": colour})
 
 
 def colorscale(colours: list[str]) -> list[list[object]]:
-    """Return colours in Plotly's format."""
+    """Convert colours to a Plotly colour scale."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Number of parameters in each part of a model. Pure: numbers in, a figure out."""
+"""Bar chart of the number of parameters in each part of a model. Pure: numbers in, a figure out."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LONGEST_LINE = 26
 
 
 def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
-    """Return a figure with a bar per part.
+    """Return a bar chart with one bar per part.
 
     Args:
-        table: of `transformer.model.parameter_counts.parameter_table`.
+        table: the result of `transformer.model.parameter_counts.parameter_table`.
     """
     parts = ["<br>".join(wrap(part, LONGEST_LINE)) for part, _ in table]
     figure = px.bar(
@@ -29,7 +29,7 @@ def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
     )
     figure.update_traces(texttemplate="%{x:,}", textposition="outside", hovertemplate="%{y}: %{x:,}<extra></extra>")
     figure.update_yaxes(autorange="reversed", title=None)
-    # Leave room beside the longest bar for its number, on a projector too.
+    # Leave room for the number of the longest bar, on a projector too.
     most = 1.6 * max(count for _, count in table)
     figure.update_xaxes(title="parameters", showgrid=False, range=[0, most])
     figure.update_layout(height=400, margin={"l": 0, "r": 0, "t": 8, "b": 0})

@@ -1,4 +1,4 @@
-"""The tokens of texts with their probabilities, as a strip and as a table. Pure."""
+"""Draws the tokens of texts with their probabilities, as a strip and as a table. Pure."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from pages.ui.charts.matrix import labelled_axis
 from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.text.number_format import typeset
 
-# COLUMNS is the number of cells side by side: as many as fit a token on a projector. LINE is the height of a line of
-# cells, and AROUND the space around all of them, in pixels.
+# COLUMNS is the number of cells side by side: as many as can hold a token on a projector. LINE is the height of a line
+# of cells, and AROUND the space around all of them, in pixels.
 COLUMNS, LINE, AROUND = 12, 44, 24
-# Pixels that a token may take.
+# The maximum width of a token in pixels.
 ROOM = 66
 
 
 def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
-    """Return a cell per token, in the order of each text, coloured by its probability; a long text has several lines.
+    """Return a chart with one cell per token in text order, coloured by probability; long texts take several lines.
 
     Args:
-        texts: the name of each, its tokens' labels, and the log-probability of each given those before it, nats [N].
+        texts: for each text, its name, the labels of its tokens, and the log-probability of each token given those
+            before it, in nats, [N].
     """
     cells, names = [], []
     for name, labels, log_probs in texts:
@@ -51,7 +52,7 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
     )
 
     def written(field: str, above: int, **options: Any) -> alt.Chart:
-        # The text is a fifth of a line above or below its middle, whatever the height of a line.
+        # Shift the text by a fifth of a line above or below the middle, whatever the height of a line.
         shift = alt.expr(f"{above} * height / {5 * len(names)}")
         return base.mark_text(fontSize=12, dy=shift, limit=ROOM, **options).encode(
             text=alt.Text(f"{field}:N"), color=ink_on("probability")
@@ -70,7 +71,7 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
 
 
 def piece_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
-    """Return a row per token: its probability, and that of the text up to it."""
+    """Return a table with one row per token: its probability, and that of the text up to it."""
     return pd.DataFrame(
         {
             "place": range(1, len(labels) + 1),

@@ -1,4 +1,4 @@
-"""Exports: tables with their settings as CSV, JSON and Python lines; all that a run computed as NPZ."""
+"""Exports tables with their settings as CSV, JSON and lines of Python, and all values of a run as NPZ."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def save_tables(
     rows: pd.DataFrame | None = None,
     noted: Mapping[str, Any] = MappingProxyType({}),
 ) -> DeltaGenerator:
-    """Draw the buttons that save tables, and return their row, for more buttons.
+    """Draw the buttons that save tables; return the row that holds them, to which more buttons can be added.
 
     Args:
-        name: of the files.
-        key: of the buttons.
-        facts: all that is needed to compute the numbers again; each row of the CSV has them.
-        tables: by their names in the JSON.
-        rows: of the CSV; None for those of the first table.
-        noted: facts for the JSON alone.
+        name: the name of the files.
+        key: the prefix of the buttons' keys.
+        facts: everything that is needed to compute the numbers again; every CSV row includes it.
+        tables: the tables by their names in the JSON.
+        rows: the rows of the CSV; None for those of the first table.
+        noted: facts that only the JSON includes.
     """
     saved = next(iter(tables.values())) if rows is None else rows
     files = {
@@ -57,10 +57,10 @@ def save_tables(
 
 
 def show_lines(lines: str, key: str) -> None:
-    """Draw lines of Python in an expander once it is open: a browser colours them more slowly than it draws a map.
+    """Draw lines of Python in an expander, but only once it is open, because syntax highlighting is slow.
 
     Args:
-        key: of the expander, with "_lines" after it.
+        key: the key of the expander, without its suffix "_lines".
     """
     part = st.expander("The same in Python", key=f"{key}_lines", on_change="rerun")
     if part.open:
@@ -73,9 +73,9 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
     """Draw the button that saves a trace.
 
     Args:
-        trace: finds it once the user presses the button. A session keeps this callback until it expires, so it should
-            not hold the trace itself.
-        key: of the button, with "_npz" after it.
+        trace: returns the trace, once the user presses the button. A session keeps this callback until it expires, so
+            it should not hold the trace itself.
+        key: the key of the button, without its suffix "_npz".
     """
     st.download_button(
         "Save as NPZ (every head)",
@@ -98,17 +98,17 @@ def archive(trace: Trace) -> bytes:
 
 
 def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
-    """Return the rows, each with all facts; no text in it is a formula to a spreadsheet."""
+    """Return a table as CSV, every row with all facts; text that a spreadsheet could run as a formula is escaped."""
     written = table.copy()
     for name, value in (facts or {}).items():
         written[name] = value if isinstance(value, str | bool) else json.dumps(value)
     texts = written.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(harmless)
-    # With both characters as the end of a line (RFC 4180), a cell that holds either one is quoted.
+    # With CRLF as the line ending (RFC 4180), pandas quotes every cell that holds either character.
     return written.rename(columns=harmless).to_csv(index=False, lineterminator="\r\n")
 
 
 def json_text(facts: dict[str, Any], tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return everything as one object; values that are not numbers are null."""
+    """Return facts and tables as one JSON object, in which NaN and infinity are null."""
     content = {**facts, **{name: json.loads(each.to_json(orient="records") or "[]") for name, each in tables.items()}}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)

@@ -1,4 +1,4 @@
-"""Tables with the numbers of a figure."""
+"""Builds and draws the tables with a figure's numbers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ from pages.ui.charts.saving import csv_text
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
-# Text of a masked cell; its column is text then.
+# Text of a masked cell; it turns the column into text.
 MASKED = "masked"
 MINUS_INFINITY = "−∞"
-# A projector fits this many columns.
+# The number of columns that fit on a projector.
 MOST_COLUMNS = 7
-# A table has as many decimals as its smallest number needs to differ from 0, up to MOST_DIGITS. Smaller numbers use
-# powers of ten; in a large table, their whole column does.
+# A table has as many decimals as its smallest number needs to differ from 0, up to MOST_DIGITS. Smaller numbers are
+# written with powers of ten; in a large table, so is their whole column.
 MOST_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
-# A table with up to this many cells shows the mathematical minus sign, which takes no noticeable time. A larger one
-# shows hyphens.
+# Tables with up to this many cells use a true minus sign, which takes no noticeable time. Larger tables use hyphens.
 MOST_TYPESET = 20_000
-# Sizes in pixels of text that wraps in a cell, and the largest number of lines in a row.
+# Sizes in pixels of text that wraps in a cell, and the maximum number of lines in a row.
 CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
 MOST_LINES = 8
 NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """Return labels that differ even where two tokens are equal; counted from 1, as in the figures of tokens."""
+    """Make labels unique by numbering them from 1, as in the figures of tokens."""
     return [f"{number}: {label}" for number, label in enumerate(labels, start=1)]
 
 
@@ -47,13 +46,13 @@ def frame(
     corner: str,
     first: tuple[int, int] = (0, 0),
 ) -> pd.DataFrame:
-    """Return a matrix with its labels.
+    """Return a matrix as a table with its labels.
 
     Args:
-        values: [R, C]; values that are not finite are called masked.
-        rows, columns: labels; None numbers the rows or columns.
-        corner: heading of the column that names the rows.
-        first: numbers of the first row and of the first column where there are no labels.
+        values: [R, C]; values that are not finite are shown as masked.
+        rows, columns: the labels; if None, rows or columns are numbered.
+        corner: the heading of the column that names the rows.
+        first: the numbers of the first row and the first column, used if they have no labels.
     """
     body = (
         values
@@ -67,12 +66,12 @@ def frame(
 
 
 def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6) -> None:
-    """Draw a table in an expander once it is open.
+    """Draw a table in an expander, but only once it is open.
 
     Args:
         table: its numbers are shown with `digits` decimals, and whole numbers unchanged.
-        key: of the table; with "_part" after it, of the expander.
-        label: of the expander.
+        key: the key of the table; with the suffix "_part", that of the expander.
+        label: the label of the expander.
     """
     part = st.expander(label, key=f"{key}_part", on_change="rerun")
     if part.open:
@@ -88,9 +87,9 @@ def show_table(
     height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Draw a table; its text is shown unchanged, its numbers with the mathematical minus sign.
+    """Draw a table with its text unchanged and its numbers with a true minus sign.
 
-    Sorting and saving use the numbers themselves, with the hyphen that programs read.
+    Sorting and saving use the numbers themselves; saved files have the hyphen that programs can read.
 
     Args:
         digits: decimals of its numbers.
@@ -100,7 +99,7 @@ def show_table(
     typeset_columns: dict[str, Callable[[Any], str]] = {}
     digits = _digits(table, digits)
     if len(table.columns) > MOST_COLUMNS:
-        # The column that names the rows stays while the others scroll.
+        # The column that names the rows stays visible while the other columns scroll.
         columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name, column in list(table.items())[1:]:
         tiny = column.dtype.kind == "f" and _smallest(column) < 0.5 * 10**-digits
@@ -109,7 +108,7 @@ def show_table(
         elif column.dtype.kind == "i":
             form = ",d"
         elif name in (wrapped or ()):
-            # This is text from the user, even where it is a number.
+            # This column is the user's text, even if it looks like a number.
             continue
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
@@ -118,8 +117,8 @@ def show_table(
         else:
             continue
         if table.size <= MOST_TYPESET and (tiny or (column < 0).any()):
-            # Numbers use a power only where they need one. This avoids 9.9558e−01 because another number is tiny, and
-            # −0.
+            # Only numbers that need a power of ten are written with one. This avoids −0, and 9.9558e−01 in a column
+            # with a tiny number.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
@@ -148,17 +147,17 @@ def draw_table(
     file: str = "",
     **options: Any,
 ) -> None:
-    """Draw a table with Streamlit's options, and the button that saves it; the app draws every table here.
+    """Draw a table and the button that saves it; all tables of the app are drawn by this function.
 
-    Streamlit's own button would save text that begins like a formula as a cell that a spreadsheet computes. Copying
-    cells would do the same. `client.disableDataExport` removes both. The cells on screen have no apostrophe, and a
-    saved file has every character as it was typed.
+    With Streamlit's own button, or by copying cells, text that begins like a formula would be run by a spreadsheet.
+    `client.disableDataExport` removes both. The cells on screen have no apostrophe, and a saved file has every
+    character as it was typed.
 
     Args:
-        key: of the table; with "_csv" after it, of the button.
-        shown: a styled version of the table to draw instead of it.
-        file: name of the saved file, where the key is not enough.
-        options: of `st.dataframe`.
+        key: the key of the table; with the suffix "_csv", that of the button.
+        shown: a styled version of the table that is drawn instead of it.
+        file: the name of the saved file, if it differs from the key.
+        options: further options of `st.dataframe`.
     """
     with st.container(gap="xxsmall", width=width):
         st.dataframe(visible_cells(table) if shown is None else shown, key=key, hide_index=True, width=width, **options)
@@ -176,7 +175,7 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with every text as it is shown."""
+    """Return the table with every text in the form in which users see it."""
     written = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
@@ -184,12 +183,12 @@ def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _written(cell: object) -> str:
-    """Return a number as the text that a column shows."""
+    """Format a number as the text that a column shows."""
     return with_minus(str(cell))
 
 
 def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
-    """Draw a table as text, which can be enlarged; `show_table` draws small type.
+    """Draw a table as Markdown, whose type can be enlarged; `show_table` draws small type.
 
     Args:
         digits: decimals of its numbers.
@@ -207,13 +206,13 @@ def _large(value: object, digits: int) -> str:
 
 
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
-    """Return the height in pixels of the cell with the most lines; below `LOWEST_WRAPPED` Streamlit wraps no text."""
+    """Return the height in pixels of the tallest cell; in rows below `LOWEST_WRAPPED`, Streamlit does not wrap text."""
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
     return max(LOWEST_WRAPPED, LINE * min(lines, MOST_LINES) + AROUND_LINES)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:
-    """Return the decimals of a table's numbers: `digits`, or as many as its smallest number needs, if not many more."""
+    """Return the number of decimals: `digits`, or as many as the smallest number needs, up to `MOST_DIGITS`."""
     smallest = min(
         (_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"), default=np.inf
     )
@@ -221,7 +220,7 @@ def _digits(table: pd.DataFrame, digits: int) -> int:
 
 
 def _smallest(column: pd.Series) -> float:
-    """Return the smallest number but 0 of a column without negative ones, such as weights and norms; else infinity."""
+    """Return the smallest positive number of a column; infinity if the column has negative numbers or only zeros."""
     numbers = column.to_numpy()
     sizes = numbers[(numbers != 0) & ~np.isnan(numbers)]
     return float(sizes.min()) if len(sizes) and sizes.min() > 0 else np.inf

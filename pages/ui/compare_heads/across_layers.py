@@ -1,4 +1,4 @@
-"""One word across the layers: where it looks in each layer."""
+"""Shows where one word looks in each layer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Draw three maps of one row: for the chosen head, the mean of all heads, and the largest of them.
+    """Draw three maps of one word by layer: the chosen head, the mean over all heads, and the maximum over all heads.
 
     If the user has not chosen a row, the row with the head's strongest link is shown.
     """
@@ -122,7 +122,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
 
 
 def telling_row(view: View, layer: int, head: int) -> int:
-    """Return the row with the strongest link of a head, without start and end symbols; the first if there is none."""
+    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if there is none."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -132,14 +132,14 @@ def telling_row(view: View, layer: int, head: int) -> int:
 def says_where(
     kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
-    """Say which head of each layer looks most at one place, and which place it is.
+    """State for each layer which head has the largest weight in a row, and at which column.
 
     Args:
         rows: the weights of one row in every head, [L, H, C].
         seen: which columns are not masked, [C].
-        labels: of all rows.
-        row: the index of the row in them.
-        columns: their labels.
+        labels: the labels of all rows.
+        row: the index of the row in `labels`.
+        columns: the labels of the columns.
     """
     parts: list[str | HeadLink] = [
         f"Where the attention of “{isolated(labels[row])}”{place_of(labels, row)} is strongest in each layer: "
@@ -157,7 +157,7 @@ def says_where(
 def _table(
     maps: dict[str, tuple[np.ndarray, object]], largest: np.ndarray, mask: np.ndarray, columns: list[str]
 ) -> pd.DataFrame:
-    """Return everything in the maps, a row per cell that is not masked."""
+    """Return a table of the numbers of all maps, with one row per cell that is not masked."""
     layers, places = np.nonzero(mask)
     return pd.DataFrame(
         {

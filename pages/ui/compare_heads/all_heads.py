@@ -1,4 +1,4 @@
-"""All heads as maps and as a table: every metric, on this sentence and over many."""
+"""Shows all heads as maps and as a table, with every metric on this sentence and over many sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from transformer.surveys.importance import ImportanceStatistics, importance_stat
 from transformer.values.trace import Kind
 
 MANY = "over {} sentences"
-# Key of the map of the heads' importance, beside those of METRICS.
+# Key of the map of head importance, in addition to the names in METRICS.
 WORTH = "worth"
 WITHOUT = "effect of removing it, nats"
 
@@ -47,8 +47,8 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     """Draw maps of one metric, and the table of all metrics.
 
     Args:
-        controls: holds the control that chooses the metric.
-        also: names that heads have for what they do with random patterns.
+        controls: the container of the control that chooses the metric.
+        also: additional head names, given for their behaviour on random patterns.
     """
     translator, had = reading.translator, reading.trace.kinds
     many = measured(STATISTICS, translator) if translator else None
@@ -70,9 +70,9 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
     highest = _highest(here, metric)
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
-    # The main figure is one map, or all maps where none of their heads has the highest value.
+    # The main figure is the map with the highest value, or all maps if there is no such value.
     with main_figure(said, when=highest is None):
-        # A single map would stretch over the whole page.
+        # With fewer than two columns, a single map would stretch over the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")
     for column, kind in zip(columns, had, strict=False):
         main = highest is not None and kind == highest.kind
@@ -99,7 +99,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
 
 @dataclass(frozen=True)
 class Highest:
-    """Head with the highest value of a metric; `str` returns it as one line."""
+    """The head with the highest value of a metric; `str` returns one line that describes it."""
 
     value: float
     kind: Kind
@@ -112,7 +112,7 @@ class Highest:
 
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
-    """Return the head with the highest value, of all kinds that the metric applies to; None if there is none."""
+    """Return the head with the highest value among all kinds that the metric applies to; None if it applies to none."""
     found = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
@@ -123,7 +123,7 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
 
 
 def says_worth(worth: ImportanceStatistics) -> str:
-    """Describe the numbers of the heads' importance, from their file."""
+    """Describe how the recorded head importance was measured."""
     return (
         "How the log-probability of the model's own translation changes when that head alone is off, averaged over "
         f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
@@ -131,7 +131,7 @@ def says_worth(worth: ImportanceStatistics) -> str:
 
 
 def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
-    """Return the map of a metric; None if the kind does not have it: it applies to all of its heads or to none."""
+    """Return the map of a metric; None if the metric does not apply to this kind of attention."""
     values = metrics.values.get(name)
     if values is None or np.isnan(values).any():
         return None
@@ -154,7 +154,7 @@ def _table(
 ) -> None:
     table = head_table(here, many, worth, also)
     over = {measured.sentences for measured in (many, worth) if measured}
-    # The controls share one line, because the table is the purpose of the page and begins high on it.
+    # The controls share one line, so that the table, the purpose of the page, begins high on it.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             "**All measurements of all heads.** Click a row to open its head, or the name of a column to sort by it. "
@@ -184,7 +184,7 @@ def _table(
 
 
 def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
-    """Draw the facts about the heads over many sentences, or the buttons that measure them."""
+    """Describe the measurements over many sentences, or draw the buttons that make them."""
     if not many:
         offer_measuring(
             STATISTICS,
@@ -213,7 +213,7 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
 
 
 def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
-    """Explain when a head of a kind that the model has gets a name."""
+    """Explain the rules by which heads get names, for the kinds of attention that the model has."""
     if len(kinds) > 1:
         sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
@@ -238,10 +238,10 @@ def head_table(
     worth: ImportanceStatistics | None = None,
     also: AlsoNamed = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """Return a row per head: kind, layer, head, its names, and every metric.
+    """Return a table with one row per head: kind, layer, head, its names, and every metric.
 
-    The metrics are on this sentence and, if available, over many. The importance over many sentences comes with the
-    ends of its interval.
+    Metrics are given for this sentence and, if available, over many sentences. The importance over many sentences
+    includes the ends of its confidence interval.
     """
     rows = []
     for kind, metrics in here.items():
@@ -268,10 +268,10 @@ def head_table(
 
 
 def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, str]]:
-    """Return names of the columns of a `head_table` over many sentences: the measurement, and which part of it.
+    """Return two-level headings for the columns over many sentences: the measurement, and the part of it.
 
     Args:
-        over: the numbers of sentences that the columns mention.
+        over: the sentence counts that occur in the column names.
     """
     found = {}
     for many in (MANY.format(count) for count in over):

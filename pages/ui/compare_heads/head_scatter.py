@@ -1,4 +1,4 @@
-"""Heads as points of a plane, with names where there is room for them."""
+"""Scatter plot of heads, which are named where there is room."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pages.ui.charts.matrix import INK, PICK
 from transformer.analysis.heads.mds import Plane
 
 HEIGHT = 520
-# Width of the plane on a projector's narrow screen; on a wider screen, the names have at least as much distance.
+# Width in pixels of the plot on a projector's narrow screen; on a wider screen, names are at least as far apart.
 NARROW = 640
 RADIUS = 8
-# Half the width and height of a name such as "3.7".
+# Half the width and half the height, in pixels, of a name such as "3.7".
 NAME = np.array([11.0, 6.0])
-# Offsets of a name's middle from the middle of its point, in pixels, y downwards; the first free one is used.
+# Offsets of a name's centre from the centre of its point, in pixels, y downwards; the first free one is used.
 PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
 
 
@@ -27,8 +27,8 @@ def head_name(number: int, heads: int) -> str:
     """Return a head as layer.head, counted from 1; empty for -1.
 
     Args:
-        number: as in `head_distances`.
-        heads: of each layer.
+        number: the index of the head, as in `head_distances`.
+        heads: the number of heads in each layer.
     """
     return "" if number < 0 else f"{number // heads + 1}.{number % heads + 1}"
 
@@ -36,11 +36,11 @@ def head_name(number: int, heads: int) -> str:
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     """Return a scatter plot of the heads, coloured by layer.
 
-    Clicking a head sets the selection `PICK`, whose fields `layer` and `head` count from 1. A unit has the same length
-    to the right and upwards, so distances on screen are true.
+    Clicking a head sets the selection `PICK`, whose fields `layer` and `head` count from 1. Both axes have the same
+    scale, so distances on screen are true.
     """
     numbers = np.arange(layers * heads)
-    # The extent has a margin and is never 0, because all heads may be equal.
+    # Add a margin to the extent, and keep it above 0, because all heads may be equal.
     across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
     scale = min(NARROW / across, HEIGHT / upwards)
     table = pd.DataFrame(
@@ -62,7 +62,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
 
     base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
-    # The first layers are as dark as the dark theme, the last as bright as the light one.
+    # Points need an outline: the first layers are as dark as the dark theme, and the last as bright as the light one.
     outline = {"stroke": "currentColor", "strokeWidth": 1}
     legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
     points = (
@@ -73,7 +73,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         )
         .add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
     )
-    # Each layer has a name, because Vega warns of a layer without one.
+    # Skip offsets that no name uses, because Vega warns about a layer without data.
     names = [
         base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor")
         .encode(text="name:N")

@@ -10,8 +10,8 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
-# Streamlit's own table reacts to a narrow column of boxes, or to any move of its focus. Users of a keyboard could not
-# read it.
+# In Streamlit's own table, only a narrow column of boxes reacts to clicks, or else every move of the focus does. The
+# latter would keep keyboard users from reading it.
 draw_table = component("head_table/head_table")
 
 
@@ -21,11 +21,11 @@ def show_head_table(
     """Draw the table, and open the head whose row was clicked.
 
     Args:
-        table: a row per head; kind, layer and head, from 1, then its numbers and texts.
-        kinds: of the heads of the rows.
-        key: of the component.
-        maps: where heads are opened.
-        headings: of columns that are parts of one measurement: its name, and that of the part.
+        table: one row per head: kind, layer and head, from 1, followed by numbers and texts.
+        kinds: the kind of attention of each row's head.
+        key: the key of the component.
+        maps: the pages that open heads.
+        headings: for columns that are parts of one measurement, the names of the measurement and of the part.
     """
     numbers = table.drop(columns=["kind", "layer", "head"])
     rows = [

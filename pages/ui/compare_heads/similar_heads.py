@@ -1,4 +1,4 @@
-"""Similar heads of a kind, which look at the same things: a plane and a tree."""
+"""Scatter plot and dendrogram of one kind's heads, in which heads with similar attention are close together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transformer.values.trace import Kind
 
 
 def show_similar_heads(reading: MapReading, kind: Kind) -> None:
-    """Draw the plane and the dendrogram of one kind; a click opens the head."""
+    """Draw the scatter plot and the dendrogram of one kind; a click opens the head."""
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]
     distances = head_distances(weights)
@@ -68,13 +68,13 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
 
 
 def branches(linkage: np.ndarray) -> pd.DataFrame:
-    """Return the lines of a dendrogram: each merge is a bracket from its two branches up to its height.
+    """Return the line segments of a dendrogram: each merge is a bracket from its two branches up to its height.
 
     Args:
         linkage: [N - 1, 4], as `average_linkage` returns it.
 
     Returns:
-        Columns x, y, x2, y2; leaves stand at 1 to N in the order of `leaf_order`.
+        Columns x, y, x2, y2; leaves are at x = 1 to N, in the order of `leaf_order`.
     """
     count = len(linkage) + 1
     at = {leaf: (float(place), 0.0) for place, leaf in enumerate(leaf_order(linkage), start=1)}
@@ -87,7 +87,7 @@ def branches(linkage: np.ndarray) -> pd.DataFrame:
 
 
 def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
-    """Return the tree; its leaves are named layer.head."""
+    """Return the dendrogram as a chart whose leaves are labelled layer.head."""
     order = leaf_order(linkage)
     axis, names = labelled_axis("leaf_labels", [head_name(leaf, heads) for leaf in order], labelAngle=-90, grid=False)
     return (

@@ -1,4 +1,4 @@
-"""Two heads side by side, on one text or on two, and their difference where the axes agree."""
+"""Shows two heads side by side, on one text or on two, and their difference if their axes match."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from transformer.text.languages import LANGUAGES
 from transformer.text.vocabulary import split_code
 from transformer.values.trace import KINDS, Kind, Trace
 
-# The label of a decoder's row.
+# The label of a decoder row.
 STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
 
 
@@ -41,14 +41,14 @@ class ComparedModel:
     """The model whose heads are compared, and its texts.
 
     Attributes:
-        config: its shape.
-        kinds: of attention that it has.
-        fields: of `CompareParams` that hold A and B.
-        read: returns the trace of a text; an AtlasError says why the model cannot read it.
-        noun: the word for a text.
+        config: the model's configuration.
+        kinds: the kinds of attention that the model has.
+        fields: the fields of `CompareParams` that hold A and B.
+        read: returns the trace of a text; raises an AtlasError with the reason if the model cannot read it.
+        noun: the word for a text, for use in sentences.
         own: the user's text.
-        pairs: offered beside it.
-        written: Markdown of the model's output for a text; None if it writes nothing else.
+        pairs: the pairs of texts offered in addition.
+        written: returns the model's output for a text as Markdown; None if the model's output is not shown.
     """
 
     config: TransformerConfig
@@ -61,7 +61,7 @@ class ComparedModel:
     written: Callable[[Trace], str] | None = None
 
     def pins(self) -> dict[str, Pin]:
-        """Return A and B by their fields, limited to the layers and heads that the model has."""
+        """Return A and B by field name, limited to the kinds, layers and heads that the model has."""
         found = {}
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
@@ -71,14 +71,14 @@ class ComparedModel:
 
 
 def compared_translator(model: Translator) -> ComparedModel:
-    """Return a translator for the comparison; it reads the sentence of all pages."""
+    """Return a translator in the form for the comparison; its text is the sentence that all pages share."""
 
     def written(trace: Trace) -> str:
         language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
     runs = CachedRuns(model)
-    # The pairs show a difference only where the model reads English.
+    # The pairs are English, so they are offered only if the model reads English.
     english = model.languages.source.name == LANGUAGES.source.name
     return ComparedModel(
         model.config,
@@ -96,7 +96,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
     """Draw pairs to choose, the two pins with their controls, the maps, and the largest differences.
 
     Args:
-        controls: holds the controls that choose the pair and the heads.
+        controls: the container of the controls that choose the pair and the heads.
     """
     with controls.popover("Try a pair"):
         _offer_pairs(model)
@@ -133,7 +133,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
 
 
 def _offer_pairs(model: ComparedModel) -> None:
-    """Draw pairs that show a difference, and the user's own text."""
+    """Offer pairs of texts that show a difference, and the user's own text."""
     for number, pair in enumerate(model.pairs):
         st.button(
             pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
@@ -150,14 +150,14 @@ def _offer_pairs(model: ComparedModel) -> None:
 
 
 def _compare(model: ComparedModel, *texts: str) -> None:
-    """Callback: show the head of A on two texts, in words."""
+    """Callback: show the head of A on two texts, with tokens merged into words."""
     pin = next(iter(model.pins().values()))
     pins = {field: replace(pin, text=text, words=True) for field, text in zip(model.fields, texts, strict=True)}
     session.update(CompareParams, **pins)
 
 
 def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
-    """Say how one word changes the translation and this head."""
+    """Describe how one word changes the translation and this head."""
     (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
@@ -195,7 +195,7 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
 
 
 def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
-    """Return arguments of a widget that shows and changes a field of a pin."""
+    """Return the arguments of a widget that shows and changes a field of a pin."""
     key = f"compare_{name}_{field}"
 
     def store() -> None:
@@ -228,18 +228,18 @@ def _trace(model: ComparedModel, pin: Pin) -> Trace:
 
 
 def pin_title(pin: Pin) -> str:
-    """Return the kind, the layer and the head of a pin."""
+    """Return a title with the kind, the layer and the head of a pin."""
     return f"{TITLES[pin.kind]}, layer {pin.layer + 1}, head {pin.head + 1}"
 
 
 def map_of(title: str, view: View, pin: Pin) -> Map:
-    """Return the map of a head for `side_by_side`."""
+    """Return the map of a pinned head in the format of `side_by_side`."""
     weights = rounded(view.weights[pin.layer, pin.head])
     return Map(title, row_labels(view.axes), column_labels(view.axes), weights, view.mask, words=view.axes.words)
 
 
 def _difference(sides: list[Map]) -> Map:
-    """Return B minus A; where their tokens differ, the labels name both."""
+    """Return the map of B minus A; where their tokens differ, the labels name both."""
     first, second = sides
     values = (second.values - first.values).round(4)
     return Map(
@@ -255,7 +255,7 @@ def _difference(sides: list[Map]) -> Map:
 
 
 def _both(one: str, other: str) -> str:
-    """Return a label of both that writes their common part once: "in: cat / mat → out: sits"."""
+    """Combine two labels and write their common part once, such as "in: cat / mat → out: sits"."""
     steps = STEP.fullmatch(one), STEP.fullmatch(other)
     if steps[0] and steps[1]:
         read, predicted = map(_both, steps[0].groups(), steps[1].groups())
@@ -264,7 +264,7 @@ def _both(one: str, other: str) -> str:
 
 
 def _differs_most(difference: Map) -> str:
-    """Return Markdown: the cell with the largest difference."""
+    """Return Markdown that names the cell with the largest difference."""
     row, column = map(int, np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape))
     value = difference.values[row, column]
     if value == 0:

@@ -1,4 +1,4 @@
-"""The heads of two translators, matched: which head of B does what a head of A does?"""
+"""Matches the heads of two translators: for each head of A, the head of B with the most similar attention."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from transformer.surveys.matching import HeadMatches, KindMatch, kinds_of_both, 
 from transformer.values.trace import Kind, Trace
 
 RANDOM = "random weights"
-# Models with random weights, by the model whose shape they have; they are dropped together with it.
+# Models with random weights, by the trained model whose configuration they share; dropped together with that model.
 MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
-# A model with more parameters is not made a second time with random weights.
+# For a model with more parameters, no counterpart with random weights is created.
 MOST_PARAMETERS = 100_000_000
 
 
 def show_two_models(reading: MapReading, kind: Kind) -> None:
-    """Draw the match of every head of the page's model, then the maps of the chosen head and its match."""
+    """Draw the match of every head of the first model, then the maps of the chosen head and its match."""
     first = reading.translator
     if first is None:
         st.info("This part compares two translators. Choose the translator at the top.")
@@ -62,7 +62,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     similarity = similarities(reading.trace, trace, kind)
     heads = reading.trace.attention(kind).shape[1], trace.attention(kind).shape[1]
     match = best_match(similarity)
-    # A head without a match is shown with the head that is nearest to it.
+    # A head without a match is shown with its most similar head.
     shown = np.where(match < 0, similarity.argmax(axis=1), match)
     matched, shuffled = matched_similarity(similarity, match), shuffled_similarity(similarity, match, heads[1])
     recording = None if name == UNTRAINED else _recording(name, first)
@@ -106,7 +106,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
 
 
 def _pick_other(own: str) -> str:
-    """Draw the choice of the second model; return its name."""
+    """Draw the choice of the second model; return the model's name."""
     names = [*(name for name in model_folders() if name != own), UNTRAINED]
     asked = session.params(CompareParams).other
     chosen = asked if asked in names else names[0]
@@ -123,7 +123,7 @@ def _pick_other(own: str) -> str:
 
 
 def _read_by(first: Translator, name: str, trace: Trace, kind: Kind) -> tuple[Translator, Trace]:
-    """Return the second model and its trace; stops the page with one message if it has no such heads."""
+    """Return the second model and its trace; stop the page with a message if the heads cannot be compared."""
     folder = model_folders().get(name)
     second = load(folder.path, folder.problem) if folder else _untrained(first)
     try:
@@ -192,7 +192,7 @@ def _says_nulls(
     shuffled: np.ndarray,
     name: str,
 ) -> str:
-    """Return Markdown: the mean similarity on this sentence, beside what chance gives."""
+    """Return Markdown that compares the mean similarity on this sentence with that of chance matches."""
     said = f"Mean similarity of the matched heads: **{np.nanmean(matched):.2f}**. "
     said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(shuffled):.2f}"
     if name != UNTRAINED and second.parameters <= MOST_PARAMETERS:
@@ -212,7 +212,7 @@ def _says_head(
     own: str,
     title: str,
 ) -> str:
-    """Return Markdown: the match of the chosen head, and the nearest head if that is another one."""
+    """Return Markdown that names the match of the chosen head, and its most similar head if that is another one."""
     here, nearest = f"**Head {head_name(at, heads[0])} of {markdown(own)}**", int(similarity[at].argmax())
     if match[at] < 0:
         return (
@@ -232,7 +232,7 @@ def _says_head(
 
 
 def _says_many(found: KindMatch, many: HeadMatches, at: int) -> str:
-    """Return Markdown: the same over many sentences, with 95% intervals."""
+    """Return Markdown that states the match over many sentences, with 95% intervals."""
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
         for name, each in (
@@ -254,7 +254,7 @@ def _says_many(found: KindMatch, many: HeadMatches, at: int) -> str:
 def _table(
     similarity: np.ndarray, match: np.ndarray, shuffled: np.ndarray, heads: tuple[int, int], over: KindMatch | None
 ) -> pd.DataFrame:
-    """Return a row per head: its match, and their similarity."""
+    """Return a table with one row per head: its match, and their similarity."""
     numbers = range(len(match))
     table = pd.DataFrame(
         {
@@ -272,12 +272,12 @@ def _table(
 
 
 def _title(number: int, heads: int) -> str:
-    """Return the name of a head in the table; empty for -1."""
+    """Return the name of a head for the table; empty for -1."""
     return "" if number < 0 else f"layer {number // heads + 1}, head {number % heads + 1}"
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
-    """Return the file of the matches with a model, beside the first model."""
+    """Return the recording of the matches with the model `name`; its file is beside the first model."""
     file = f"head_matches_{name}.json"
     found = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))

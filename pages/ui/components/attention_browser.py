@@ -1,4 +1,4 @@
-"""The attention browser: a JavaScript component that receives a kind of attention once and draws all of it."""
+"""The attention browser: a JavaScript component that receives all maps of one kind of attention once and draws them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
-# A click on a head sends a message that the browser already has. Streamlit then sends only the name of these bytes.
+# Cached messages: a run after a click usually needs the same bytes again, and Streamlit then sends only their name.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 
 
@@ -30,9 +30,9 @@ class Shown:
     choice: AttentionParams
 
     def then(self, now: Shown) -> Shown:
-        """Return the state that the browser reaches by itself at `now`: it unpins tokens of another sentence.
+        """Return the state that the browser reaches on its own at `now`: it drops pins of another sentence.
 
-        The reading of alignments is chosen outside the browser.
+        `shift` is taken from `now`, because the user sets it outside the browser.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
         return Shown(now.sentence, replace(choice, shift=now.choice.shift))
@@ -48,13 +48,13 @@ def attention_browser(
     of: type[AttentionParams] = AttentionParams,
     also: AlsoNamed = MappingProxyType({}),
 ) -> AttentionParams:
-    """Draw the browser of a kind; return what is chosen in it.
+    """Draw the browser for one kind of attention; return the head, display settings and pins chosen in it.
 
     Args:
-        trace: of a run.
-        metrics: of its heads, which say the kind.
-        of: the parameters that hold the choice: those that the three kinds of a translator share, or a model's own.
-        also: further names of heads, in addition to those for what they do in this run.
+        trace: the trace of a run.
+        metrics: the metrics of the heads to show; they determine the kind.
+        of: the class of parameters that holds the choice; a translator's three kinds share the default.
+        also: names of heads in addition to those for their behaviour in this run.
     """
 
     def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
@@ -75,14 +75,14 @@ def drawn_with_choice(
     draw: Callable[[str, StateRequest[Shown], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
-    """Draw a component that shows a kind and has a choice; return what is chosen in it.
+    """Draw a component in which the user chooses a head of one kind; return the choice.
 
     Args:
-        trace, metrics: of `attention_browser`.
-        key: of the component.
-        draw: draws it under a key, showing the request if it is new; the last argument is the callback of its state
-            "choice".
-        of: of `attention_browser`.
+        trace, metrics: as for `attention_browser`.
+        key: the key of the component.
+        draw: draws the component. Its arguments are the key, the state to show if that request is new, and the callback
+            of the component's state "choice".
+        of: as for `attention_browser`.
     """
     kind = metrics.kind
     layers, heads, queries, keys = trace.attention(kind).shape
@@ -103,14 +103,14 @@ def drawn_with_choice(
     # A session keeps this callback until it expires, so it holds neither the trace nor the metrics.
     def store() -> None:
         sent = st.session_state[key].get("choice")
-        # The reading of alignments is chosen outside the browser.
+        # The browser does not set `shift`, so keep the value of the session.
         shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
         shown = shown.or_at(telling.layer, telling.head)
         if not isinstance(sent, dict) or sent.get("id") != now.sentence:
-            # The tokens were pinned in a sentence that is not shown any more.
+            # The tokens were pinned in a sentence that is no longer shown.
             shown = shown.unpinned()
         SYNCED.received(sent, Shown(now.sentence, shown))
-        # A change of colour does not choose a head, so the next sentence opens at its own head.
+        # Changing only display settings does not choose a head, so the next sentence opens at its most informative one.
         unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
         session.store_attention(shown.unchosen() if unchosen else shown, kind)
 
@@ -119,16 +119,16 @@ def drawn_with_choice(
 
 
 def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
-    """Return a choice; if the user chose no head, with the most informative one."""
+    """Return the choice; if the user chose no head, set the most informative one."""
     telling = telling_head(trace, metrics)
     return choice.or_at(telling.layer, telling.head)
 
 
 def glance(trace: Trace, metrics: HeadMetrics) -> bool:
-    """Draw all heads of a kind, small; return whether the user clicked one, which is then chosen."""
+    """Draw small maps of all heads of a kind; return whether the user clicked one, which is then chosen."""
     kind = metrics.kind
     opened = draw_browser(
-        # The keyboard focus begins at the first head.
+        # The keyboard focus starts at the first head.
         key=f"{kind}_glance",
         data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None,
@@ -150,7 +150,7 @@ def browser_message(
     glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """Return the `browser_payload` of a choice, built once for all runs of a page that show the same."""
+    """Return the `browser_payload` of a choice, cached for later runs that show the same state."""
     if also:
         return browser_payload(trace, metrics, vars(choice), number=number, glance=glance, also=also)
     return _message(trace, metrics, choice, number, glance).bytes
@@ -158,7 +158,7 @@ def browser_message(
 
 @dataclass(frozen=True, eq=False)
 class _Message:
-    """Message with the objects it was made from. While it is kept, no other object has their identity."""
+    """A message together with the objects that it was made from, which keeps their ids from being reused."""
 
     trace: Trace
     metrics: HeadMetrics

@@ -1,4 +1,4 @@
-"""The attention browser of a changed run: after, as trained, and the difference of every head.
+"""The attention browser of a changed run: every head's map after the change, as trained, and their difference.
 
 With `edits` it is the editor: a click or a drag on a cell changes what its row looks at.
 """
@@ -21,7 +21,7 @@ from pages.ui.state import session
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
-# A message of the editor that undoes the last change begins with this; the rest differs each time.
+# Prefix of an editor message that undoes the last change; the rest of the message differs each time.
 UNDO = "undo"
 
 draw_changed = figure_component("attention_browser/changed_attention")
@@ -30,18 +30,18 @@ draw_editor = figure_component("attention_browser/editor")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """Run as the browser shows it: its trace, and what its heads do there."""
+    """A run as the browser shows it: its trace, and the metrics of its heads."""
 
     trace: Trace
     metrics: HeadMetrics
 
 
 def changed_attention(after: Version, before: Version, key: str, what: str) -> AttentionParams:
-    """Draw the browser of both versions of one sentence and one translation; return what is chosen in it.
+    """Draw the browser with both versions of a run on one sentence and translation; return the choice made in it.
 
     Args:
-        key: of the component.
-        what: the change, in words.
+        key: the key of the component.
+        what: a description of the change.
     """
 
     def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
@@ -57,9 +57,9 @@ def attention_editor(
     """Draw the browser like `changed_attention`, with rows that can be edited.
 
     Args:
-        written: what the changed model writes; a large map shows it above.
-        edits: the edits from one version to the other, as in an address.
-        changed: receives the user's current edits, as untrusted as an address, or a text that begins with UNDO.
+        written: the translation of the changed model, which is shown above a large map.
+        edits: the edits that lead from one version to the other, in their address format.
+        changed: called with the user's current edits, which are untrusted, or with a text that begins with UNDO.
     """
 
     def edited() -> None:
@@ -82,12 +82,12 @@ def attention_editor(
 def changed_payload(
     after: Version, before: Version, asked: StateRequest[Shown], what: str, edits: str | None = None, written: str = ""
 ) -> bytes:
-    """Return the messages of both versions in one.
+    """Return one message that contains those of both versions.
 
     Args:
-        asked: what to show.
-        what: of `changed_attention`.
-        edits, written: of `attention_editor`; None where nothing can be edited.
+        asked: the request with the state to show.
+        what: as for `changed_attention`.
+        edits, written: as for `attention_editor`; `edits` is None if nothing can be edited.
     """
     messages = [
         browser_payload(version.trace, version.metrics, vars(asked.state.choice), number=asked.number)

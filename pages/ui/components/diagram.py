@@ -1,4 +1,4 @@
-"""Drawing of the Transformer, whose boxes are links, and the words of a sentence that lead through it."""
+"""The drawing of the Transformer, whose boxes are links, with the words of a sentence and their attention links."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ draw_diagram = figure_component("diagram/diagram")
 
 @dataclass(frozen=True)
 class OpenedPage:
-    """The page whose link in a component was clicked, until the run that the click caused reaches the component.
+    """Stores which page link was clicked in a component until the run caused by the click reaches the component.
 
     Attributes:
-        key: of the component.
+        key: the key of the component.
     """
 
     key: str
@@ -31,28 +31,31 @@ class OpenedPage:
         st.session_state[f"_opened_by_{self.key}"] = st.session_state[self.key].get("open")
 
     def page(self) -> tuple[str | None, dict[str, str] | None]:
-        """The page, and its address if the link has one; None if no link was clicked."""
+        """Return the page whose link was clicked, and the link's address parameters if it has any; then forget both.
+
+        Both are None if no link was clicked.
+        """
         match st.session_state.pop(f"_opened_by_{self.key}", None):
             case str(page):
                 return page, None
             case [str(page), {**address}]:
-                # The values are as untrusted as the address of an opened page.
+                # The values come from the browser, so they are as untrusted as an address.
                 return page, {str(name): str(value) for name, value in address.items()}
         return None, None
 
 
 @dataclass(frozen=True)
 class ToldWords:
-    """The words of a sentence as a control.
+    """The words of a sentence, as data for the control that describes their attention.
 
     Attributes:
-        language: of the sentence.
-        words: their labels.
-        spoken: whether each holds a letter or a digit.
-        rows, columns: positions of each in the arrays of a trace.
-        alone: whether a map of words shows what each looks at as one row, which belongs to no other step.
-        looks, looked: links from each word and links to each word, as numbers.
-        across: the word of the other sentence that has most cross-attention with each; -1 for none.
+        language: the language of the sentence.
+        words: the labels of the words.
+        spoken: whether each word contains a letter or a digit.
+        rows, columns: the positions of each word in the arrays of a trace.
+        alone: whether a map of words has one row for each word, which the word shares with no other step.
+        looks, looked: the indices in `Story.links` of the links from each word, and of those to each word.
+        across: the word of the other sentence with the most cross-attention to each word; -1 for none.
     """
 
     language: str
@@ -68,12 +71,12 @@ class ToldWords:
 
 @dataclass(frozen=True)
 class Story:
-    """Links of attention between the words of a sentence and of its translation.
+    """Attention links between the words of a sentence and its translation.
 
     Attributes:
-        source, target: their words.
-        links: kind, row, column, layer, head and weight of each; numbers count from 0.
-        opens: the word of the source that is described first; -1 for none.
+        source, target: the words of the sentence and of the translation.
+        links: kind, row, column, layer, head and weight of each link; numbers count from 0.
+        opens: the index of the source word that is described first; -1 for none.
     """
 
     source: ToldWords
@@ -84,13 +87,13 @@ class Story:
 
 @dataclass(frozen=True)
 class AttentionBox:
-    """A box of attention in the large drawing.
+    """An attention box in the large drawing.
 
     Attributes:
-        title, subtitle: its name, and what looks at what in it.
-        head: the name of the head in the map.
-        map: a picture with a pixel for each weight, as a data URI.
-        rows, columns: of the map.
+        title, subtitle: the name of the box, and a description of which words look at which.
+        head: the name of the head whose map is shown.
+        map: a picture with one pixel per weight, as a data URI.
+        rows, columns: the numbers of rows and columns of the map.
     """
 
     title: str
@@ -111,15 +114,15 @@ def drawing(
     norm: NormPlacement,
     story: Story,
 ) -> OpenedPage:
-    """Draw the large diagram; return the page whose box or link was clicked.
+    """Draw the large diagram; return the record of which box or link was clicked.
 
     Args:
-        source, target: a sentence and its translation.
-        languages: of both.
+        source, target: the sentence and its translation.
+        languages: the languages of both.
         kinds: the box of each kind of attention.
-        layers: number of layers by stack.
-        norm: where the layer norms of the model are.
-        story: what each word looks at.
+        layers: the number of layers in each stack.
+        norm: whether the model is pre-norm or post-norm.
+        story: the attention links of each word.
     """
 
     opened = OpenedPage("drawing")
@@ -143,12 +146,12 @@ def drawing(
 
 
 def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
-    """Draw the parts of the model, with one of them marked.
+    """Draw the diagram of the model's parts, with the current part marked.
 
     Args:
-        part: the current one: a key of `stages`.
+        part: the current part, a key of `stages`.
         stages: the first stage of each part.
-        open_stage: called with the stage of the part that was clicked, before the page runs again.
+        open_stage: called with the first stage of the part that was clicked, before the page runs again.
     """
 
     def clicked() -> None:

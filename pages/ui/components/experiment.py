@@ -1,4 +1,4 @@
-"""The experiment that a page shows: figures carry it, a button saves it, and another one runs it or a file again."""
+"""The experiment of a page: figures embed it, one button saves it, and another reruns it or one from a file."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ draw_file = component("figures/experiment_file")
 
 
 def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
-    """Have the figures that are drawn from now on carry an experiment, and return it.
+    """Create the page's experiment and embed it in all figures that are drawn from now on; return it.
 
     Args:
-        runs: of the model.
-        parts, named: runs whose numbers the page shows, and those of them that have a name.
+        runs: the cached runs of the model.
+        parts: the runs whose numbers the page shows.
+        named: further such runs, by their names in the experiment.
     """
     address = session.page_address()
     experiment = Experiment(
@@ -44,18 +45,18 @@ def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
 
 
 def model_name(model: Any) -> str:
-    """The name of a model's folder; empty if it has none."""
+    """Return the name of a model's folder; empty if the model has no folder."""
     if isinstance(model, Translator):
         return model.folder.name if model.folder else ""
     return session.params(LanguageModelParams).model or SHIPPED_LANGUAGE_MODEL
 
 
 def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> None:
-    """Draw the buttons that save an experiment, and that run it or the one of a file again.
+    """Draw the buttons that save an experiment, and that rerun it or an experiment from a file.
 
     Args:
-        runs: of the model.
-        key: of the buttons.
+        runs: the cached runs of the model.
+        key: the prefix of the buttons' keys.
     """
     st.download_button(
         "Save as experiment",
@@ -83,12 +84,12 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
 
 
 def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
-    """Say whether the numbers are the same, or why they cannot be checked."""
+    """Rerun an experiment and state whether its numbers are the same, or why they cannot be checked."""
     try:
         experiment = given if isinstance(given, Experiment) else Experiment.read(given)
         check_model(experiment, runs.model.version, model_name(runs.model))
         with st.spinner("Computing again …"):
-            # Nothing comes from the cache.
+            # A new `CachedRuns` with its own memory, so that no result comes from the shared cache.
             report = check(experiment, RememberedRuns(CachedRuns(runs.model)))
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
@@ -103,7 +104,7 @@ def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
 
 
 def _page(experiment: Experiment) -> str:
-    """The address of its page, which is untrusted; empty if it is none of this app."""
+    """Return the address of the experiment's page, which is untrusted; empty if it is not a page of this app."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:

@@ -1,6 +1,7 @@
 """Figure export, mounted once per page; the PDF writer is sent on first use.
 
-The server receives no picture: the browser also makes PDFs. The libraries and fonts for PDFs are larger than a page.
+The server receives no pictures, because the browser makes PDFs too. The PDF libraries and fonts are larger than a page,
+so they are sent only when they are needed.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from attention_atlas.browser.wire import frame
 from pages.ui.components.bundle import component
 from transformer.files.paths import APP, ASSETS
 
-# Files in assets/fonts with the name and the weight that a PDF uses for each.
+# Files in assets/fonts, each with its font name and font weight in a PDF.
 FONTS = {
     "SourceSans3-Regular.ttf": ("Source Sans 3", "400"),
     "SourceSans3-Semibold.ttf": ("Source Sans 3", "600"),
     "DejaVuSans.ttf": ("DejaVu Sans", "400"),
 }
-# Colours of Streamlit's own lines behind a chart, in the dark theme and in the light one.
+# Colours of the grid lines that Streamlit draws behind a chart, in the dark and the light theme.
 GRID = ("#31333f", "#e6eaf1")
 WANTED = "_pdf_wanted"
 
@@ -31,7 +32,7 @@ draw_pdf_writer = component("figures/pdf_writer")
 
 @st.fragment
 def exporter() -> None:
-    """Draw nothing, but let the user save every figure of the page."""
+    """Mount the invisible component that lets the user save every figure of the page."""
 
     def want() -> None:
         st.session_state[WANTED] = True
@@ -44,11 +45,11 @@ def exporter() -> None:
 
 @cache
 def colours() -> list[tuple[str, str]]:
-    """Return each colour of the dark theme, and the matching one of the light theme."""
+    """Return pairs of each colour of the dark theme and its counterpart in the light theme."""
     themes = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
     pairs: list[tuple[str, str]] = [GRID]
     for name, dark in themes["dark"].items():
-        # Charts do not take these from the theme: ours use one of the two primary colours in both themes, and hold no
+        # Charts do not take these colours from the theme: they use one primary colour in both themes, and contain no
         # code.
         if name in ("primaryColor", "codeTextColor"):
             continue
@@ -59,7 +60,7 @@ def colours() -> list[tuple[str, str]]:
 
 @cache
 def fonts() -> bytes:
-    """Return a message of `attention_atlas.browser.wire`: names and sizes of the fonts, and all of them, compressed."""
+    """Return the compressed fonts, with their names and sizes, as a message of `attention_atlas.browser.wire`."""
     files = {name: (ASSETS / "fonts" / name).read_bytes() for name in FONTS}
     listed = [
         {"family": family, "weight": weight, "size": len(files[name])} for name, (family, weight) in FONTS.items()

@@ -1,6 +1,6 @@
-"""Data for the HTML export: what the browser still needs to write a model as one file without the server.
+"""Data for the HTML export: what the browser still needs to save all attention as one file that works without a server.
 
-The browser already has the kind that it draws. The other data is sent last, when everything is drawn.
+The browser already has the kind of attention that it draws. The rest is sent last, when everything is drawn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ send = component("attention_browser/html_export_parts")
 
 
 def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> None:
-    """Send the missing data on the page of a kind; draw nothing. Arguments are those of `export_parts`."""
+    """Send the missing data on the page of one kind; draws nothing. Arguments are those of `export_parts`."""
     send(key=f"{kind}_export", data=export_parts(trace, kind, metrics), height=1)
 
 
@@ -31,9 +31,9 @@ def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics
     """Return a message of `attention_atlas.browser.wire` with the compressed template and the model's other kinds.
 
     Args:
-        trace: of a run.
-        kind: that the browser already has.
-        metrics: of the heads of another kind.
+        trace: the trace of a run.
+        kind: the kind that the browser already has.
+        metrics: returns the metrics of the heads of another kind.
     """
     others = [browser_message(trace, metrics(other), AttentionParams()) for other in trace.kinds if other != kind]
     parts = [PACKED_TEMPLATE, *others]

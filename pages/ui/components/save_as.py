@@ -1,6 +1,6 @@
-"""Draws every figure of the app, with a menu that saves it as a picture.
+"""Draws figures with a menu that saves them as pictures; all figures of the app are drawn here.
 
-The browser takes the picture from what it shows (assets/figures/), so a figure and its file cannot differ.
+The browser creates the picture from the displayed figure (assets/figures/), so a figure and its file cannot differ.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def figure_component(entry: str) -> Any:
 def saveable(
     name: str, title: str, *, sentence: str | None = None, when: bool = True, label: str = "Save as"
 ) -> Iterator[None]:
-    """Context whose content is one figure, with the menu below it.
+    """Context manager whose content is one figure; draws the menu below it.
 
     Args:
-        name: of its files, and of its place on the page.
-        title: describes the figure in its caption; the part after a semicolon is about the page, and left out.
-        sentence: that the caption quotes; None for the one that the page reads.
-        when: whether there is a figure to save at the moment.
-        label: of the menu, where two menus are below each other.
+        name: the name of the saved files, and of the figure's container on the page.
+        title: the description of the figure in its caption; the part after a semicolon is about the page and left out.
+        sentence: the sentence that the caption quotes; None for the one that the page reads.
+        when: whether there currently is a figure to save.
+        label: the label of the menu; it tells two menus apart that are below each other.
     """
     with st.container(key=f"figure_{name}", gap="xxsmall"):
         yield
@@ -74,14 +74,14 @@ def saveable(
 
 
 def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
-    """Draw an Altair chart as a figure; a large one fills its place.
+    """Draw an Altair chart as a figure; in lecture mode, it fills its container.
 
     Args:
-        chart: to draw.
-        key: of the chart.
-        alt: describes the chart; after a semicolon, says where its numbers are.
-        sentence: as of `saveable`.
-        options: of `st.altair_chart`.
+        chart: the chart, or a function that makes it.
+        key: the key of the chart.
+        alt: a description of the chart; after a semicolon, it states where the numbers are.
+        sentence: as for `saveable`.
+        options: further options of `st.altair_chart`.
     """
     large = roles.large()
     if not isinstance(chart, FilledChart | AltairChart):
@@ -91,14 +91,14 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
         options = {**options, **FILLING}
     with saveable(key, alt, sentence=sentence):
         drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
-        # Streamlit only asks a chart for its specification.
+        # Any object whose `to_dict` returns the specification works, because Streamlit calls nothing else.
         st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
     """Draw a Plotly figure; arguments are those of `show_altair`."""
-    # The background does not always follow a change of theme. It is clear, so that the page's background, which does,
-    # shows through.
+    # Plotly's background does not always follow a change of theme. A transparent one shows the page's background, which
+    # does.
     figure.update_layout(paper_bgcolor=CLEAR, plot_bgcolor=CLEAR)
     if roles.large():
         figure, options = enlarged_plot(figure), {**options, **FILLING}
@@ -109,11 +109,11 @@ def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None =
 def show_figure_table(
     table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = ""
 ) -> None:
-    """Draw a table that is the main figure, or part of it; a large one is text, because Streamlit draws small type.
+    """Draw a table that is the main figure or part of it; in lecture mode, draw it as text with large type.
 
     Args:
-        table, key, digits, wrapped: of `show_table`.
-        words: Markdown that replaces a large table.
+        table, key, digits, wrapped: as for `show_table`.
+        words: Markdown that replaces the table in lecture mode.
     """
     if not roles.large():
         show_table(table, key, digits=digits, wrapped=wrapped)

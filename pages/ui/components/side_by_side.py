@@ -1,4 +1,4 @@
-"""Maps side by side in one JavaScript component; pointing at a cell points at it in all maps."""
+"""Maps side by side in one JavaScript component; hovering over a cell highlights it in all maps."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Map:
     """One of the maps.
 
     Attributes:
-        title: stands above it.
-        rows, columns: labels.
+        title: the title above the map.
+        rows, columns: the labels.
         values: [R, C], shown with four decimals.
-        mask: bool [R, C]; False is drawn and read as masked.
+        mask: bool [R, C]; cells with False are drawn and described as masked.
         words: whether rows and columns are words, not tokens.
-        scale: of the colours: FIXED, 0 to 1, or DIFFERENCE with 0 in the middle.
-        measure: what the values are, for the colour bar.
-        axes: titles of rows and columns; None where tokens look at tokens.
+        scale: the colour scale: FIXED goes from 0 to 1, DIFFERENCE has 0 in the middle.
+        measure: the name of the values, for the colour bar.
+        axes: the titles of rows and columns; None if tokens look at tokens.
     """
 
     title: str
@@ -47,8 +47,8 @@ def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) 
     """Draw the maps as one figure.
 
     Args:
-        key: of the component.
-        sentence: as of `pages.ui.components.save_as.saveable`.
+        key: the key of the component.
+        sentence: as for `pages.ui.components.save_as.saveable`.
     """
     with saveable(key, " · ".join(one.title for one in maps), sentence=sentence):
         draw_maps(key=key, width="stretch", data={"sides": [_message(one) for one in maps]})

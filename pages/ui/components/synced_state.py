@@ -1,4 +1,4 @@
-"""State that the server shares with a component; assets/shared/synced_state.js is the browser's side."""
+"""Synchronises state between the server and a component; assets/shared/synced_state.js is the browser's side."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-# Key of the number of the last request to any component, in the session.
+# Session key of the number of the last request to any component.
 NUMBER = "_request"
 S = TypeVar("S")
 
 
 @dataclass(frozen=True)
 class StateRequest(Generic[S]):
-    """State that a component was asked to show; the number makes it a new request."""
+    """A state that a component should show; a new number marks a new request."""
 
     number: int
     state: S
 
 
 class SyncedState(Generic[S]):
-    """Last request to a component, and the state that it shows; they differ after the user changes it.
+    """The last request to a component, and the state that it shows; the two differ after the user changes the state.
 
-    One object serves all sessions. The session holds both, under `key`.
+    One object serves all sessions; each session stores both values under `key`.
     """
 
     def __init__(self, key: str) -> None:
@@ -33,7 +33,7 @@ class SyncedState(Generic[S]):
 
     @property
     def shown(self) -> S | None:
-        """State that the component shows; None before its first request."""
+        """The state that the component shows; None before its first request."""
         _, shown = st.session_state.get(self.key, (None, None))
         return shown
 
@@ -41,8 +41,8 @@ class SyncedState(Generic[S]):
         """Return the request for a state.
 
         Args:
-            new: the component does not show it yet, because it was chosen elsewhere: by a link, the back button, or on
-                another page. Otherwise the last request stays, and the component does not change.
+            new: whether the component does not show the state yet, because it was chosen elsewhere: by a link, by the
+                back button, or on another page. Otherwise the last request stays, and the component does not change.
         """
         if new:
             request = StateRequest(_new_number(), state)
@@ -52,26 +52,26 @@ class SyncedState(Generic[S]):
         return request
 
     def received(self, sent: Any, state: S) -> None:
-        """Note that the component shows what the user chose in it.
+        """Record that the component shows the state that the user chose in it.
 
-        If the last request is still on its way, it will replace the choice. Nothing is noted then, so that the next run
-        requests the choice again. The same applies if the request was forgotten and the run that was to make another
-        one ended early.
+        If the last request is still on its way, it will replace the user's choice. Nothing is recorded then, so that
+        the next run requests the choice again. The same applies if the request was forgotten, and the run that should
+        have made another one ended early.
 
         Args:
-            sent: by the component, so untrusted.
-            state: that it describes.
+            sent: the component's message, which is untrusted.
+            state: the state that the message describes.
         """
         request, _ = st.session_state.get(self.key, (None, None))
         if request is not None and isinstance(sent, Mapping) and sent.get("request") == request.number:
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
-        """Forget both, so that the next request is a new one even for the same state."""
+        """Forget the request and the shown state, so that the next request is new even for the same state."""
         st.session_state.pop(self.key, None)
 
 
 def _new_number() -> int:
-    """Return a number of milliseconds that no request had before; an open page may outlive its server."""
+    """Return a request number that was never used before; it is a time, because an open page may outlive its server."""
     st.session_state[NUMBER] = max(time.time_ns() // 1_000_000, st.session_state.get(NUMBER, 0) + 1)
     return st.session_state[NUMBER]

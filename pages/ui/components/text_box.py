@@ -1,7 +1,7 @@
-"""Box for one line of text that keeps text that is typed but not sent.
+"""One-line text box that keeps text that is typed but not sent.
 
-Streamlit's own box knows only the sent text, and forgets the rest when the user leaves its page. This one is a
-JavaScript component. The browser keeps the text being typed, and the session the sent text; the box is a view of both.
+Streamlit's own box has only the sent text, and loses the rest when the user leaves its page. This one is a JavaScript
+component. The browser stores the text being typed, the session stores the sent text, and the box shows both.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def text_box(
     """Draw the box and its button; Enter presses the button.
 
     Args:
-        key: of the component, and the name under which the browser keeps what is typed.
-        text: the text that was sent last, or chosen elsewhere.
+        key: the key of the component, and the name under which the browser stores the typed text.
+        text: the text that was last sent, or chosen elsewhere.
         on_submit: called with the typed text, before the page runs again.
-        help: shown when the pointer rests on the box.
+        help: a tooltip for the box.
         primary: whether the button is the page's main one.
-        asked: a larger number than before makes the box show `text` even while the user types.
-        belongs: if this text changes, the box forgets the typed text.
+        asked: a request number; a larger one than before makes the box show `text` even while the user types.
+        belongs: the context of the typed text; if it changes, the box discards the typed text.
     """
 
     def store() -> None:

@@ -1,4 +1,4 @@
-"""Decoding, step by step: a JavaScript component that receives a translation once and shows its steps on its own."""
+"""Decoding step by step: a JavaScript component that receives a translation once and shows its steps on its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ P = TypeVar("P", bound=DecodingParams)
 
 @dataclass(frozen=True)
 class Sight:
-    """State that the component shows: a decoding, and the chosen layer and head."""
+    """The state that the component shows: the decoding parameters, and the chosen layer and head."""
 
     params: DecodingParams
     layer: int
@@ -41,12 +41,12 @@ draw_steps = figure_component("decoding_steps/decoding_steps")
 
 
 def decoding_steps(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:
-    """Draw a translation, step by step.
+    """Draw a translation step by step.
 
     Args:
-        reading: the sentence.
+        reading: the sentence that was read.
         traced: the translation.
-        params: that give it.
+        params: the parameters that produced the translation.
     """
     model, choice, given = reading.translator, reading.choice("cross"), reading.given
     written, own = written_by(traced), ids_of(reading.own.predicted_pieces)
@@ -69,7 +69,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         model.tokenizer,
         lambda text: model.tokenizer.encode_ids(text, end=False),
         message,
-        # If no translation was given, there is none to ignore.
+        # `search` ignores a translation given by the user, so it is set only if there is one.
         store=lambda params: session.store(replace(params, search=params.search and given)),
         restart=restarted,
         read=lambda: read_elsewhere(written, own, params, model.tokenizer),
@@ -89,22 +89,22 @@ def draw_decoding(
     restart: Callable[[], None],
     read: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw a decoded text, step by step, and keep what the user chooses there.
+    """Draw a decoded text step by step, and store the user's choices.
 
     Args:
-        key: of the component.
+        key: the key of the component.
         traced: the decoded text.
-        params: that give it; the user's choice is of the same class.
-        choice: the head that is shown; like `params`.
+        params: the parameters that produced the text; the user's choice has the same class.
+        choice: the head that is shown; the user's choice has the same class.
         tokenizer: names the tokens.
-        encode: makes tokens of a typed word.
-        message: for the browser, about what it should show.
-        store: keeps parameters.
-        restart, read: called when the user pressed their buttons.
+        encode: converts a typed word to token ids.
+        message: returns the message for the browser, given what it should show.
+        store: stores changed parameters.
+        restart, read: called when the user presses the button of that name.
     """
     layers, heads = traced.trace.decoder.shape[:2]
     if session.params(type(params)).step > params.step:
-        # A slide that is opened at its end has no number for its last step.
+        # A slide that is opened at its end asks for a step beyond the last one.
         session.update(type(params), step=params.step)
         session.rewrite_address()
     session.note_head(choice)
@@ -128,7 +128,7 @@ def draw_decoding(
 
     def restarted() -> None:
         restart()
-        # The next request is a new one, even if the result is the same.
+        # Make the next request a new one, even if its state is the same.
         SYNCED.forget()
 
     # The component draws two figures: a step of the text and, below it, the tree of a beam search.
@@ -153,9 +153,9 @@ def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], li
     """Return the parameters that continue with a word that the user typed; None if there is no word.
 
     Args:
-        typed: from the browser, so untrusted: the parameters up to the word, and the word as `text`.
-        tokenizer: has the tokens.
-        encode: makes tokens of the word.
+        typed: the browser's untrusted message: the parameters up to the word, and the word as `text`.
+        tokenizer: the vocabulary.
+        encode: converts the word to token ids.
         of: the class of the parameters.
     """
     if not isinstance(typed, dict) or not isinstance(typed.get("text"), str):

@@ -1,4 +1,4 @@
-"""Decoding methods for the same sentence, side by side."""
+"""Compares decoding methods on the same sentence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.translation import Translation
 
 SAMPLES = 3
-# Pixels; a long translation wraps from twice the usual height.
+# Row height in pixels; from twice the usual height, Streamlit wraps a long translation.
 ROW_HEIGHT = 72
-# Columns in nats.
+# Columns whose values are in nats.
 NATS = ("log-probability", "per token")
 
 
 def show_methods_compared(reading: Reading) -> None:
-    """Draw greedy decoding, beam search and three samples of the sentence; an expander computes them once open."""
+    """Compare greedy decoding, beam search and three samples, in an expander that computes them once it is open."""
     part = st.expander("Methods compared: greedy, beam, three samples", key="ways", on_change="rerun")
     if not part.open:
         return
@@ -75,7 +75,7 @@ def show_methods_compared(reading: Reading) -> None:
 
 
 def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
-    """Return a row per method; `target` is the language of the translations."""
+    """Return a table with one row per method; `target` is the language of the translations."""
     return pd.DataFrame(
         [
             {

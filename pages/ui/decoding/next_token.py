@@ -11,12 +11,12 @@ from pages.ui.reading.sentence import Reading
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
 
-# Candidates to choose from.
+# The number of candidates to choose from.
 COUNT = 4
 
 
 def next_token(reading: Reading) -> Bet:
-    """The bet on the step whose distribution has the highest entropy."""
+    """Return the bet on the step whose distribution has the highest entropy."""
     return of_trace(reading.trace, reading.tokenizer)
 
 

@@ -1,4 +1,4 @@
-"""A translation as bytes for the browser: every step with its candidates and the attention of every head."""
+"""Encodes a translation for the browser: every step with its candidates and the attention of every head."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.text.normalisation import normalise
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import Fate, SearchTree, TracedTranslation
 
-# Names of the methods of a translator, or of a language model.
+# Descriptions of the decoding methods, used for translators and language models.
 HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
 
 
@@ -38,12 +38,12 @@ def decoding_payload(
 
     Args:
         traced: the translation to show.
-        visited: all translations.
-        params: that gave it.
+        visited: all translations that the user has visited.
+        params: the parameters that produced the translation.
         tokenizer: names the tokens.
-        asked: what the browser should show, and the number of the request.
-        head: layer and head whose rows a node of the tree shows.
-        languages: of the model.
+        asked: the state that the browser should show, and the number of the request.
+        head: the layer and head whose attention rows are shown for a node of the tree.
+        languages: the languages of the model.
     """
     trace = traced.trace
     layers, heads = trace.decoder.shape[:2]
@@ -119,7 +119,7 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
     forced = traced.translation.prefix
     if not forced:
         return None
-    # The text of the forced tokens alone would be wrong: the last may be a byte of a character that the next ones
+    # Decoding the forced tokens alone would be wrong: the last one may be a byte of a character that later tokens
     # complete.
     spans = [piece.span for piece in traced.translation.pieces[: len(forced)] if piece.span]
     text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
@@ -131,10 +131,10 @@ def _visited(
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
     common = tokenizer.decode(other.pieces[:parts])
-    # The translations may differ within a character of several bytes. Then nothing is shown as common text.
+    # The translations may differ within a multi-byte character; then no common text is shown.
     common = common if other.text.startswith(common) else ""
     current = other.pieces == tuple(piece.id for piece in traced.translation.pieces)
-    # Several methods may give one translation. For the translation that is shown, the user's method counts.
+    # Several methods may produce the same translation. For the shown one, use the method that the user chose.
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.pieces)
     return {
@@ -154,8 +154,8 @@ def shown_nodes(tree: SearchTree, size: int) -> list[int]:
     """Return indices of the nodes to draw: all that survived, and the best of those pruned at each step.
 
     Args:
-        tree: of a beam search.
-        size: of the beam; each step shows at most this many pruned nodes.
+        tree: the search tree of a beam search.
+        size: the size of the beam; each step shows at most this many pruned nodes.
     """
     shown = []
     pruned: dict[int, int] = {}

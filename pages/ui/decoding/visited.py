@@ -18,21 +18,21 @@ from transformer.values.pieces import Piece
 from transformer.values.translation import TracedTranslation
 
 VISITED = "_visited"
-# More would not fit on a screen; the first one always stays.
+# The maximum number of translations in the list, because more would not fit on a screen; the first one always stays.
 MAX_VISITED = 8
 DECODED = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed")
 
 
 @dataclass(frozen=True)
 class Visited:
-    """Translation that was decoded.
+    """A translation that was decoded.
 
     Attributes:
-        pieces: ids, the end symbol included.
-        text: of the tokens.
-        log_prob: nats.
-        params: decode it again.
-        given: by the user, as a translation for the model to read.
+        pieces: token ids, including the end symbol.
+        text: the text of the tokens.
+        log_prob: the log-probability, in nats.
+        params: parameters with which the same translation can be decoded again.
+        given: whether the user gave this translation for the model to read.
         read: whether the other pages show it.
     """
 
@@ -44,21 +44,21 @@ class Visited:
     read: bool = False
 
     def differs_from(self, other: Visited) -> int:
-        """Return the first step that differs from another translation; its length if none does."""
+        """Return the first step at which the translations differ; the length of this one if they do not."""
         pairs = zip(self.pieces, other.pieces, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.pieces))
 
 
 def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams]:
-    """Return the translation that the user's parameters give, decoded once, and the parameters without invalid parts.
+    """Return the translation that the user's parameters produce, and the parameters without invalid values.
 
-    If the parameters give no translation, one message says so, and the model's own translation is shown.
+    If the parameters produce no translation, a message explains why, and the model's own translation is shown.
     """
     model = reading.translator
     params = session.params(DecodingParams).within(model.config.target_vocabulary, model.tokenizer.symbols)
     forced = params.forced
     if params.free and reading.given:
-        # Every token of a translation that the user gave is forced.
+        # Force every token of the translation that the user gave.
         forced = tuple(piece.id for piece in reading.trace.predicted_pieces)
     asked = DecodingRun(reading.trace.source_text, params.settings)
     try:
@@ -80,7 +80,7 @@ def visited_translations(reading: Reading, traced: TracedTranslation, params: De
     others = others if before == sentence else ()
     ids = tuple(piece.id for piece in traced.translation.pieces)
     given = reading.given and params.free
-    # The user may give another translation later. Then only the tokens of this one give it again.
+    # The user may give another translation later, so store the tokens of this one as forced tokens.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
     taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
     if taken.pieces not in (first.pieces, *(other.pieces for other in others)):
@@ -91,13 +91,13 @@ def visited_translations(reading: Reading, traced: TracedTranslation, params: De
 
 
 def forget_visited() -> None:
-    """Empty the list."""
+    """Remove all visited translations."""
     st.session_state.pop(VISITED, None)
 
 
 @dataclass(frozen=True)
 class Written:
-    """Translation that was decoded, without the values computed for it: its tokens, and their text."""
+    """The tokens and the text of a decoded translation, without the values computed for it."""
 
     pieces: tuple[int, ...]
     text: str
@@ -114,14 +114,14 @@ def ids_of(pieces: Sequence[Piece]) -> tuple[int, ...]:
 
 
 def read_elsewhere(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
-    """Make all pages read a decoded translation, or the model's own if both are the same.
+    """Make all pages read a decoded translation; if it equals the model's own, make them read that.
 
     Args:
         own: ids of the tokens of the model's own translation.
-        params: that gave the translation.
+        params: the parameters that produced the translation.
     """
     is_own = written.pieces == own
-    # This page keeps the decoded translation, and does not read it as if the user had given it.
+    # Keep showing the decoding on this page, instead of reading the translation as if the user had given it.
     session.update(DecodingParams, search=not is_own)
     if is_own:
         session.read_instead("")
@@ -132,15 +132,15 @@ def read_elsewhere(written: Written, own: tuple[int, ...], params: DecodingParam
 def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """Return how a translation was decoded, in words.
 
-    The other pages get its text, as if it had been typed, and may split it into other tokens.
+    The other pages receive its text as if it had been typed, and may split it into other tokens.
     """
     again = tuple(tokenizer.encode_ids(written.text))
-    # A language code before the text is not part of it.
+    # Compare only the end, because a language code may precede the text.
     if again == written.pieces[-len(again) :]:
         return params.in_words
     return f"{params.in_words}; read from its text, which is split into different tokens from those that were written"
 
 
 def decoded(params: DecodingParams) -> dict[str, object]:
-    """Return the parameters that decide the result of decoding."""
+    """Return the parameters that determine the result of decoding."""
     return {name: value for name, value in asdict(params).items() if name in DECODED}

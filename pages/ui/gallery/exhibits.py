@@ -24,18 +24,18 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import SPACE_MARK, VISIBLE_SPACE
 
 START, END = "(start)", "(end)"
-# Key of the exhibit that was clicked, until the run that the click caused reaches the gallery. If a sentence was
-# clicked, it includes the number of the sentence.
+# Session key of the exhibit that was clicked, kept until the run caused by the click reaches the gallery. If a sentence
+# was clicked, the value includes the number of the sentence.
 CLICKED = "_clicked_exhibit"
 
 draw_gallery = figure_component("gallery/gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:
-    """Draw the exhibits that this model has, and name those that it does not have; a click opens the head.
+    """Draw the exhibits found in this model, and name those that were not found; a click opens the head.
 
     Args:
-        gallery: of the translator's model.
+        gallery: the gallery that was made for the translator's model.
     """
     languages = translator.languages
     found = [each for each in gallery.exhibits if each.does_it]
@@ -69,7 +69,7 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
 
 
 def _not_found(exhibit: Exhibit, languages: Languages) -> str:
-    """Return Markdown that says what was not found, with the numbers."""
+    """Return Markdown that states with numbers that no head of this kind was found."""
     rule = ""
     if exhibit.rule and exhibit.share >= DOES:
         title = markdown(TASK[exhibit.rule].described(languages)[0])
@@ -81,7 +81,7 @@ def _not_found(exhibit: Exhibit, languages: Languages) -> str:
 
 
 def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
-    """Return what the user clicked, from an untrusted message; a head alone opens on its best sentence."""
+    """Return the exhibit and the example that an untrusted message names; a head alone opens on its best sentence."""
     if not isinstance(opened, list) or not 1 <= len(opened) <= 2 or not all(type(each) is int for each in opened):
         return None
     number, at = (*opened, 0)[:2]
@@ -91,7 +91,7 @@ def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] |
 
 
 def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
-    """Return the address of a head on a sentence, with the words of the link pinned."""
+    """Return the address of a head on an example sentence, with the words of the link pinned."""
     chosen = replace(
         session.attention(),
         layer=exhibit.layer,
@@ -124,12 +124,12 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """Return a word or a token as users see it: a lone space is visible."""
+    """Return a word or a token as users see it; a space on its own is made visible."""
     return VISIBLE_SPACE if label == SPACE_MARK else visible(label)
 
 
 def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
-    """Return a sentence for display: which word looks, and how much at which words."""
+    """Return a sentence for display: the word that looks, and the weight of each word that it looks at."""
     labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
     read, written = shown(example.read), shown(example.written)
     if exhibit.kind == "encoder":

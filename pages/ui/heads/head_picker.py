@@ -1,4 +1,4 @@
-"""Boxes that choose kind, layer and head, on pages without the attention browser."""
+"""Controls that choose kind, layer and head, on pages without the attention browser."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from transformer.values.trace import Kind, Trace
 def pick_kind(
     kinds: Sequence[Kind], of: type[CompareParams | InsideParams], titles: Mapping[Kind, str], **options: Any
 ) -> Kind:
-    """Draw the choice if there are several kinds; return the chosen kind.
+    """Draw the choice of the kind of attention, if there are several; return the chosen kind.
 
     Args:
-        kinds: that the model has.
-        of: the parameters of the page.
-        titles: of the kinds.
-        options: of `st.segmented_control`.
+        kinds: the kinds that the model has.
+        of: the class of the page's parameters.
+        titles: the titles of the kinds.
+        options: further options of `st.segmented_control`.
     """
     chosen = shown_kind(kinds, of)
     if len(kinds) > 1:
@@ -47,12 +47,12 @@ def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) ->
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
-    """Draw the boxes; return the choice, limited to the layers and heads of the model.
+    """Draw the boxes for layer and head; return the choice, limited to the layers and heads of the model.
 
     Args:
-        reading, kind: whose layers and heads.
-        page: prefix of the boxes' keys.
-        head: whether the user can choose a head.
+        reading, kind: the text and the kind of attention that determine the numbers of layers and heads.
+        page: the prefix of the boxes' keys.
+        head: whether the user can choose a head as well as a layer.
     """
     counts = reading.trace.attention(kind).shape[:2]
     choice = reading.choice(kind)
@@ -72,7 +72,7 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 
 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
-    """Return row and column of the pinned cell; if none is pinned, of the strongest cell of the chosen head.
+    """Return the row and column of the pinned cell; if none is pinned, those of the chosen head's strongest cell.
 
     Links to special tokens count only if there are no others: heads without a task rest on special tokens.
     """

@@ -1,4 +1,4 @@
-"""Interface of a text that a model has read, for the pages about heads and for every kind of model."""
+"""Protocols for a text that a model of any kind has read, for the pages about heads."""
 
 from __future__ import annotations
 
@@ -19,62 +19,62 @@ from transformer.values.weights import Weights
 
 
 class MapReading(Protocol):
-    """Attention of a text. The trace lists the parts of its model: `Trace.kinds`, `Trace.stacks` and `Trace.parts`."""
+    """The attention of a text. The trace lists the model's parts in `Trace.kinds`, `Trace.stacks` and `Trace.parts`."""
 
     @property
     def trace(self) -> Trace: ...
 
     @property
     def translator(self) -> Translator | None:
-        """The model if it translates: the measurements over many sentences are of such models."""
+        """The model if it is a translator, for which there are measurements over many sentences; else None."""
         ...
 
     @property
     def maps(self) -> HeadMaps:
-        """Pages where its heads are opened."""
+        """The pages that open the heads."""
         ...
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return metrics of every head of a kind for this text."""
+        """Return the metrics of all heads of a kind on this text."""
         ...
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """Return the shown head of a kind: the user's choice, else the most informative one for the text."""
+        """Return the shown head of a kind: the user's choice, or else the most informative head for the text."""
         ...
 
 
 class HeadReading(MapReading, Protocol):
-    """Text that a model of this app has read."""
+    """A text that a model of this app has read."""
 
     @property
     def config(self) -> TransformerConfig: ...
 
     @property
     def tokenizer(self) -> TextVocabulary:
-        """Tokenizer of the text that the model writes."""
+        """The tokenizer of the text that the model writes."""
         ...
 
     @property
     def languages(self) -> Languages | None:
-        """Languages that the model translates; None if it does not translate."""
+        """The languages of the model; None if it does not translate."""
         ...
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """Return the trace with all values of a run that may omit its mask."""
+        """Return a trace with all intermediate values; the interventions may switch the mask off."""
         ...
 
     def weights(self) -> Weights:
-        """Parameters of the model."""
+        """Return the parameters of the model."""
         ...
 
 
 class TracedReading(HeadReading, Protocol):
-    """Text whose trace other runs refer to."""
+    """A text whose trace other runs build on."""
 
     @property
     def runs(self) -> CachedRuns: ...
 
     @property
     def details_run(self) -> Run[Any]:
-        """The run that produces the trace with details."""
+        """The run that produces the trace with all intermediate values."""
         ...

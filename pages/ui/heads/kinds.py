@@ -1,4 +1,4 @@
-"""Pages that show the maps of heads, and functions that open a head there."""
+"""The pages that show the maps of heads, and functions that open a head there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class KindPage:
-    """Page of one kind of attention: its file, its title, and what looks at what there, in a model's languages."""
+    """The page of one kind of attention: its file, its title, and a description of which words look at which."""
 
     path: str
     title: str
@@ -36,7 +36,7 @@ class KindPage:
         return PurePosixPath(self.path).stem
 
     def subtitle(self, languages: Languages) -> str:
-        """Say which words look at which words there."""
+        """Return the sentence that says which words look at which words, in the model's languages."""
         return self.looks.format(source=languages.source.name, target=languages.target.name)
 
 
@@ -52,12 +52,12 @@ PAGES: dict[Kind, KindPage] = {
 
 @dataclass(frozen=True)
 class HeadMaps:
-    """Pages that show the heads of a model.
+    """The pages that show the heads of a model.
 
     Attributes:
-        pages: of each kind of attention that it has.
-        params: those that choose the head there.
-        also: other parameters with which these pages show a map of a kind.
+        pages: the page of each kind of attention that the model has.
+        params: the class of parameters that chooses the head there.
+        also: returns further parameters that these pages need to show a map of a kind.
     """
 
     pages: Mapping[Kind, KindPage]
@@ -65,7 +65,7 @@ class HeadMaps:
     also: Callable[[Kind], tuple[Params, ...]] = lambda kind: ()
 
     def at(self, layer: int, head: int) -> AttentionParams:
-        """Return parameters that choose a head, counted from 0."""
+        """Return parameters that choose a head; layer and head count from 0."""
         return replace(session.attention(of=self.params), layer=layer, head=head)
 
     def prepare(self, kind: Kind) -> None:
@@ -74,16 +74,16 @@ class HeadMaps:
             session.store(value)
 
 
-# Pages of a translator.
+# The pages of a translator.
 MAPS = HeadMaps(PAGES)
 
 
-# Key of the head that was clicked in a chart, until the run that the click caused reaches the chart.
+# Session key of the head that was clicked in a chart, kept until the run caused by the click reaches the chart.
 CLICKED = "_clicked_head"
 
 
 def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
-    """Go to the page of a kind with a head chosen, counted from 0."""
+    """Go to the page of a kind with a head chosen; layer and head count from 0."""
     session.store_attention(maps.at(layer, head))
     maps.prepare(kind)
     st.switch_page(maps.pages[kind].path)
@@ -95,7 +95,7 @@ def head_title(kind: Kind, layer: int, head: int) -> str:
 
 
 def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
-    """Return Markdown: `head_title` as a link that opens the head beside this page, which keeps its results.
+    """Return `head_title` as a Markdown link that opens the head in a new tab, so that this page keeps its results.
 
     Args:
         kind, layer, head: the head; layer and head count from 0.
@@ -114,7 +114,7 @@ def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: i
 
 
 def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: HeadMaps = MAPS) -> None:
-    """Draw a button that opens a head, counted from 0; `name` distinguishes it from other buttons of the page."""
+    """Draw a button that opens a head, counted from 0; `name` makes its key unique on the page."""
     if st.button(
         f"Open layer {layer + 1}, head {head + 1} of {maps.pages[kind].title.lower()}",
         key=f"{name}_{kind}",
@@ -133,16 +133,16 @@ def chart_of_heads(
     head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
     maps: HeadMaps = MAPS,
 ) -> None:
-    """Draw a chart whose marks are heads; a click on one opens it.
+    """Draw a chart whose marks are heads; a click on a mark opens its head.
 
     Args:
-        chart: with a selection `PICK` of both fields.
-        kind: of the heads; None if each head has its own in a field `kind`, which other marks lack.
-        key: of the chart.
-        description: of the chart, for users who cannot see it.
-        fields: layer and head of a mark, counted from 1.
-        head_at: the layer and head of a mark, from 0, where its fields do not say them.
-        maps: pages that open them.
+        chart: a chart with a selection `PICK` of both fields.
+        kind: the kind of the heads; None if each head has its own in a field `kind`, which other marks lack.
+        key: the key of the chart.
+        description: a description of the chart for users who cannot see it.
+        fields: the fields with the layer and head of a mark, counted from 1.
+        head_at: returns the layer and head of a mark, from 0, if its fields do not state them.
+        maps: the pages that open the heads.
     """
 
     def clicked() -> None:

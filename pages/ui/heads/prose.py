@@ -1,4 +1,4 @@
-"""Paragraph whose heads are links to their maps."""
+"""Draws a paragraph in which heads are links to their maps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 
 draw_prose = component("prose/prose")
-# Key of the kind of the head that was clicked, until the run that the click caused reaches the paragraph.
+# Session key of the clicked head's kind, kept until the run caused by the click reaches the paragraph.
 CLICKED = "_clicked_link"
 
 
@@ -23,9 +23,9 @@ def prose(
     """Draw a paragraph; a click on a head opens its map.
 
     Args:
-        key: of the component.
-        parts: plain text, and heads.
-        maps: pages that open the heads.
+        key: the key of the component.
+        parts: plain texts and heads, in order.
+        maps: the pages that open the heads.
         opened: called after a click on a head, before the page runs again.
     """
     if not parts:

@@ -1,4 +1,4 @@
-"""One cell of one head, computed step by step."""
+"""Computes one cell of one head step by step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.values.trace import Kind, Trace
 
 
 def show_cell(reading: HeadReading) -> None:
-    """Draw the map to click in, the results of its cell, and every step of its computation."""
+    """Draw the map in which a cell is chosen, the results of the chosen cell, and every step of its computation."""
     trace = reading.detailed()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = pick_kind(trace.kinds, InsideParams, TITLES)
@@ -69,7 +69,7 @@ def show_cell(reading: HeadReading) -> None:
 
 
 def _score(found: Cell) -> None:
-    """Draw steps 1 and 2."""
+    """Draw steps 1 and 2: the dot product of query and key, and its scaling."""
     st.subheader("1. Query times key, 2. divided by √K", anchor=False)
     width, score = len(found.query), found.raw_score / found.divisor + found.bias
     biased = ""
@@ -99,7 +99,7 @@ def _score(found: Cell) -> None:
 
 
 def _softmax(found: Cell, columns: list[str], column: int) -> None:
-    """Draw steps 3 and 4."""
+    """Draw steps 3 and 4: the mask and the softmax."""
     st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
     total = found.exponentials.sum()
     words, sums = st.columns([5, 6], gap="large")
@@ -120,7 +120,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
 
 
 def _values(found: Cell, columns: list[str], column: int) -> None:
-    """Draw step 5."""
+    """Draw step 5: weight times value."""
     st.subheader("5. Values, weighted and added", anchor=False)
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
@@ -144,7 +144,10 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
 
 
 def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
-    """Return what an attention layer added to the stream of a row in the trace, [D]; correct for pre-norm only."""
+    """Return the vector that an attention sub-layer added to the residual stream of a row, [D].
+
+    This is correct for pre-norm only.
+    """
     stack = "encoder" if kind == "encoder" else "decoder"
     part = "cross_attention" if kind == "cross" else "self_attention"
     before, after = (stream[row].astype(np.float64) for stream in trace.residual(stack, layer, part))
@@ -154,10 +157,10 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
 def _output(
     found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
 ) -> None:
-    """Draw step 6.
+    """Draw step 6: the output projection and the addition to the residual stream.
 
     Args:
-        grown: what the sub-layer wrote to this row according to the trace; None if the trace does not say.
+        grown: the vector that the sub-layer added to this row according to the trace; None if the trace lacks it.
     """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
@@ -205,7 +208,7 @@ def _output(
 
 
 def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
-    """Return weights and norms side by side, with a bar per column."""
+    """Return bar charts of weights and norms side by side, with one bar per column of the map."""
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
@@ -225,7 +228,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
 def _unique(
     trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
-    """Say whether other weights would have had the same effect."""
+    """State whether other attention weights would have produced the same output."""
     st.subheader("Could other weights have given the same output?", anchor=False)
     found = head_identifiability(trace, reading.weights(), kind, layer, head)
     visible, rank = int(found.visible[row]), int(found.rank[row])

@@ -21,22 +21,22 @@ from transformer.config import TransformerConfig
 from transformer.values.trace import Kind, Trace
 
 MAP = "inside_map"
-# Key of the number of the current chart, and of the cell last clicked in it.
+# Session key of the number of the current chart and the cell that was last clicked in it.
 CLICKED = "_inside_clicked"
 
 
 def cell_map(
     trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Draw the head's map, to click in, and its numbers.
+    """Draw the head's map, in which a click chooses a cell, and its numbers.
 
     Args:
-        rows, columns: labels.
-        picked: row and column of the chosen cell.
+        rows, columns: the labels of the rows and the columns.
+        picked: the row and column of the chosen cell.
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
-    # A chart remembers its last clicked cell, and does not report another click on it. So a cell chosen elsewhere, in
-    # the boxes or by a link, gets a new chart.
+    # A chart remembers its last clicked cell, and does not report another click on it. So draw a new chart if a cell is
+    # chosen elsewhere, in the boxes or by a link.
     number, last = st.session_state.get(CLICKED, (0, None))
     if last not in (None, picked):
         number, last = number + 1, None
@@ -50,7 +50,7 @@ def cell_map(
             st.session_state[CLICKED] = number, cell
             session.update_attention(kind, type(choice), rows=cell[:1], columns=cell[1:])
 
-    # This line separates the controls from the map. The tools above a chart must not cover the controls.
+    # This line separates the controls from the map, whose toolbar would otherwise cover them.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     show_altair(
         matrix(
@@ -105,11 +105,11 @@ def cell_boxes(
 
 
 def summary(found: Cell, row: str, column: str, moved: float) -> None:
-    """Draw every step of the cell's computation in one number each.
+    """Draw one number for every step of the cell's computation.
 
     Args:
-        row, column: Markdown of the word that looks, and of the word that it looks at.
-        moved: norm of weight times value.
+        row, column: the word that looks and the word that it looks at, as Markdown.
+        moved: the norm of weight times value.
     """
     seen = "open" if found.allowed else "masked"
     steps = {
@@ -130,11 +130,11 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Return Markdown: the cell's weight in the attention browser, if it differs from the model's own.
+    """Return Markdown with the cell's weight in the attention browser; None if it is the model's own weight.
 
     Args:
-        choice: whether tokens are merged into words there, and special ones hidden.
-        row, column: of the cell.
+        choice: the display settings there, which may merge tokens into words and hide special tokens.
+        row, column: the position of the cell.
     """
     view = view_of(trace, kind, words=choice.words, special=not choice.hide)
     at = [
@@ -154,9 +154,9 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:
-    """Draw a button to the curves that distinguish the positions of a row and a column, as this model adds them.
+    """Draw a button that opens the curves of the model's positional encoding at the positions of a row and a column.
 
-    If both positions are the same, the next one replaces the second.
+    If both positions are the same, the position after it replaces the second.
     """
     column = row + 1 if row == column else column
     if config.positions == "sinusoidal" and st.button(

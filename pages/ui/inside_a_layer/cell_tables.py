@@ -1,4 +1,4 @@
-"""The sums of one cell as tables. Pure."""
+"""Tables of the sums behind one cell. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.replay.contributions import Contributions
 
 
 def product_table(found: Cell) -> pd.DataFrame:
-    """Return a row per dimension of the head; the last sum is the raw score."""
+    """Return a table with one row per dimension of the head; the last running sum is the raw score."""
     return pd.DataFrame(
         {
             "dimension": range(len(found.query)),
@@ -24,7 +24,7 @@ def product_table(found: Cell) -> pd.DataFrame:
 
 
 def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
-    """Return a row per column of the map, and one with the sums.
+    """Return a table of the softmax, with one row per column of the map and a row of sums.
 
     Args:
         columns: labels, C.
@@ -44,7 +44,7 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
-    """Return weighted values, a row per column of the map, then their sum and the trace's output.
+    """Return a table of weighted values: one row per column of the map, their sum, and the output in the trace.
 
     Args:
         columns: labels, C.
@@ -59,12 +59,12 @@ def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, head: int) -> pd.DataFrame:
-    """Return the vector that each column of the row writes into the stream through this head.
+    """Return a table of the vectors that the columns write to a row of the residual stream through this head.
 
     Args:
-        whole: of the layer.
-        columns: labels, C.
-        row, head: of the cell.
+        whole: the contributions of all heads of the layer.
+        columns: the labels of the C columns.
+        row, head: the row and the head of the cell.
     """
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The mask: its triangle, its effect on scores, and the model without it."""
+"""The mask: its triangular shape, its effect on scores, and the model without it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNMASKED = Interventions(decoder_mask=False)
 
 
 def show_mask(reading: HeadReading) -> None:
-    """Draw the triangle, the scores of the chosen head around it, and the run without it."""
+    """Draw the mask, the chosen head's scores before and after it, and the run without it."""
     shape, words = st.columns([4, 5], gap="large")
     with shape:
         _triangle(session.params(InsideParams).length)
@@ -77,8 +77,8 @@ def _triangle(length: int) -> None:
 
 
 def _why(scores: np.ndarray, mask: np.ndarray) -> str:
-    """Return Markdown, from the scores of the chosen head."""
-    # Multiplying with the mask would leave a score of 0.
+    """Return Markdown that explains with the chosen head's scores why the mask adds minus infinity."""
+    # Multiplying scores by the mask instead would leave a score of 0 at masked positions.
     leaked = softmax(np.where(mask, scores, 0.0))
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
@@ -92,7 +92,7 @@ def _why(scores: np.ndarray, mask: np.ndarray) -> str:
 
 
 def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
-    """Draw scores before and after the mask, and weights with and without it, all of one head."""
+    """Draw one head's scores before and after the mask, and its weights with and without the mask."""
     at = choice.layer, choice.head
     axes = axes_of(masked, "decoder")
     rows, columns, mask = row_labels(axes), column_labels(axes), masked.decoder_mask
@@ -107,7 +107,7 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     )
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
-        # The main figure has the scores after the mask.
+        # The main figure is the map of the scores after the mask.
         with (
             place,
             main_figure(
@@ -130,12 +130,15 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
 
 
 def future_share(trace: Trace, mask: np.ndarray) -> np.ndarray:
-    """Return the share of each row on the positions that the mask would hide, [L, H, T]."""
+    """Return the share of each row's attention on positions that the mask would hide, [L, H, T]."""
     return np.where(mask, 0.0, trace.decoder).sum(axis=-1)
 
 
 def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFrame:
-    """Return a row per step: the leaked share of the chosen head, and the log-probability with and without the mask."""
+    """Return a table with one row per step.
+
+    It has the chosen head's share on the future, and the log-probability with and without the mask.
+    """
     return pd.DataFrame(
         {
             "step": numbered(row_labels(axes_of(masked, "decoder"))),
@@ -147,7 +150,7 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
 
 
 def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
-    """Return Markdown, from the numbers shown."""
+    """Return Markdown that describes the effects of removing the mask, from the numbers shown."""
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
     what, read = ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")

@@ -39,7 +39,7 @@ PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: no
 
 
 def show_norm(reading: HeadReading) -> None:
-    """Draw both diagrams, the numbers of one sub-layer, and the stream through the stack."""
+    """Draw both diagrams, the numbers of one sub-layer, and the size of the residual stream through the stack."""
     trace, weights = reading.detailed(), reading.weights()
     ours = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
@@ -98,10 +98,10 @@ def show_norm(reading: HeadReading) -> None:
 
 
 def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
-    """Return mean and deviation of every position, before the norm, after it, and after gain γ and bias β.
+    """Return a table of each position's mean and standard deviation before and after the norm, and after γ and β.
 
     Args:
-        labels: of the positions, N.
+        labels: the labels of the N positions.
     """
     columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
     for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
@@ -111,7 +111,7 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
 
 
 def _what_norm_does(found: SubLayer, place: str) -> str:
-    """Return Markdown, from the numbers of the table."""
+    """Return Markdown that describes the effect of the norm, from the numbers of the table."""
     before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
     off = (
         float(np.abs(found.summed - found.after).max())
@@ -127,10 +127,10 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
 
 
 def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
-    """Return a row before the first sub-layer and one after each: mean norms over the positions.
+    """Return a table of mean norms over the positions, with a row before the first sub-layer and one after each.
 
     Args:
-        parts: the sub-layers of each layer.
+        parts: the names of the sub-layers of a layer.
     """
     names = ["embeddings"] + [
         f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
@@ -148,7 +148,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
 
 
 def size_chart(table: pd.DataFrame) -> alt.LayerChart:
-    """Return a line of the stream over bars of the written vectors."""
+    """Return a chart with the stream's norm as a line over bars of the norms of the written vectors."""
     names = list(table["after"])
     base = alt.Chart(table).encode(
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
@@ -177,7 +177,7 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
 
 
 def _what_grows(table: pd.DataFrame) -> str:
-    """Return Markdown, from the numbers shown."""
+    """Return Markdown that describes how the stream grows, from the numbers shown."""
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "

@@ -7,7 +7,7 @@ import altair as alt
 from pages.ui.charts.layers import layered
 from pages.ui.charts.palette import FIRST, SECOND
 
-# Nodes of the sub-layer's line from left to right. The residual connection leaves at the first, and is added at +.
+# Nodes of a sub-layer from left to right. The residual connection starts at the first node and is added at "+".
 STATIONS = {
     "pre": ("x", "LayerNorm", "sub-layer", "+", "x, next"),
     "post": ("x", "sub-layer", "+", "LayerNorm", "x, next"),
@@ -16,7 +16,7 @@ WIDE, HALF = ("LayerNorm", "sub-layer"), 0.41
 
 
 def diagram(place: str) -> alt.LayerChart:
-    """Return the diagram.
+    """Return the diagram of pre-norm or post-norm.
 
     Args:
         place: "pre" or "post".
@@ -33,7 +33,7 @@ def diagram(place: str) -> alt.LayerChart:
     words = alt.InlineData([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
     ends = [(HALF if name in WIDE else 0.3 if name == "x, next" else 0.15) for name in stations]
     arrows = [{"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)]
-    # The line goes around all nodes between its start and the addition.
+    # The residual connection passes above all nodes between its start and the addition.
     around = alt.InlineData(
         [
             {"x": 0, "x2": 0, "y": 0.2, "y2": 0.75},

@@ -1,4 +1,4 @@
-"""Parameters by part: of the app's model, and of any configuration."""
+"""The number of parameters in each part of the app's model, and of any configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.running.translator import Translator
 
 
 def show_parameters_of_language_model(config: TransformerConfig) -> None:
-    """Draw the chart of the model."""
+    """Draw the chart of a language model's parameters."""
     table = parameter_table(config)
     said = f"The language model has {sum(count for _, count in table):,} parameters"
     st.markdown(f"**{said}.**")
@@ -26,7 +26,7 @@ def show_parameters_of_language_model(config: TransformerConfig) -> None:
 
 
 def show_parameters(model: Translator) -> None:
-    """Draw the chart of the model, then the form and its result."""
+    """Draw the chart of the model's parameters, then the form for another configuration with its result."""
     st.markdown(f"**The model of this app has {model.parameters:,} parameters.**")
     with main_figure(f"**The model of this app has {model.parameters:,} parameters**"):
         _counts(parameter_table(model.config), "ours")
@@ -48,7 +48,7 @@ def show_parameters(model: Translator) -> None:
 
 def _counts(table: list[tuple[str, int]], key: str) -> None:
     total = sum(count for _, count in table)
-    # Both are side by side if there is room, else one below the other.
+    # The form and its result are side by side if there is room, else one below the other.
     with st.container(horizontal=True, gap="large"):
         show_plotly(
             parameter_bars(table),

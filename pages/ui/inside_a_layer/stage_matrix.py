@@ -1,4 +1,4 @@
-"""A stage of the model as a matrix with labels, for every shape of its array. Pure."""
+"""Converts a stage of the model with an array of any shape into a labelled matrix. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class StageMatrix:
-    """Matrix to draw.
+    """A stage as a labelled matrix.
 
     Attributes:
         values: [R, C].
-        rows, columns: labels; None numbers them from 0.
-        titles: of the rows and of the columns.
+        rows, columns: the labels; if None, rows or columns are numbered from 0.
+        titles: the axis titles of the rows and the columns.
         colours: SIGNED, or SHARE for values between 0 and 1.
-        note: what was left out; empty if nothing was.
+        note: a remark on columns that were left out; empty if none were.
     """
 
     values: np.ndarray
@@ -41,16 +41,16 @@ class StageMatrix:
 
 
 def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
-    """Return the shape in letters and in numbers."""
+    """Return the shape of a stage's array in letters and in numbers."""
     return shape_in_letters(stage.letters, sizes(config, trace))
 
 
 def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None) -> StageMatrix:
-    """Return the matrix of a stage with numbers for its tokens or its vocabulary."""
+    """Return the matrix of a stage; of vocabulary columns, only those that are most likely at some step."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
     titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
-    # The first of two letters for tokens stands for the tokens that look. Rows of the decoder are named as on all
+    # If both letters stand for tokens, the first stands for the tokens that look. Decoder rows are named as on all
     # pages.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else piece_labels(trace, letters[0])
     if letters[1] == "V":
@@ -61,14 +61,14 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
     columns = piece_labels(trace, letters[1]) if letters[1] in "ST" else None
     if stage.key.endswith(".weights"):
-        # A weight that the mask makes 0 is drawn as masked, with another look than 0.
+        # Draw weights that the mask sets to 0 as masked, so that they look different from other zeros.
         seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
         return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
 def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
-    """Return the table of a stage with only ids, [B, N]: each position's token, and its number in the vocabulary."""
+    """Return the table of a stage that has only ids, [B, N]: each position's token and its vocabulary id."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
     table = {"position": numbered(piece_labels(trace, letter)), "id in the vocabulary": ids}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from transformer.text.languages import Languages
 
-# The keys are those of stages, or the ends of keys if several stages have the same sentence. Letters stand for the
+# The keys are keys of stages, or the ends of keys if several stages share a sentence. In braces, letters stand for the
 # sizes of a shape, and source and target for the names of the languages. `pieces` is the number of tokens that are
 # text.
 SENTENCES = {
@@ -78,13 +78,13 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
 
 
 def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: Languages | None) -> str:
-    """Return the sentence of a stage.
+    """Return the sentence that explains a stage.
 
     Args:
-        key: of the stage.
-        sizes: values of the letters in shapes.
-        heads: of a layer.
-        languages: that the model translates; None for a language model.
+        key: the key of the stage.
+        sizes: the values of the letters in shapes.
+        heads: the number of heads in a layer.
+        languages: the languages of the model; None for a language model.
     """
     parts = key.split(".")
     sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT

@@ -1,4 +1,4 @@
-"""One sentence through every stage of the model: the current stage is large, its neighbours are small."""
+"""Shows a sentence at every stage of the model: the current stage is large, its neighbours are small."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transformer.analysis.replay.stages import stages
 from transformer.backpropagation.notes import Stage
 from transformer.values.trace import Trace
 
-# Beginnings of keys, in the order of computation.
+# Sections by the prefixes of stage keys, in the order of computation.
 SECTIONS = {
     "encoder.": "Into the encoder",
     "encoder.self_attention.": "Encoder attention",
@@ -47,7 +47,7 @@ COLUMNS = 3
 
 
 def section_of(key: str) -> str:
-    """Return the beginning in `SECTIONS` that a stage belongs to; a stack's output follows its last sub-layer."""
+    """Return the prefix in `SECTIONS` that a stage belongs to; a stack's output is in the section of its sub-layers."""
     stack, _, rest = key.partition(".")
     if stack != "generator" and key.endswith(OUTPUT):
         return f"{stack}.feed_forward."
@@ -106,7 +106,7 @@ def show_stages(reading: HeadReading) -> None:
 
 
 def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
-    """Draw the name of a stage, an explanation, its formula and its shape."""
+    """Draw the name of a stage, its explanation, its formula and its shape."""
     stage, config = listed[at], reading.config
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.subheader(
@@ -162,7 +162,7 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
 
 
 def square(stage: Stage) -> bool:
-    """Return whether rows and columns are tokens, so that its cells are as high as they are wide."""
+    """Return whether both rows and columns are tokens, so that the cells of the map are square."""
     return set(stage.letters.split(", ")) <= {"B", "S", "T"}
 
 
@@ -173,7 +173,7 @@ def folded(formula: str) -> str:
 
 
 def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
-    """Draw a card of a stage: its name, an explanation, its formula and picture, and a button that opens it."""
+    """Draw a card of a stage: its name, explanation, formula and picture, and a button that opens it."""
     config, tokenizer = reading.config, reading.tokenizer
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")

@@ -30,12 +30,12 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.text.languages import LANGUAGES, Languages
 
-# The model reads and writes one language.
+# The model reads and writes a single language.
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
 def show_continuation(loaded: LanguageModel) -> None:
-    """Draw the text with its continuation, the map of the chosen head, and the probability of every written token."""
+    """Draw the text and its continuation, the map of the chosen head, and the probability of every written token."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
         show_text(reading)
@@ -104,7 +104,7 @@ def show_text(reading: LanguageReading) -> None:
     elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
         beginning, written = f"{beginning} ", f"**{written}**"
     else:
-        # A full stop follows its word without a space; with the joiner, bold type can begin there too.
+        # A continuation may begin with punctuation, directly after a word; the joiner lets bold type start there.
         written = f"**{WORD_JOINER}{written}**"
     with st.container(key="written"):
         st.markdown((beginning + written).strip())
@@ -142,7 +142,7 @@ def show_probabilities(reading: LanguageReading) -> None:
 
 
 def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
-    """Labels and log-probabilities of the written tokens."""
+    """Return the labels and log-probabilities of the written tokens."""
     trace, count = reading.trace, len(reading.traced.ranks)
     labels = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces[-count:]]
     return labels, trace.log_probs[-count:].astype(np.float64)

@@ -45,12 +45,12 @@ PLACES = {
     "induction": "what came after the same token before",
     "duplicate": "the same token before",
 }
-# Scores that mean something only for a text that repeats itself.
+# Scores that are meaningful only for a text that repeats itself.
 REPEATED = ("induction", "duplicate")
 
 
 def show_copying_heads(loaded: LanguageModel) -> None:
-    """Draw the scores of all heads as maps of layers by heads, and the heads that have a name."""
+    """Draw a map of layers by heads for each score, and list the heads that have a name."""
     st.markdown(
         f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. What comes next in the second "
         "half can be known only by looking back at the first. A head of an earlier layer looks at the previous token; "
@@ -87,7 +87,10 @@ def _map(scores: HeadScores, name: str) -> Map:
 
 
 def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
-    """A sentence with the heads that pass a score, best first; if none passes, it says so and names the nearest."""
+    """Return a sentence that lists the heads above the threshold of a score, best first.
+
+    If there are none, the sentence names the head with the highest score.
+    """
     values = getattr(scores, name)
     order = sorted(np.ndindex(*values.shape), key=lambda at: -values[at])
     passed = [at for at in order if values[at] > THRESHOLD]
@@ -105,7 +108,7 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
 
 
 def _fill_map(loaded: LanguageModel, name: str) -> None:
-    """Callback of a link: fill the map with a beginning on which a head with this score is active."""
+    """Callback of a link: if the current text repeats nothing, replace it with one on which such a head is active."""
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     pieces = [piece.id for piece in loaded.tokenizer.encode(beginning, end=False)]
     if name in REPEATED and not any(earlier_occurrences(pieces)):
@@ -114,7 +117,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
 
 
 def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
-    """One or two sentences about what a copying head does in a text; empty for any other head."""
+    """Describe in one or two sentences the behaviour of a copying head on a text; empty for any other head."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
@@ -132,17 +135,17 @@ def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> 
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
-    """The scores of all heads; if the model cannot read the patterns, one or two sentences that say why."""
+    """Return the scores of all heads; if they cannot be computed, one or two sentences with the reason."""
     try:
         return CachedRuns(loaded).get(CopyingRun())
     except DeviceError as error:
-        # The message says what to do, and another run may succeed.
+        # Show the message as it is: it says what to do, and another run may succeed.
         return str(error)
     except (AtlasError, ValueError) as error:
         return f"This model cannot read the patterns: {error}."
 
 
 def copying_names(loaded: LanguageModel) -> AlsoNamed:
-    """The names of the heads that pass a score."""
+    """Return the names of the heads whose scores pass the threshold."""
     scores = scores_of_model(loaded)
     return {} if isinstance(scores, str) else copying_heads(scores)

@@ -12,12 +12,12 @@ from pages.ui.text.server_paths import path_label
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
-# The wording of the model card.
+# Matches the amount of training data in the wording of the model card.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 
 def introduce(loaded: LanguageModel) -> None:
-    """Draw the sentence."""
+    """Draw the introductory sentence."""
     config = loaded.model.config
     if loaded.folder == LANGUAGE_MODEL:
         which, whose = "this small one mostly writes grammatical nonsense", f"has read {_amount(loaded.card)}"
@@ -34,6 +34,6 @@ def introduce(loaded: LanguageModel) -> None:
 
 
 def _amount(card: str) -> str:
-    """The amount of training data that the model card gives."""
+    """Return the amount of training data that the model card gives."""
     found = TEXTS.search(card)
     return f"{found[1]} short English texts" if found else "short English texts"

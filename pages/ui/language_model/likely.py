@@ -1,4 +1,4 @@
-"""Scores how likely the model finds a text: the probability of each token given those before, and their product."""
+"""Scores how likely a text is: the probability of each token given those before it, and their product."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import most_pieces
 from transformer.text.normalisation import valid
 
-# The number of a text on the page, by the field of its box.
+# The number of each text on the page, by the field of its box.
 NUMBERS = {"first": 1, "second": 2}
 # A sentence quotes at most this many characters of a text.
 QUOTED = 60
@@ -77,7 +77,7 @@ def show_likely(loaded: LanguageModel) -> None:
 
 
 def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
-    """Draw the box of a field, which shows the field's text."""
+    """Draw the text box of a field."""
     first = name == "first"
     text_box(
         f"lm_{name}",
@@ -97,7 +97,7 @@ def _read(name: str, typed: str) -> None:
 
 
 def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
-    """The score of a text; None, after one message, if the text cannot be read."""
+    """Return the score of a text; if the text cannot be read, show a message and return None."""
     try:
         return CachedRuns(loaded).get(TextScoreRun(text))[0]
     except AtlasError as error:
@@ -106,10 +106,10 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Markdown, two lines: how likely the text is, or which of two is more likely; and the numbers that show it.
+    """Return two lines of Markdown: how likely a text is, or which of two is more likely; and the numbers behind it.
 
     Args:
-        scores: of one text or two, by their numbers on the page.
+        scores: the scores of one or two texts, by their numbers on the page.
     """
     if len(scores) == 1:
         (score,) = scores.values()
@@ -131,7 +131,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 
 
 def _numbers(scores: Mapping[int, TextScore]) -> str:
-    """Markdown: the log-probabilities of two texts; if one is longer, the measure that compares them fairly."""
+    """Return Markdown with the log-probabilities of two texts, and fairer measures if their lengths differ."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
     per_piece = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"
@@ -159,13 +159,13 @@ def _counted(score: TextScore) -> str:
 
 
 def _quoted(score: TextScore) -> str:
-    """Markdown: a text, cut to what fits into a sentence."""
+    """Return a text as Markdown, cut to a length that fits into a sentence."""
     text = score.text.strip()
     return markdown(text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} …")
 
 
 def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
-    """One row per text."""
+    """Return a table with one row per text."""
     each = scores.values()
     return pd.DataFrame(
         {
@@ -185,13 +185,16 @@ def _nats_per_word(score: TextScore) -> float:
 
 
 def _perplexity_per_word(score: TextScore) -> str:
-    """Perplexity per word; it may exceed a float, because a word in a script without spaces is a whole sentence."""
+    """Format the perplexity per word.
+
+    It may exceed a float, because in a script without spaces a whole sentence counts as one word.
+    """
     log = _nats_per_word(score)
     return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)
 
 
 def power_of_ten(log: float) -> str:
-    """A number, given as its natural logarithm, that may be too small or too large for a float."""
+    """Format a number given by its natural logarithm; the number may be too small or too large for a float."""
     exponent = math.floor(log / math.log(10))
     digits = f"{math.exp(log - exponent * math.log(10)):.1f}"
     if digits == "10.0":

@@ -22,7 +22,7 @@ NONE = (
 
 
 def language_model() -> LanguageModel:
-    """The chosen model on the chosen device; stops the page with one message if no model can be used."""
+    """Return the chosen model on the chosen device; if no model can be used, stop the page with a message."""
     folders = language_model_folders()
     if not folders:
         st.info(NONE)
@@ -41,7 +41,7 @@ def language_model() -> LanguageModel:
 
 
 def language_model_choice() -> None:
-    """Draw the choice of the page's language model if there are several."""
+    """Draw the choice of the page's language model, if there are several."""
     folders = list(language_model_folders())
     if len(folders) < 2:
         return

@@ -1,4 +1,4 @@
-"""A text that the language model has read, and the results that the parts of the page request."""
+"""A text that the language model has continued, and the results that the parts of the page need."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "The language model", "every token looks back")
 }
 MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),))
-# A text that can be continued by looking at what came after the same words earlier.
+# A text that can be continued by copying what followed the same words earlier.
 REPEATING = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
 NOTHING = "(nothing: the model starts by itself)"
@@ -43,13 +43,13 @@ NOTHING = "(nothing: the model starts by itself)"
 
 @dataclass(frozen=True)
 class LanguageReading:
-    """A beginning, and the model's continuation of it.
+    """The beginning of a text, and the model's continuation of it.
 
     Attributes:
-        runs: of the model.
-        text: the beginning, as the user typed it.
-        length: the most tokens that the model may write.
-        params: settings of the continuation, without values that do not exist.
+        runs: the cached runs of the model.
+        text: the beginning as the user typed it.
+        length: the maximum number of tokens that the model may write.
+        params: the settings of the continuation, without values that are invalid for this model.
     """
 
     runs: CachedRuns
@@ -59,7 +59,7 @@ class LanguageReading:
 
     @property
     def traced(self) -> TracedTranslation:
-        """The continuation, with everything that was computed for it.
+        """The continuation, with all values that were computed for it.
 
         Raises:
             AtlasError: the beginning is too long; the message says what to do.
@@ -74,7 +74,7 @@ class LanguageReading:
 
     @property
     def details_run(self) -> TextContinuationRun:
-        """The same run, which keeps everything."""
+        """The run that produces the continuation; it keeps all intermediate values."""
         return self.run
 
     @property
@@ -87,12 +87,12 @@ class LanguageReading:
         return self.traced.trace
 
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
-        """The metrics of every head on the text."""
+        """Return the metrics of all heads on the text."""
         assert kind == "decoder", "a language model has no other kind"
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
-        """The shown head: the one that the user chose, otherwise the telling one of the text."""
+        """Return the shown head: the user's choice, or else the most informative head for the text."""
         shape = self.trace.decoder.shape[:2]
         return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
@@ -112,27 +112,27 @@ class LanguageReading:
 
     @property
     def translator(self) -> None:
-        """None, for the same reason."""
+        """None, because a language model is not a translator."""
 
     @property
     def maps(self) -> HeadMaps:
-        """The page of the head maps."""
+        """The page that opens the heads."""
         return MAPS
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The trace, or the trace of the model without its mask."""
+        """Return the trace; if the interventions switch the mask off, the trace of the model without it."""
         return self.trace if interventions.decoder_mask else self.runs.get(UnmaskedRun(self.run))
 
     def weights(self) -> Weights:
-        """The model's parameters."""
+        """Return the model's parameters."""
         return self.runs.weights()
 
 
 def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
-    """Draw the box of the beginning and continue it; stops the page with one message if that fails.
+    """Draw the text box and continue its text; if that fails, stop the page with a message.
 
     Args:
-        settings: draw the settings of the method, too.
+        settings: whether to draw the settings of the decoding method as well.
     """
     asked = session.params(LanguageModelParams)
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
@@ -172,7 +172,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
 
 
 def go_on_from(typed: str) -> None:
-    """Callback of the box: drop forced tokens and pins, because they belong to the previous beginning."""
+    """Callback of the text box: store the text, and drop forced tokens and pins, which belong to the previous one."""
     session.update(LanguageModelParams, text=valid(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())

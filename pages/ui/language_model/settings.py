@@ -1,4 +1,4 @@
-"""Settings of how the model chooses its tokens: the method, and the method's numbers."""
+"""Settings of the decoding: the method, and the method's numeric parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.ui.text.glossary import explain
 from transformer.values.decoding_settings import METHODS
 
 NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
-# The numbers of each method: field, label, and step of the box.
+# The numeric parameters of each method: field, label, and increment of the box.
 NUMBERS = {
     "greedy": (),
     "beam": (("beam_size", "Beam size", 1), ("length_penalty", "Length penalty", 0.1)),
@@ -35,7 +35,7 @@ WORDS = {
 
 
 def continuation_settings() -> None:
-    """Draw the settings behind a button, with the number of tokens to write, the model and its device."""
+    """Draw a button that opens the settings, including the number of tokens to write, the model and its device."""
     with st.popover("Settings", icon=":material/tune:", width="stretch"):
         st.segmented_control(
             "How the next token is chosen",

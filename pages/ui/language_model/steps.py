@@ -20,7 +20,7 @@ from transformer.checkpoints.checkpoint import LanguageModel
 
 
 def show_steps(loaded: LanguageModel) -> None:
-    """Draw the written tokens, one step each, and the choice of the method among them."""
+    """Draw the written tokens, one per step, and the choice of the decoding method."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded, settings=False)
         show_written(reading)

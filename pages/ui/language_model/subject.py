@@ -1,4 +1,4 @@
-"""The model that Compare heads and Inside a layer show: the translator, or a language model."""
+"""The subject of Compare heads and Inside a layer: the translator, a language model, or attention from a file."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# The value of the choice that stands for the translator; every other value is the name of a folder.
+# The value that stands for the translator; values other than this and OF_OWN are names of folders.
 OF_TRANSLATOR = ""
 # The value that stands for the user's own attention; no folder has this name.
 OF_OWN = "/own"
 
 
 def language_model_shown() -> bool:
-    """Whether the page shows a language model."""
+    """Return whether the page shows a language model."""
     return session.params(SubjectParams).subject == LANGUAGE_MODEL
 
 
 def own_shown() -> bool:
-    """Whether the page shows attention from a file."""
+    """Return whether the page shows attention from a file."""
     return session.params(SubjectParams).subject == OWN
 
 
 def subject_choice(page: str) -> None:
-    """Draw the choice between the translator and every available language model.
+    """Draw the choice between the translator and all available language models.
 
     Args:
         page: prefix of the widget's key.
@@ -86,7 +86,7 @@ def subject_choice(page: str) -> None:
 
 
 def links_to_its_heads() -> None:
-    """Draw the links from the "Language model" page to the pages about its heads."""
+    """Draw the links from the "Language model" page to the pages about the model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(
@@ -101,8 +101,7 @@ def links_to_its_heads() -> None:
 
 
 def read_subject() -> HeadReading:
-    """Draw the box of the text for the chosen model, and read the text; stops the page with one message if that
-    fails."""
+    """Draw the text box of the chosen model, and read its text; if that fails, stop the page with a message."""
     if not language_model_shown():
         reading = read_sentence()
         show_translation(reading)
@@ -117,17 +116,17 @@ def read_subject() -> HeadReading:
 
 
 def named_besides() -> AlsoNamed:
-    """The names that the heads of a language model have from their scores on random patterns."""
+    """Return the names of a language model's heads that come from their scores on random patterns."""
     return copying_names(language_model()) if language_model_shown() else {}
 
 
 def read_maps() -> MapReading:
-    """The attention of a file, or that of a text that `read_subject` has the chosen model read."""
+    """Return the attention of a file, or that of the chosen model on a text (`read_subject`)."""
     return read_own() if own_shown() else read_subject()
 
 
 def compared_subject() -> ComparedModel:
-    """The chosen model, in the form that A vs. B needs; stops the page with one message if there is none."""
+    """Return the chosen model in the form that A vs. B needs; if there is none, stop the page with a message."""
     if own_shown():
         st.info(
             "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "

@@ -1,1 +1,1 @@
-"""The roles of what a page draws; they decide what is shown when one figure fills the screen."""
+"""Roles of page elements, which decide what is shown when one figure fills the screen."""

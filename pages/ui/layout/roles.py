@@ -1,8 +1,8 @@
-"""Roles of what a page draws: its main figure, words of the figure, an aside; the rest explains or controls.
+"""Roles of page elements: the main figure, its words, and asides; everything else explains or controls.
 
-Pages state only these roles. This module alone implements lecture mode, which shows the main figure as large as the
-screen and nothing else. assets/lecture/page.css hides and enlarges by the roles. Charts, tables and components call
-`large`.
+Pages declare only these roles. This module alone implements lecture mode, which shows the main figure as large as the
+screen and nothing else. assets/lecture/page.css hides or enlarges elements by their roles. Charts, tables and
+components call `large`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ MAIN = "main_figure"
 LINES = "lecture_lines"
 WORDS = "main_words"
 ASIDE = "aside"
-# The most characters of a headline that a projector 1024 pixels wide shows in one row.
+# The maximum number of characters of a headline that fit in one row on a projector 1024 pixels wide.
 ROW = 72
-# Pixels that the title of a slide takes from its figure; assets/lecture/lecture.css has the same number.
+# Height in pixels that a slide's title takes from its figure; assets/lecture/lecture.css has the same number.
 TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
 def large() -> bool:
-    """Whether the page shows its main figure alone, as large as the screen."""
+    """Return whether the page shows only its main figure, as large as the screen."""
     return session.params(LectureParams).lecture
 
 
@@ -35,7 +35,7 @@ def lay_out(page: str) -> None:
     """In lecture mode, hide everything on the page except its main figure, and enlarge all type.
 
     Args:
-        page: name of the open page's file.
+        page: the name of the open page.
     """
     if large():
         titled = session.params(LectureParams).heading(page)
@@ -43,13 +43,13 @@ def lay_out(page: str) -> None:
 
 
 def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenerator:
-    """The container of a page's main figure; a page has one.
+    """Return the container of the page's only main figure.
 
     Args:
-        headline: Markdown, one line each: what the figure shows, and what to look for. It is for an audience that sees
+        headline: lines of Markdown that state what the figure shows and what to look for, for an audience that sees
             only the figure.
-        when: whether it is the main figure, if a page chooses between several.
-        rows: the most rows of a line; a longer line is cut, so that the figure stays high on the screen.
+        when: whether this is the main figure, if the page chooses between several.
+        rows: the maximum number of rows of a line; a longer line is cut, so that the figure stays high on the screen.
     """
     if not when:
         return st.container()
@@ -64,11 +64,11 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
 
 
 def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The places of a main figure and, on its left, of words that are read with it.
+    """Return the container for words that belong to a main figure, and on its right that of the figure.
 
     Args:
         headline: as in `main_figure`.
-        wide: whether the figure needs more of the width than most.
+        wide: whether the figure needs more of the width than usual.
     """
     with main_figure(*headline):
         words, figure = st.columns([5, 7] if large() and not wide else [4, 8], gap="small" if large() else "large")
@@ -76,19 +76,19 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
 
 
 def figure_words() -> DeltaGenerator:
-    """The container of words that are part of the main figure and not about it; a page has one."""
+    """Return the page's only container for words that are part of the main figure, not comments on it."""
     return st.container(key=WORDS, gap="xsmall")
 
 
 def aside(name: str) -> DeltaGenerator:
-    """A container inside or around the main figure for content that is not part of the figure.
+    """Return a container for content that is next to the main figure or inside it, but not part of it.
 
     Args:
-        name: of the aside; a page has one of that name.
+        name: the name of the aside, unique on the page.
     """
     return st.container(key=f"{ASIDE}_{name}")
 
 
 def clicker_is_free() -> bool:
-    """Whether the page's own buttons may take a clicker's keys; on a slide, those keys lead to the next slide."""
+    """Return whether a clicker's keys may press the page's own buttons; on a slide, they go to the next slide."""
     return not session.params(LectureParams).presents_as_slide(session.params(LessonParams).id)

@@ -1,4 +1,4 @@
-"""The lecturer's controls on every page: present it, add it as a slide, show its QR code, advance by clicker."""
+"""The lecturer's controls on every page: present it, add it as a slide, show its QR code, or advance by clicker."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
 KEY = "lecture"
-# Key of the page of a requested slide, until a run goes there.
+# Session key of the requested slide's page, kept until a run opens that page.
 OPENED = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence is too long for an address."
-# Pages whose own buttons take a clicker's keys, unless such a page is the shown slide.
+# Pages whose own buttons are pressed by a clicker's keys, unless the page is the shown slide.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention",
@@ -40,16 +40,16 @@ OF_ONE_HEAD = (
     "inside_a_layer",
     "change_attention",
 )
-# Pages that show the translator or a language model; the "Language model" page has the name of that choice.
+# Pages that show the translator or a language model; their subject is described like that of "Language model".
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:
-    """The page of the requested slide, if it differs from `page`, which is open.
+    """Return the page of the requested slide, if it differs from the open `page`.
 
-    The request stays until that page is open, because the next run may stop a run before it has gone there.
+    The request stays until that page is open, because another run may interrupt this one before it opens the page.
     """
     if st.session_state.get(OPENED) == page:
         del st.session_state[OPENED]
@@ -57,11 +57,11 @@ def opened_page(page: str) -> str | None:
 
 
 def show_slide(number: int | None, *, present: bool = True, at_end: bool = False) -> None:
-    """Callback: show a slide, counted from 1; does nothing if there is no such slide.
+    """Callback: show a slide, counted from 1; do nothing if there is no such slide.
 
     Args:
-        present: in lecture mode.
-        at_end: at its last step, where a lecturer leaves it for the next slide.
+        present: whether to show it in lecture mode.
+        at_end: whether to open it at its last step, where the lecturer left it for the next slide.
     """
     params = session.params(LectureParams)
     slide = params.shown(number or NO_SLIDE)
@@ -84,9 +84,9 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
     """Draw the controls.
 
     Args:
-        page: name of the open page's file.
-        titles: of all pages, by name.
-        first: name of the page whose address has no path.
+        page: the name of the open page.
+        titles: the titles of all pages, by name.
+        first: the name of the page whose address has no path.
     """
 
     def path(name: str) -> str:
@@ -127,8 +127,8 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
 
 
 def _act(sent: Mapping[str, Any], page: str) -> None:
-    """Carry out an action that the browser sent; the message is untrusted."""
-    # The next action clears the last error message, because the user has read it.
+    """Carry out an action requested by the browser; the message is untrusted."""
+    # Clear the last error message, because the user has had time to read it.
     params = session.params(LectureParams)
     params = replace(params, slides=replace(params.slides, problem=""))
     session.store(params)
@@ -156,7 +156,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
     def entitle() -> None:
         text = sent.get("text")
         if isinstance(text, str):
-            # The shown slide stays the same.
+            # Only the title changes, so the shown slide stays.
             session.update(LectureParams, slides=params.slides.titled(number("slide") - 1, text))
 
     actions: dict[object, Callable[[], None]] = {
@@ -177,7 +177,10 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
 
 
 def _described(slide: Slide) -> str:
-    """Description of a slide for the lecturer's list; its address is no use, as it also holds other pages' settings."""
+    """Return a description of a slide for the lecturer's list.
+
+    The address alone would not help, because it also holds the settings of other pages.
+    """
     address = dict(slide.parameters)
     if slide.page in STEPPED:
         # A lesson has a sentence of its own.
@@ -208,11 +211,11 @@ def _switched(off: OffParams) -> str:
 
 
 def _step(page: str) -> str:
-    """The step of a lesson that a clicker goes through; empty if the clicker goes through anything else."""
+    """Return the step of the lesson that a clicker would advance; empty if it would not advance a lesson."""
     lesson = session.params(LessonParams)
     if page not in STEPPED or not lesson.id or not clicker_is_free():
         return ""
-    # The title gives the number of steps: the module that reads lessons loads torch, and this bar does not wait for it.
+    # The number of steps is in the title. The module that reads lessons is not used here, because it would load torch.
     return f"Step {lesson.shown_step + 1}"
 
 
@@ -221,7 +224,7 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
 
 
 def _code(path: str, pages: Container[str]) -> dict[str, str]:
-    """The QR code of the page as a phone should show it; or one sentence that says why there is no code."""
+    """Return the QR code of the page's address in lecture mode, or one sentence that says why there is no code."""
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}

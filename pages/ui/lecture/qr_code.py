@@ -1,4 +1,4 @@
-"""The QR code of an address, for the phones of an audience. Pure."""
+"""Makes QR codes of addresses for the phones of an audience. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ PORT = 8501
 
 
 def full_address(current: str, path: str, parameters: Mapping[str, str], pages: Container[str]) -> str:
-    """The full address, as a user would type it.
+    """Return the full address of a page as a user would type it.
 
     Args:
-        current: the address that is open in the browser: the app's own or that of one of its pages.
-        path: of the page below the app's own address; empty for the first page.
-        parameters: of the page.
-        pages: paths of all pages. `st.context.url` keeps the page's path when the address has parameters.
+        current: the address that is open in the browser: that of the app or of one of its pages.
+        path: the path of the page below the app's own address; empty for the first page.
+        parameters: the query parameters of the page.
+        pages: the paths of all pages, one of which `current` may end with: `st.context.url` keeps the page's path when
+            the address has parameters.
     """
     scheme, host, base, *_ = urlsplit(current)
     base = base.rstrip("/")
@@ -36,7 +37,7 @@ def full_address(current: str, path: str, parameters: Mapping[str, str], pages: 
 
 
 def local_only(address: str) -> str:
-    """One sentence that says what to do if only this computer can open an address; empty if others can."""
+    """Return one sentence that says what to do if only this computer can open an address; empty if others can."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     try:
@@ -48,7 +49,7 @@ def local_only(address: str) -> str:
 
 
 def qr_code(address: str) -> str | None:
-    """A QR code as the data URI of an SVG, black on white with its margin; None if the address is too long for one."""
+    """Return a QR code as an SVG data URI, black on white with a margin; None if the address is too long."""
     try:
         return segno.make_qr(address, error="m").svg_data_uri(border=4, dark="#000000", light="#ffffff")
     except segno.DataOverflowError:

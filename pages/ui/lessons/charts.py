@@ -23,12 +23,12 @@ HEAD = re.compile(".*, layer ")
 
 
 def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -> alt.LayerChart:
-    """Bars from 0 to 1, in the order of the table, each with its number; equal labels stay separate.
+    """Return a bar chart from 0 to 1 in table order, with the number of each bar; equal labels stay separate.
 
     Args:
-        table: a column of labels, and one or two of shares.
-        place: the column of labels.
-        labels: shown beside the bars; None numbers those of the table.
+        table: a table with a column of labels and one or two columns of shares.
+        place: the name of the column of labels.
+        labels: the labels shown beside the bars; if None, those of the table are numbered.
     """
     series = list(table.columns[1:])
     long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
@@ -37,7 +37,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
     legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
     base = alt.Chart(long).encode(
-        # Leaves room for the number of the longest bar.
+        # The domain leaves room for the number of the longest bar.
         x=alt.X(
             "value:Q",
             title=None if legend else series[0],
@@ -56,10 +56,12 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
 
 
 def costs(table: Table) -> alt.LayerChart:
-    """One bar per word, the largest cost first, with its share of the attention beside it; the marked word stands out.
+    """Return a chart with one bar per word, the largest cost first, and the word's share of the attention beside it.
+
+    The marked word stands out.
 
     Args:
-        table: of the figure "named".
+        table: the table of the "named" figure.
     """
     words = [str(label) for label in table.labels]
     place, cost, share = (list(column) for column in table.columns.values())
@@ -91,15 +93,15 @@ def costs(table: Table) -> alt.LayerChart:
 
 
 def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerChart:
-    """A learning curve on which some steps are marked.
+    """Return a learning curve with some steps marked.
 
     Args:
-        points: columns step, value and says.
+        points: the marked steps, with columns step, value and says.
         last: the last step of the curve.
     """
     layers = [chart]
-    # A remark stands where the curve leaves room: right of the first steps, left of the last ones.
-    # Each group has a point, because Vega warns of a layer without one.
+    # Remarks are drawn where the curve leaves room: to the right of early steps and to the left of late ones.
+    # Only groups with points become layers, because Vega warns about a layer without data.
     for late, some in points.groupby(points.step > last / 2):
         base = alt.Chart(some).encode(x="step:Q", y="value:Q")
         layers += [
@@ -112,10 +114,10 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 
 
 def ranks(table: Table) -> alt.LayerChart:
-    """All heads side by side, most needed first; the marked one stands out.
+    """Return a chart of all heads side by side, most needed first; the marked one stands out.
 
     Args:
-        table: of the figure "worth".
+        table: the table of the "worth" figure.
     """
     change, times = (list(column) for column in table.columns.values())
     frame = pd.DataFrame(
@@ -147,7 +149,7 @@ def ranks(table: Table) -> alt.LayerChart:
             alt.Tooltip("times:Q", title="times as likely", format=".3f"),
         ],
     )
-    # If none is marked, the most needed head is labelled.
+    # If no head is marked, label the most needed one.
     at = table.labels.index(table.marked) if table.marked else 0
     label = alt.Chart(
         frame.iloc[[at]].assign(
@@ -162,11 +164,12 @@ def ranks(table: Table) -> alt.LayerChart:
 
 
 def tiles(table: Table) -> alt.LayerChart:
-    """One tile per head, layers below each other. One share is a colour from 0 to 1; of two shares, a tile is filled
-    if the first is larger.
+    """Return a chart with one tile per head and one row per layer.
+
+    With one share, its colour goes from 0 to 1; with two shares, a tile is filled if the first is larger.
 
     Args:
-        table: with heads of a layer side by side.
+        table: a table with the heads of a layer side by side.
     """
     rows = tile_rows(table)
     shares = [np.array(column, dtype=np.float64) for column in table.columns.values()]

@@ -1,4 +1,4 @@
-"""Checks a user's click in the map of a step that asks for a click, and comments on a wrong one."""
+"""Checks a click in the map of a step that asks for one, and comments on wrong clicks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.view import view_of
 
 
 def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
-    """Whether the user has done in the map what the step asks for."""
+    """Return whether the click in the map is what the step asks for."""
     step, values = measured.step, measured.finding.values
     if step.next_when == "head opened":
         return _numbers(clicked) == (values["layer"], values["head"])
@@ -24,7 +24,7 @@ def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
 
 
 def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    """Markdown that says what the user clicked instead of what the step asks for; empty if nothing was clicked."""
+    """Return Markdown about a click that is not what the step asks for; empty if nothing was clicked."""
     what = {"head opened": _other_head, "row pinned": _other_row}.get(measured.step.next_when)
     said = what(measured, clicked) if what else ""
     return said and f"{said} Try another, or press “Show me”."
@@ -33,13 +33,13 @@ def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
 def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
     layer, head = _numbers(clicked)
     if (clicked.layer, clicked.head) == _asked_in(measured):
-        # The map opens at this head, so the user has clicked nothing.
+        # The map opens at this head, so the user has not clicked anything yet.
         return ""
     return f"You opened **layer {layer}, head {head}**, which is not the right one."
 
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    # The view has the user's display settings.
+    # The view uses the user's display settings.
     view = view_of(measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide)
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:
@@ -55,7 +55,7 @@ def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
 
 
 def _asked_in(measured: MeasuredStep) -> tuple[int, int]:
-    """Layer and head, from 0, at which the map opens."""
+    """Return the layer and head, from 0, at which the map opens."""
     choice = first_choice(measured, solved=False)
     return choice.layer, choice.head
 

@@ -1,4 +1,4 @@
-"""The figure of a step: one of the app's own figures, pinned to the subject of the lesson."""
+"""Draws the figure of a step: one of the app's own figures, set to the subject of the lesson."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 
-# Columns of sentences, and their width in pixels, so that a projector shows the numbers to their right.
+# Columns that contain sentences, and their width in pixels, which leaves room for the numbers on a projector.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240
-# The lesson and the step that the map last showed, and whether with the answer.
+# The lesson and step that the map last showed, and whether it showed the answer.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = ("candidates", "probabilities", "norms", "vectors")
 TOTALS = "lesson_totals"
@@ -39,10 +39,10 @@ DIGITS, FINE = 3, 4
 
 
 def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
-    """The first choice of head and pins in the map of a step.
+    """Return the head and the pins with which the map of a step opens.
 
     Args:
-        solved: the user has already done the task.
+        solved: whether the user has already done the task.
     """
     step, evidence, figure = measured.step, measured.evidence, measured.figure
     kind = figure["kind"]
@@ -50,31 +50,31 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))
-    # The bars below the small maps reveal which head has the job, so they appear with the answer.
+    # The bars below the small maps reveal the head with the job, so they appear only with the answer.
     bars = ""
     if solved and "bars" in figure:
-        # Some kinds of attention lack some jobs; then the step says so instead of showing no bars.
+        # If this kind of attention lacks the job, this call raises an error, which the step shows.
         evidence.shares(kind, figure["bars"])
         bars = JOBS[figure["bars"]]
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
 def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
-    """Positions of the row that the figure names, for the head in which it is read."""
+    """Return the positions of the row that the figure names, as resolved for the head at `at`."""
     kind = measured.figure["kind"]
     row = measured.evidence.row(kind, measured.figure["row"], at)
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
 def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
-    """The user's choice in the map of an unfinished step since the step was opened; None if there is none.
+    """Return the user's choice in the map of an unfinished step since the step was opened; None if there is none.
 
     Args:
-        opened: the lesson and the step.
+        opened: the lesson and the step that are open.
     """
     sent = st.session_state.get(_key(measured), {}).get("choice")
     now = sentence_id(measured.evidence.trace()), _request_number(measured, (*opened, False))
-    # A choice made in another step's map, or before this step was opened again, does not count here.
+    # Ignore a choice made in another step's map, or before this step was last opened.
     if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != now:
         return None
     return AttentionParams.from_browser(sent)
@@ -84,8 +84,8 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
     """Draw the attention browser; the user's choice in it stays until the step is done or another one is opened.
 
     Args:
-        opened: the lesson and the step.
-        done: the answer is shown, so the map shows its subject, and may describe it in words.
+        opened: the lesson and the step that are open.
+        done: whether the answer is shown; the map then shows its subject, and may describe it in words.
     """
     step, trace = measured.step, measured.evidence.trace()
     draw_browser(
@@ -104,8 +104,8 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
 
 
 def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
-    """Number of the request that draws the map: a new one whenever a step is opened, opened again, or done."""
-    # Streamlit forgets the choice in a map that a run has not drawn; the browser does not.
+    """Return the number of the request that draws the map; it changes whenever a step is opened, reopened or done."""
+    # If a run did not draw the map, Streamlit forgets the choice in it, but the browser does not.
     stays = SYNCED.shown == shown and _key(measured) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 
@@ -115,7 +115,7 @@ def _key(measured: MeasuredStep) -> str:
 
 
 def show_without(measured: MeasuredStep, *, done: bool) -> None:
-    """Draw two maps side by side: as trained, and without a part; the second appears with the answer."""
+    """Draw two maps side by side: the model as trained, and without a part; the second appears with the answer."""
     maps = [
         Map(title, rows, columns, values, mask)
         for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.figure)
@@ -124,11 +124,11 @@ def show_without(measured: MeasuredStep, *, done: bool) -> None:
 
 
 def show_learning(curve: str, marked: pd.DataFrame) -> None:
-    """Draw the learning curve: loss, and quality of the translations.
+    """Draw the learning curves: the loss, and the quality of the translations.
 
     Args:
-        curve: CSV.
-        marked: the steps that are marked; from the figure "learning".
+        curve: the learning curve as CSV text.
+        marked: the steps to mark, from the "learning" figure.
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, said in (
@@ -156,7 +156,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
 
 
 def show_values(table: Table) -> None:
-    """Draw the contribution of each position to the sum, number by number."""
+    """Draw a table of each position's contribution to the sum, number by number."""
     frame = framed(table)
     columns = list(table.columns)
     values = frame[columns].to_numpy(dtype=np.float64)
@@ -179,7 +179,7 @@ def show_values(table: Table) -> None:
 
 
 def show_table_figure(measured: MeasuredStep) -> None:
-    """Draw the line of counts, and below it a table, bars or tiles."""
+    """Draw a line of counts, and below it a table, bars or tiles."""
     table = table_of(measured)
     assert table is not None, "the figure has a table"
     frame, show = framed(table), measured.step.show
@@ -210,7 +210,7 @@ def show_table_figure(measured: MeasuredStep) -> None:
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
-    """The chart of a figure; None for figures that are tables."""
+    """Return the chart of a figure; None for figures that are tables."""
     if table.across:
         return tiles(table)
     if show == "worth":
@@ -219,12 +219,12 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
         return costs(table)
     if show not in BARS:
         return None
-    # Tokens are numbered, so that equal ones stay separate; named things are not numbered.
+    # Number tokens, so that equal ones stay separate; other labels are unique and not numbered.
     names = numbered(frame[table.head].tolist())
     labels = [str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)]
     return bars(frame, table.head, labels)
 
 
 def hidden(measured: MeasuredStep, *, done: bool) -> bool:
-    """Whether the figure stays hidden until the answer."""
+    """Return whether the figure stays hidden until the answer."""
     return measured.step.show in TABLES and bool(measured.step.question) and not done

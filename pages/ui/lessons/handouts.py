@@ -1,4 +1,4 @@
-"""A lesson as one HTML file that needs neither a server nor a network: a printed sheet, or a file to click through."""
+"""Writes a lesson as one HTML file that needs no server or network: a sheet to print, or a file to click through."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
 
 
 def printed(lesson: Lesson, write: Callable[[], str]) -> str:
-    """The document that `write` makes of a lesson; if a step cannot be measured, one that names the step and reason.
+    """Return the document that `write` makes; if a step cannot be measured, a document that names step and reason.
 
-    A download is made after its click, and Streamlit does not report an exception that is raised there.
+    A download is created after the click on it, where Streamlit does not report exceptions.
     """
     try:
         return write()
@@ -45,7 +45,7 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """Add the step's number to an error in the step."""
+    """Context manager that adds the step's number to an error raised in the step."""
     try:
         yield
     except AtlasError as error:
@@ -53,7 +53,7 @@ def _named(number: int) -> Iterator[None]:
 
 
 def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
-    """A sheet to print: the questions over a table to fill in, or the same with the measured answers.
+    """Return a sheet to print, with questions and a table to fill in, or with the measured answers.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -82,7 +82,7 @@ def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
 
 
 def lesson_file(lesson: Lesson, translator: Translator) -> str:
-    """The whole lesson, figures included; the answers open on a click.
+    """Return the whole lesson as HTML, including figures; each answer opens on a click.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -120,7 +120,7 @@ def _answer(step: MeasuredStep) -> str:
 
 
 def _figure(step: MeasuredStep, maps: list[str]) -> str:
-    """HTML of a figure; an attention browser becomes a placeholder for the data that is added to `maps`."""
+    """Return the HTML of a figure; an attention browser becomes a placeholder, and its data is appended to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))

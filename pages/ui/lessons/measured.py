@@ -1,4 +1,4 @@
-"""A step with the numbers of the loaded model, computed once for all users."""
+"""Lesson steps with the numbers of the loaded model, computed once for all users."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ OPENS, CLOSES = "\ue000", "\ue001"
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A step, and the finding of its claim.
+    """A step, and the finding about its claim.
 
     Attributes:
-        step: as in the lesson.
+        step: the step as defined in the lesson.
         evidence: the evidence that was examined.
-        finding: of the claim.
+        finding: the result of checking the claim.
         question: the choices, or the number to guess.
     """
 
@@ -37,7 +37,7 @@ class MeasuredStep:
 
     @property
     def figure(self) -> dict[str, Any]:
-        """The parameters of the figure, with the values that they quote."""
+        """The parameters of the figure, with measured values filled in."""
         return figure_of(self.step, self.finding)
 
     @property
@@ -47,17 +47,17 @@ class MeasuredStep:
         return step and replace(self, step=step)
 
     def markdown(self, text: str) -> str:
-        """Markdown of one of the step's texts, values in bold."""
+        """Return one of the step's texts as Markdown, with its values filled in and bold."""
         marked = filled(text, self.finding.values, lambda value: f"{OPENS}{value}{CLOSES}")
         return markdown(marked).replace(OPENS, "**").replace(CLOSES, "**")
 
     def plain(self, text: str) -> str:
-        """One of the step's texts with its values."""
+        """Return one of the step's texts with its values filled in."""
         return filled(text, self.finding.values)
 
 
 def finding_run(step: LessonStep) -> FindingRun:
-    """The run that measures the claim of a step."""
+    """Return the run that measures the claim of a step."""
     return FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items())))
 
 

@@ -1,4 +1,4 @@
-"""The buttons below a step of a lesson: show the answer, back, next, and at the end the next lesson."""
+"""The buttons below a step of a lesson: show the answer, go back, go on, and at the end open the next lesson."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from transformer.lessons.shelf import lesson_files
 
 
 def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
-    """Draw the buttons.
+    """Draw the buttons below a step.
 
     Args:
-        number: of the open step, from 0.
+        number: the number of the open step, from 0.
         done: whether the step's task is done.
     """
     keyed = clicker_is_free()
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:
-            # The key for "next" first shows the answer, because a clicker cannot give one.
+            # The key for "next" first shows the answer, because a clicker cannot enter one.
             st.button(
                 "Show me",
                 key="lesson_show",
@@ -55,17 +55,17 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
 
 
 def answer_question(given: str) -> None:
-    """Callback: answer the question of the open step, in the format of `LessonParams.answer`."""
+    """Callback: store the answer to the open step's question, in the format of `LessonParams.answer`."""
     session.update(LessonParams, answer=given)
 
 
 def open_step(lesson: str, number: int = 0) -> None:
-    """Callback: open a step of a lesson, or the list of all lessons if the lesson is empty."""
+    """Callback: open a step of a lesson, or the list of all lessons if `lesson` is empty."""
     session.store(session.params(LessonParams).at(lesson, number))
 
 
 def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
-    """The title of the button after a step, and the arguments with which `open_step` opens its target."""
+    """Return the title of the button that goes on, and the arguments with which `open_step` opens its target."""
     if number + 1 < len(lesson.steps):
         return "Next", (lesson.id, number + 1)
     after = _lesson_after(lesson.id)
@@ -75,7 +75,7 @@ def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
 
 
 def _lesson_after(name: str) -> Lesson | None:
-    """The next readable lesson of the list; None after the last."""
+    """Return the next lesson of the list that can be read; None after the last one."""
     files = lesson_files()
     for path in list(files.values())[list(files).index(name) + 1 :]:
         with suppress(LessonError, OSError):
@@ -84,7 +84,7 @@ def _lesson_after(name: str) -> Lesson | None:
 
 
 def _wanted(step: LessonStep) -> str:
-    """The task that the user must do before the next step."""
+    """Return the text of the task that the user must do before the next step."""
     return {
         "answered": "First answer the question.",
         "row pinned": "First click a cell of the row.",

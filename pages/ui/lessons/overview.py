@@ -17,7 +17,7 @@ from transformer.text.languages import LANGUAGES
 
 
 def show_overview() -> None:
-    """Draw the lessons in order, those of the teacher below them."""
+    """Draw the lessons in order, and the teacher's own lessons below them."""
     files = lesson_files()
     params = session.params(LessonParams)
     st.markdown(

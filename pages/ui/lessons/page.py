@@ -1,4 +1,4 @@
-"""One step of a lesson: what to look for and a question on the left, the figure on the right."""
+"""Draws one step of a lesson: what to look for and a question on the left, the figure on the right."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from transformer.lessons.lesson import Lesson, read_lesson
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
-# Figures that are wide tables.
+# Figures that are wide tables, and need more of the width.
 WIDE = ("translations", "needed")
 # The page without a name in its address.
 FIRST = "translate"
 
 
 def show_lesson(path: Path) -> None:
-    """Draw the open step of a lesson, or one message that says why it cannot be shown."""
+    """Draw the open step of a lesson, or a message that says why it cannot be shown."""
     params = session.params(LessonParams)
     try:
         lesson = read_lesson(path)
@@ -67,7 +67,7 @@ def show_lesson(path: Path) -> None:
         with figure:
             done, remark = _show_figure(measured, params, number)
         if done and number == len(lesson.steps) - 1:
-            # The lesson counts as done whichever way the user leaves it.
+            # Mark the lesson as done now, so that it counts no matter how the user leaves it.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
@@ -86,10 +86,10 @@ def _refuse(error: Exception) -> None:
 
 
 def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
-    """Draw the figure; returns whether the step's task is done, and a remark on a wrong click, Markdown.
+    """Draw the figure; return whether the step's task is done, and a remark on a wrong click as Markdown.
 
     Args:
-        number: of the step, from 0.
+        number: the number of the step, from 0.
     """
     step, remark = measured.step, ""
     done = step.next_when == "read" or bool(params.answer)
@@ -103,7 +103,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
         if clicked is not None:
             done = done_by(measured, clicked)
             if done:
-                # The address stores it, so that the step stays done after later clicks.
+                # Store this in the address, so that the step stays done after later clicks.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
@@ -130,8 +130,8 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
         return
     found = verdict(measured.question, params.answer) if step.question else None
     said, reveal = found and found.says, with_link(measured, measured.markdown(step.reveal), model)
-    # Two numbers side by side would read as one, so a line break separates them. A projector has no room for another
-    # line and shows no break.
+    # A line break keeps two adjacent numbers from reading as one. On a projector, which has no room for another line,
+    # the break is not shown.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if not measured.finding.holds:
@@ -139,7 +139,7 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> DeltaGenerator:
-    """Draw the link to the page that shows more of the subject, and the lesson on paper; returns their row."""
+    """Draw the link to the page with more on the subject, and the handouts; return the row that holds them."""
     step, row = measured.step, st.container(horizontal=True)
     with row:
         if step.address:
@@ -165,11 +165,11 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
 
 
 def with_link(measured: MeasuredStep, text: str, model: str) -> str:
-    """Markdown in which the head that the claim found is a link to that head, beside the lesson.
+    """Return a text in which the head that the claim found is a link that opens it beside the lesson.
 
     Args:
-        text: Markdown of a text of the step.
-        model: name of the lesson's model.
+        text: a text of the step, as Markdown.
+        model: the name of the lesson's model.
     """
     step, values = measured.step, measured.finding.values
     named: dict[str, Kind] = {name: kind for kind, name in KIND_NAMES.items()}
@@ -182,10 +182,10 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
 
 
 def page_address(measured: MeasuredStep, model: str) -> str:
-    """The address of the page that a step names, with its sentence, its head and its row.
+    """Return the address of the page that a step names, with the step's sentence, head and row.
 
     Args:
-        model: name of the lesson's model.
+        model: the name of the lesson's model.
     """
     page, _, own = measured.step.address.partition("?")
     address = {"text": measured.step.sentence, **ModelParams(model).to_address()}

@@ -1,4 +1,4 @@
-"""The numbers of a lesson's figure as a table: on the page, on sheets and in files alike. Pure except for the runs."""
+"""The numbers of a lesson's figure as a table, for the page, sheets and files alike. Pure except for model runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Kind
 
-# A title's wording for the share of a job.
+# The wording in titles for the share of attention of each job.
 JOB_WORDS = {
     "previous": "on the one before",
     "next": "on the next",
@@ -32,19 +32,19 @@ assert JOB_WORDS.keys() == {*JOBS, LATER}
 
 
 def table_of(measured: MeasuredStep) -> Table | None:
-    """The numbers of a figure; None for maps."""
+    """Return the numbers of a figure; None if it is a map."""
     table = TABLES.get(measured.step.show)
     return None if table is None else table(measured.evidence, **measured.figure)
 
 
 def figure_table(measured: MeasuredStep) -> pd.DataFrame | None:
-    """The table of a figure; None for figures that are maps."""
+    """Return a figure as a table for display; None if it is a map."""
     table = table_of(measured)
     return None if table is None else framed(table)
 
 
 def framed(table: Table) -> pd.DataFrame:
-    """A table with the labels of this app; heads of a layer stand side by side."""
+    """Return a table for display, with the app's labels; the heads of a layer are side by side."""
     if not table.across:
         labels = [
             label if isinstance(label, str) else group_label(label, table.text, words=False) for label in table.labels
@@ -59,7 +59,7 @@ def framed(table: Table) -> pd.DataFrame:
 
 
 def tile_rows(table: Table) -> list[str]:
-    """The label of each row of heads: its layer, and the kind if there are several kinds."""
+    """Return the label of each row of heads: its layer, and the kind if there are several kinds."""
     rows = [str(label).rpartition(", head ")[0] for label in table.labels[:: table.across]]
     kinds = {row.rpartition(", ")[0] for row in rows}
     layers = [row.rpartition(", ")[2] for row in rows]
@@ -75,7 +75,7 @@ def tile_rows(table: Table) -> list[str]:
 
 
 def totals_of(table: Table) -> str:
-    """The counts of a table, as one line of text."""
+    """Return the counts of a table, as one line of text."""
     return " · ".join(
         f"{name}: {value:.0%}" if isinstance(value, float) else f"{name}: {value}"
         for name, value in table.totals.items()
@@ -85,7 +85,9 @@ def totals_of(table: Table) -> str:
 def without_maps(
     evidence: Evidence, kind: Kind, head: str, part: str, job: str = ""
 ) -> list[tuple[str, list[str], list[str], np.ndarray, np.ndarray]]:
-    """One head of a run as trained, and of a run without a part: title, labels, weights [R, C] and mask of each.
+    """Return one head's map in a run as trained and in a run without a part.
+
+    Each map has a title, row and column labels, weights [R, C] and a mask.
 
     Args:
         job: the job whose share the titles give; empty for none.
@@ -98,7 +100,7 @@ def without_maps(
         axes = axes_of(trace, kind)
         title = f"Layer {at[0] + 1}, head {at[1] + 1}, {how} {article}"
         if job:
-            # Short, so that a projector shows it on one line.
+            # Keep the title short, so that it fits on one line on a projector.
             share = evidence.shares(kind, job, interventions=interventions)[at]
             title = f"Head {at[0] + 1}.{at[1] + 1} {how} {article}: {share:.0%} {JOB_WORDS[job]}"
         maps.append((title, row_labels(axes), column_labels(axes), trace.attention(kind)[at], trace.mask(kind)))

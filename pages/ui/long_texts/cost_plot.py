@@ -28,13 +28,13 @@ AXIS_TITLES = {
     SECONDS: "seconds of one pass",
     KEYS_AND_VALUES: "bytes of the keys and values of one head",
 }
-# Pixels: the width of the line of full attention, and of the other lines, which are drawn on top of it where they
-# coincide. The areas of the points differ for the same reason.
+# WIDTHS has the line widths in pixels of full attention and of the other kinds, which are drawn on top of it where they
+# coincide. SIZES has the areas of the points, which differ for the same reason.
 WIDTHS, SIZES = (9, 3), (190, 60)
 
 
 def show_costs() -> None:
-    """Draw the plot, the sentences about its slopes, and the button that measures on this machine."""
+    """Draw the plot, sentences about its slopes, and the button that measures the costs on this machine."""
     recorded = costs()
     if recorded is None:
         st.warning("The recorded measurement is missing or damaged. Measure on this machine instead.")
@@ -81,7 +81,7 @@ def show_costs() -> None:
 
 
 def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
-    """One row per measurement."""
+    """Return a table with one row per measurement."""
     return pd.DataFrame(
         {
             "attention": [NAMES[each.attention] for each in found],
@@ -94,7 +94,7 @@ def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
 
 
 def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
-    """One line per attention; equal steps on either axis are equal factors."""
+    """Return a chart with log axes and one line per kind of attention."""
     values = [float(getattr(each, quantity)) for each in found]
     table = pd.DataFrame(
         {

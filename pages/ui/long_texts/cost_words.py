@@ -10,22 +10,22 @@ from transformer.config import Attention
 from transformer.language_modelling.cost import Cost, slopes
 from transformer.language_modelling.cost_measurement import configuration
 
-# The unit of each quantity, for sentences about a doubled text and about the longest text.
+# The unit of each quantity, for sentences.
 WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
     WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
     SECONDS: "With full attention a pass over **{length:,} tokens** takes {amount}.",
     KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} in one head.",
 }
-# Names with the sizes of the measured attention.
+# Names of the measured kinds of attention, with their sizes.
 FULL_NAMES: Mapping[Attention, str] = {
     "full": "Full",
     "local": f"Local, in blocks of {configuration('local').block} tokens",
     "compressed": f"Compressed, {configuration('compressed').stride} tokens to a key",
 }
-# Name, and layers times heads, of a well-known model.
+# The name of a well-known model, and its number of layers times heads.
 GPT2, GPT2_HEADS = "GPT-2 small", 144
-# Above this slope, seconds grow faster than the cells of a map.
+# Above this slope, the time grows faster than the number of cells of a map.
 STEEP = 2.1
 CONCLUSIONS = {
     WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it postpones the limit but does not "
@@ -44,14 +44,14 @@ MACHINE = (
 
 
 def written(value: float, quantity: str) -> str:
-    """A value of a quantity with its unit."""
+    """Format a value of a quantity with its unit."""
     units = {1: "s", 1e-3: "ms", 1e-6: "µs"} if quantity == SECONDS else {1e9: "GB", 1e6: "MB", 1e3: "kB", 1: "bytes"}
     size = next((size for size in sorted(units, reverse=True) if value >= size), min(units))
     return f"{value / size:,.3g} {units[size]}"
 
 
 def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
-    """Markdown: one sentence per attention."""
+    """Return one sentence of Markdown per kind of attention, about the slope of its line."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
         f"(slope {slope:.2f})."
@@ -60,7 +60,7 @@ def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
 
 
 def says_saving(found: Sequence[Cost], quantity: str) -> str:
-    """Markdown: the cost of the longest text with full attention, and the saving of the others."""
+    """Return Markdown with the cost of full attention on the longest text, and what the other kinds save."""
     length, costs = longest(found)
     full = getattr(costs["full"], quantity)
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{written(full, quantity)}**")]
@@ -81,19 +81,19 @@ def says_saving(found: Sequence[Cost], quantity: str) -> str:
 
 
 def concludes(found: Sequence[Cost], quantity: str) -> str:
-    """The conclusion from a quantity."""
+    """Return the conclusion that the measurements of a quantity support."""
     steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
 def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
-    """The longest text that was measured with full attention, and its cost with each attention."""
+    """Return the longest length measured with full attention, and its cost with each kind of attention."""
     length = max(each.length for each in found if each.attention == "full")
     return length, {each.attention: each for each in found if each.length == length}
 
 
 def _share(part: float) -> str:
-    """A share of the cost of full attention, in words."""
+    """Describe a share of the cost of full attention in words."""
     if part > 1.1:
         return f"{part:.1f} times that"
     parts = round(1 / part)

@@ -1,4 +1,4 @@
-"""Plots the held-out losses of small models that were trained alike with different attention."""
+"""Plots the held-out losses of small models that differ only in their kind of attention."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = ASSETS / "attention_losses.json"
 
 
 def show_losses() -> None:
-    """Draw one point per model, the table, and how the models were trained."""
+    """Draw the chart of losses, the table, and a description of how the models were trained."""
     recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
@@ -57,7 +57,7 @@ def show_losses() -> None:
 
 
 def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
-    """One row per attention."""
+    """Return a table with one row per attention."""
     rows = []
     for attention in ATTENTIONS:
         models = recorded.of(attention)
@@ -77,7 +77,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
 
 
 def cells(recorded: RecordedLosses, attention: Attention) -> int:
-    """The number of cells of one head that reads a whole context."""
+    """Return the number of attention weights that one head computes for a full context."""
     config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
@@ -85,7 +85,7 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
 
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
-    """One point per model, one row per attention."""
+    """Return a chart with one point per model and one row per kind of attention."""
     table = pd.DataFrame(
         [{"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses]
     )
@@ -109,7 +109,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def says_losses(recorded: RecordedLosses) -> str:
-    """Two sentences: what each attention saves, and how much loss it adds."""
+    """Return two sentences about what each kind of attention saves, and how much it adds to the loss."""
     means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
         for each in ATTENTIONS

@@ -1,4 +1,4 @@
-"""The shipped measurement, and the button that measures on this machine: one at a time, length by length."""
+"""The recorded cost measurement, and the button that measures on this machine, one length at a time."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from transformer.language_modelling.cost_measurement import MODEL, measurements
 from transformer.model.devices import use_one_thread
 
 FILE = ASSETS / "attention_costs.json"
-# Key of this user's own measurement.
+# Session key of the user's own measurement.
 MEASURED = "_measured_costs"
-# Key of whether this user has requested a measurement.
+# Session key of whether the user has requested a measurement.
 ASKED = "_asked_costs"
 # Timed passes at each length; more would delay other users.
 REPEATS = 2
 
 
 def costs() -> RecordedCosts | None:
-    """This user's measurement, otherwise the shipped one; None if that file is damaged."""
+    """Return the user's own measurement, or else the recorded one; None if that file is damaged."""
     return st.session_state.get(MEASURED) or read_record(FILE, RecordedCosts.from_json)
 
 
 def measure_button() -> None:
-    """Draw the button; after it was pressed, measure while the page waits."""
+    """Draw the button; once it was pressed, measure while the page waits."""
     st.button(
         "Measure on this machine",
         key="long_measure",
@@ -45,12 +45,12 @@ def measure_button() -> None:
 
 
 def _ask() -> None:
-    """Callback of the button."""
+    """Callback of the button: request a measurement."""
     st.session_state[ASKED] = True
 
 
 def _measure() -> None:
-    """Measure with a progress bar; a click meanwhile ends it, because Streamlit raises at the bar."""
+    """Measure with a progress bar; a click meanwhile cancels it, because updating the bar then raises an exception."""
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
     found: list[Cost] = []
@@ -63,7 +63,7 @@ def _measure() -> None:
 
 
 def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """The same costs, each measured in a turn of its own, so that other users wait for at most one of them."""
+    """Yield the same costs, each measured in a turn of its own, so that other users wait for at most one of them."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

@@ -13,15 +13,15 @@ from transformer.language_modelling.attention_map import AttentionMap, map_of_te
 from transformer.serving.server_process import settle
 
 FOLDER = ASSETS / "long_texts"
-# Each model takes about a megabyte.
+# All three models are kept, because each takes only about a megabyte.
 LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# The most tokens that fit into a map: with more, a label does not fit beside its row.
+# The maximum number of tokens in a map; with more, the row labels would not fit.
 MOST_PIECES = 96
 
 
 @LOADED.remember("Loading the models …")
 def small_model(attention: Attention) -> LanguageModel:
-    """The model with this attention, on the CPU.
+    """Load the model with this kind of attention on the CPU.
 
     Raises:
         CheckpointError: its folder is missing or damaged; the message says what to do.
@@ -34,7 +34,7 @@ def small_model(attention: Attention) -> LanguageModel:
 
 @RUNS.remember()
 def map_of(attention: Attention, text: str) -> AttentionMap:
-    """The attention maps of the heads of the model with this attention on a text.
+    """Return the attention maps of all heads on a text, in the model with this kind of attention.
 
     Raises:
         AtlasError: the text or the model cannot be read; the message says what to do.

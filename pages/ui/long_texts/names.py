@@ -20,12 +20,12 @@ LEGEND_BELOW = alt.Legend(title=None, columns=3, **LEGEND)
 
 
 def colour(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Color:
-    """The colours of marks whose column "attention" holds the names."""
+    """Return the colour encoding of a chart whose column "attention" has the names."""
     scale = alt.Scale(domain=list(NAMES.values()), range=list(COLOURS.values()))
     return alt.Color("attention:N", scale=scale, legend=legend)
 
 
 def shape(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Shape:
-    """The shapes of the same marks."""
+    """Return the shape encoding of such a chart."""
     scale = alt.Scale(domain=list(NAMES.values()), range=list(SHAPES.values()))
     return alt.Shape("attention:N", scale=scale, legend=legend)

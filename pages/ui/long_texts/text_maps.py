@@ -1,4 +1,4 @@
-"""The maps of the user's own text: full, local and compressed attention, each drawn in its own form."""
+"""Draws the maps of the user's own text with full, local and compressed attention."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.text.normalisation import valid
 
-# A text that fits into the maps is shorter; tokenizing a very long one would take seconds.
+# The maximum length that is tokenized, longer than any text that fits into the maps; a very long text would take
+# seconds.
 MOST_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
-    """Draw the choice of an attention and of a head beside the parts of the page, so that the maps begin higher."""
+    """Draw the choice of attention and head on the line of the page's parts, so that the maps begin higher."""
     st.segmented_control(
         "Attention",
         (ALL, *ATTENTIONS),
@@ -49,7 +50,7 @@ def pick_map() -> None:
 
 
 def show_maps() -> None:
-    """Draw the box and the maps."""
+    """Draw the text box and the maps."""
     params = session.params(LongTextsParams)
     text = params.text
     text_box(
@@ -89,26 +90,26 @@ def show_maps() -> None:
 
 
 def _read(typed: str) -> None:
-    """Callback of the box."""
+    """Callback of the text box: store the text."""
     session.update(LongTextsParams, text=valid(typed))
 
 
 def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
-    """The map of a head, in the format of the component."""
+    """Return the map of a head in the format of the component."""
     labels = [piece_label(piece, text) for piece in found.pieces]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
 
 def title_of(attention: Attention, found: AttentionMap) -> str:
-    """The title of a map: its name and size."""
+    """Return the title of a map, with the name and size of its attention."""
     rows, columns = found.allowed.shape
     blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def says_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
-    """Markdown: the number of cells of the maps."""
+    """Return Markdown that compares the numbers of cells of the maps."""
     length = len(next(iter(maps.values())).pieces)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
     return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."

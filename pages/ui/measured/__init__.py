@@ -1,1 +1,1 @@
-"""Measurements over many sentences: recorded ones, and those that a page makes."""
+"""Measurements over many sentences, recorded by a command or made on a page."""

@@ -1,4 +1,4 @@
-"""A model's numbers over many sentences: recorded by a command, or computed when a user requests them."""
+"""A model's measurements over many sentences, recorded by a command or made when a user requests them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from transformer.files.replacing import replaced
 from transformer.files.small_files import MEGABYTE, MOST, read_small_text
 from transformer.running.translator import Translator
 
-# Key of the file and the model version to be measured, until the run that follows the click reaches the measuring.
+# Session key of the file and model version to measure, kept until the run caused by the click starts measuring.
 ASKED = "_measure"
-# Measurements of models whose folders are not writable, by file and version.
+# Measurements that could not be written because the model's folder is not writable, by file and version.
 MEASURED: dict[tuple[str, str], Any] = {}
 
 
 def measured(recording: Recording[OfModel], translator: Translator) -> OfModel | None:
-    """The numbers of a model; None if it has not been measured."""
+    """Return the record of a model; None if it has not been measured."""
     found = recording.beside(translator).of_model(translator.version)
     return found if found is not None else MEASURED.get(_name(recording, translator))
 
@@ -47,15 +47,15 @@ def offer_measuring(
     missing: str,
     turns: Turns = MODEL_LOCK,
 ) -> None:
-    """Draw the button that measures the model, or say what is missing for it.
+    """Draw the button that measures the model, or a message about what is missing for that.
 
     Args:
-        recording: the recording that is measured.
-        compute: makes the record of sentences. It finishes each sentence before it requests the next. A ValueError says
-            that it can use none of them.
-        label: of the button.
-        missing: says that there are no numbers of this model.
-        turns: at the model; every sentence takes one.
+        recording: the recording that the measurement produces.
+        compute: makes the record from sentences. It finishes each sentence before it requests the next, and raises a
+            ValueError if it can use none of them.
+        label: the label of the button.
+        missing: the text that says that this model has not been measured.
+        turns: the lock of the model; every sentence takes its own turn.
     """
     own = recording.beside(translator)
     file, source = examples_file(translator), markdown(translator.languages.source.name)
@@ -84,7 +84,7 @@ def offer_measuring(
             f"it. In a terminal: `{own.command}`",
         )
         st.caption(missing)
-    # A page may offer several measurements.
+    # A page may offer several measurements, so check which one was requested.
     if st.session_state.get(ASKED) == asked:
         del st.session_state[ASKED]
         _measure(translator, compute, sentences, own.path, asked, turns)
@@ -96,7 +96,7 @@ def _name(recording: Recording[Any], translator: Translator) -> tuple[str, str]:
 
 
 def _ask(*asked: str) -> None:
-    """Callback of the button."""
+    """Callback of the button: request a measurement."""
     st.session_state[ASKED] = asked
 
 
@@ -108,9 +108,10 @@ def _measure(
     asked: tuple[str, str],
     turns: Turns,
 ) -> None:
-    """Measure with a progress bar, and store the numbers beside the model.
+    """Measure with a progress bar, and save the record beside the model.
 
-    Any click meanwhile ends this run of the page and so the measuring, because Streamlit raises at the bar.
+    Any click meanwhile ends this run of the page and with it the measurement, because updating the bar then raises an
+    exception.
     """
     codes = translator.tokenizer.codes
     readable = [text for text in (kept_code(line, codes) for line in sentences) if _can_read(translator, text)]
@@ -128,7 +129,7 @@ def _measure(
                 yield sentence
 
     try:
-        # Closing ends the turn at the model even after an exception.
+        # Closing the generator releases the model's lock even after an exception.
         with closing(each()) as running:
             found = compute(translator, running)
     except ValueError:
@@ -142,7 +143,7 @@ def _measure(
 
 
 def _can_read(translator: Translator, text: str) -> bool:
-    """Whether this model can read the sentence; an unreadable one says nothing about its heads."""
+    """Return whether the model can read the sentence; sentences that it cannot read are left out."""
     tokenizer = translator.tokenizer
     try:
         return bool(text_pieces(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
@@ -151,5 +152,5 @@ def _can_read(translator: Translator, text: str) -> bool:
 
 
 def time_left(seconds: float) -> str:
-    """The remaining time, in words."""
+    """Return the remaining time, in words."""
     return f"about {math.ceil(seconds / 60)} minutes left" if seconds > 60 else "less than a minute left"

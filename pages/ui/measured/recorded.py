@@ -1,4 +1,4 @@
-"""Numbers that a command has recorded; those over many sentences are shown only if they match the loaded model."""
+"""Records written by a command; those about many sentences are used only if they belong to the loaded model."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ OfModel = TypeVar("OfModel", bound=Record)
 
 @dataclass(frozen=True)
 class Recording(Generic[OfModel]):
-    """A file that a command writes.
+    """A record file that a command writes.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         read: parses the file's text into a record.
-        command: writes the file.
+        command: the command that writes the file.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class Recording(Generic[OfModel]):
     command: str
 
     def beside(self, translator: Translator) -> Recording[OfModel]:
-        """The same file for a model: in assets/ for the shipped model, in the model's own folder for any other."""
+        """Return the recording of a model: in assets/ for the shipped model, else in the model's own folder."""
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self
@@ -52,21 +52,21 @@ class Recording(Generic[OfModel]):
         return replace(self, path=folder / self.path.name, command=command + options)
 
     def of_model(self, version: str) -> OfModel | None:
-        """The record; None if there is none, or if it belongs to another model.
+        """Return the record; None if there is no record, or if it belongs to another model.
 
         Args:
-            version: of the translator.
+            version: the version of the translator's model.
         """
         found = read_record(self.path, self.read)
         return found if found is not None and found.model == version else None
 
     def missing(self, what: str) -> str:
-        """Markdown: the line that replaces missing numbers of the loaded model."""
+        """Return a line of Markdown that is shown instead of missing measurements of the loaded model."""
         return f"{what} not measured for this model. To measure it, run `{self.command}`."
 
 
 def read_record(path: Path, read: Callable[[str], OfModel]) -> OfModel | None:
-    """The record that a command has written into a file; None if there is no file or its content is invalid.
+    """Return the record in a file that a command wrote; None if the file is missing or invalid.
 
     Args:
         read: parses the file's text.
@@ -77,10 +77,10 @@ def read_record(path: Path, read: Callable[[str], OfModel]) -> OfModel | None:
         return None
 
 
-# Not `st.cache_resource`, because any browser can clear that.
+# This does not use `st.cache_resource`, because any browser can clear that cache.
 @lru_cache(maxsize=32)
 def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
-    """Read the record of a file with this modification time."""
+    """Read the record in a file; `changed`, the modification time, makes the cache notice a new version."""
     return read(read_small_text(path))
 
 

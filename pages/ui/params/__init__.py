@@ -1,4 +1,4 @@
-"""URL parameters: one frozen dataclass per page. A module in this folder is registered because it is here."""
+"""URL parameters, as one frozen dataclass per page. All modules in this folder are registered automatically."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""The configuration whose parameters the page counts."""
+"""URL parameters of the configuration whose parameter count the page shows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from transformer.config import CHOICES, NormPlacement, Positions, TiedEmbeddings
 
 @dataclass(frozen=True)
 class ArchitectureParams(Params, prefix="architecture_"):
-    """Sizes that decide the number of parameters; by default the base model of "Attention Is All You Need", table 3.
+    """Sizes that determine the number of parameters; the defaults are the base model of "Attention Is All You Need",
+    table 3.
 
-    Both sides have one vocabulary, as they do if embeddings are shared.
+    Source and target have one vocabulary size, as with shared embeddings.
     """
 
     d_model: int = integer(512, 1, 4096)
@@ -27,10 +28,10 @@ class ArchitectureParams(Params, prefix="architecture_"):
     output_bias: bool = flag()
 
     def config(self) -> TransformerConfig:
-        """The configuration.
+        """Return the configuration.
 
         Raises:
-            ValueError: two values do not fit together; the message names both.
+            ValueError: two values are incompatible; the message names both.
         """
         return TransformerConfig(
             source_vocabulary=self.vocabulary,
@@ -48,7 +49,7 @@ class ArchitectureParams(Params, prefix="architecture_"):
 
     @classmethod
     def of(cls, config: TransformerConfig) -> ArchitectureParams:
-        """The parameters of a configuration whose two vocabularies are equally large."""
+        """Return the parameters of a configuration whose two vocabularies have the same size."""
         return cls(
             d_model=config.d_model,
             heads=config.heads,

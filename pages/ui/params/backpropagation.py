@@ -16,12 +16,12 @@ class BackpropagationParams(Params, prefix="backward_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
-        stage: key of the gradient shown large; empty for the first.
-        row, column: of the number that is examined, from 1; 0 for the largest.
-        step: the step whose loss is used, from 1; 0 for all.
-        smoothing: of the labels.
-        quantity: the gradient whose size is shown through the layers.
+        part: the shown part of the page.
+        stage: the key of the gradient that is shown large; empty for the first one.
+        row, column: the position of the examined entry, from 1; 0 for the largest entry.
+        step: the step whose loss is used, from 1; 0 for all steps.
+        smoothing: the label smoothing.
+        quantity: the gradient whose size is shown across the layers.
     """
 
     part: str = part_of("backpropagation")

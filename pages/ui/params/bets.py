@@ -1,4 +1,4 @@
-"""URL parameters of the bets: the page whose bet is open, and the answer."""
+"""URL parameters of the bets: the page whose bet is open, and the user's answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pages.ui.params.pages import PAGES
 
 @dataclass(frozen=True)
 class BetParams(Params, prefix="bet_"):
-    """The bet of a page.
+    """The open bet.
 
     Attributes:
-        page: whose bet the user has opened; empty for none.
-        answer: the number of a choice, from 1; SHOWN if the user gave up; empty before.
+        page: the page whose bet the user has opened; empty for none.
+        answer: the number of the chosen answer, from 1; SHOWN if the user gave up; empty if there is no answer yet.
     """
 
     page: str = one_of(("", *(name for name, page in PAGES.items() if page.bet)))
@@ -29,5 +29,5 @@ class BetParams(Params, prefix="bet_"):
         return type(self)()
 
     def on(self, page: str) -> str:
-        """The answer to a page's bet."""
+        """Return the answer to the bet of a page; empty if another page's bet is open."""
         return self.answer if self.page == page else ""

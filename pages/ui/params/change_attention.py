@@ -10,14 +10,14 @@ from pages.ui.params.attention import pins
 from pages.ui.params.fields import Params, matching, one_of, parsed
 from transformer.values.kinds import KINDS, Kind
 
-# First and last position of neighbouring tokens: those of a word, or one token twice.
+# The first and last position of the tokens of a word; for a single token, both are the same.
 Span = tuple[int, int]
 
 NONE = "none"
 EVEN = "even"
 ALL = "all"
 BETWEEN_EDITS, BETWEEN_SHARES, TIMES, TO = "_", "~", "x", "-"
-# More edits than fit into an address.
+# The maximum number of edits, more than fit into an address.
 MOST_EDITS = 60
 MOST_PERCENT = 100
 
@@ -35,14 +35,14 @@ ERASURES = (INVISIBLE, LEFT_OUT)
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of a row of attention, made on a token or a word; numbers count from 0.
+    """A change of the attention row of a token or a word; numbers count from 0.
 
     Attributes:
-        kind: of attention.
-        layer, head: their numbers; None for all.
-        rows: tokens that look.
-        shares: tokens that are looked at, with their weight in hundredths. The tokens of a word share evenly, and the
-            other columns share the rest as before. Empty for an even share for every visible token.
+        kind: the kind of attention.
+        layer, head: the indices of the layer and the head; None for all.
+        rows: the tokens that look.
+        shares: the tokens that are looked at, with their weights in hundredths. The tokens of a word share its weight
+            evenly, and the other columns share the rest as before. If empty, all visible tokens get the same weight.
     """
 
     kind: Kind
@@ -52,14 +52,14 @@ class Edit:
     shares: tuple[tuple[Span, int], ...]
 
     def __str__(self) -> str:
-        """The edit as text in an address, counted from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even."""
+        """Return the edit's text in an address, which counts from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even."""
         place = ".".join(ALL if number is None else str(number + 1) for number in (self.layer, self.head))
         shares = [f"{_written(columns)}{TIMES}{percent}" for columns, percent in self.shares] or [EVEN]
         return BETWEEN_SHARES.join([f"{self.kind}.{place}.{_written(self.rows)}", *shares])
 
     @classmethod
     def parse(cls, text: str) -> Edit | None:
-        """Parse such a text; None if it is not an edit."""
+        """Parse an edit from its text in an address; return None if it is invalid."""
         found = EDIT.fullmatch(text)
         if found is None:
             return None
@@ -77,42 +77,42 @@ class Edit:
 
 @dataclass(frozen=True)
 class EditList:
-    """Edits in the order in which they were made; a later edit of the same row replaces an earlier one.
+    """Edits in the order in which they were made; a later edit of a row replaces an earlier one.
 
     Attributes:
-        edits: at most MOST_EDITS.
-        unreadable: whether an address contained an invalid edit, which is left out.
+        edits: at most MOST_EDITS edits.
+        unreadable: whether the parsed text contained an invalid edit, which was left out.
     """
 
     edits: tuple[Edit, ...] = ()
     unreadable: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        """The edits as text in an address."""
+        """Return the text of the edits in an address."""
         return BETWEEN_EDITS.join(map(str, self.edits)) or NONE
 
     @classmethod
     def parse(cls, text: str) -> EditList:
-        """Parse the edits that are valid."""
+        """Parse a list of edits, and leave out invalid ones."""
         names = [] if text == NONE else text.split(BETWEEN_EDITS)
         edits = [edit for edit in map(Edit.parse, names[:MOST_EDITS]) if edit is not None]
         return cls(tuple(edits), unreadable=len(edits) < len(names))
 
     def without(self, number: int) -> EditList:
-        """The same without the edit of a number, from 0."""
+        """Return a copy without the edit at index `number`."""
         return EditList(self.edits[:number] + self.edits[number + 1 :])
 
 
 @dataclass(frozen=True)
 class EditParams(Params, prefix="edit_"):
-    """Changes that the page makes, and its settings.
+    """The changes made on the page, and its settings.
 
     Attributes:
-        kind: of the shown attention.
-        edits: of rows, in the order in which they were made.
-        hidden_source, hidden_target: positions of the erased tokens.
-        erasure: how the source's erased tokens are treated, one of ERASURES.
-        step: position of the examined predicted token, from 1; if empty, the page chooses.
+        kind: the kind of attention that is shown.
+        edits: the edits of rows, in the order in which they were made.
+        hidden_source, hidden_target: the positions of the erased tokens.
+        erasure: how erased source tokens are treated, one of ERASURES.
+        step: the position of the examined predicted token, from 1; if empty, the page chooses.
     """
 
     kind: Kind = one_of(KINDS)
@@ -124,14 +124,14 @@ class EditParams(Params, prefix="edit_"):
 
     @property
     def left_out(self) -> bool:
-        """Whether another sentence is read, without the erased tokens."""
+        """Whether the model reads another sentence, from which the erased tokens are left out."""
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
     def for_another_sentence(self) -> Self:
         return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
     def for_another_translation(self) -> Self:
-        """The same with the encoder's changes only, because the encoder alone reads nothing of the translation."""
+        """Return a copy with only the encoder's changes, because only the encoder does not read the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(self, edits=edits, hidden_target=(), step="")
 

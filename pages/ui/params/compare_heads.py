@@ -12,16 +12,16 @@ from transformer.checkpoints.available_models import NAME
 from transformer.values.trace import KINDS, Kind
 
 SEPARATOR = "."
-# Stands for a model with random weights; no folder has this name.
+# Value that stands for a model with random weights; no folder has this name.
 UNTRAINED = "-"
 
 
 @dataclass(frozen=True)
 class Pin:
-    """One head on one sentence; layer and head count from 0.
+    """A head on a sentence; layer and head count from 0.
 
     Attributes:
-        words: tokens are merged into words.
+        words: whether tokens are merged into words.
     """
 
     kind: Kind
@@ -31,13 +31,13 @@ class Pin:
     text: str
 
     def __str__(self) -> str:
-        """The pin as text in an address, where layer and head count from 1."""
+        """Return the pin's text in an address, where layer and head count from 1."""
         size = "words" if self.words else "pieces"
         return SEPARATOR.join([self.kind, str(self.layer + 1), str(self.head + 1), size, self.text])
 
     @classmethod
     def parse(cls, text: str) -> Pin | None:
-        """Parse the pin of a parameter; None if it is not valid."""
+        """Parse a pin from its text in an address; return None if it is invalid."""
         kind, *numbers, size, sentence = (*text.split(SEPARATOR, 4), "", "", "", "")[:5]
         if kind not in KINDS or not all(number.isascii() and number.isdigit() for number in numbers):
             return None
@@ -47,7 +47,7 @@ class Pin:
         return cls(kind, layer - 1, head - 1, size == "words", sentence)
 
     def within(self, layers: int, heads: int) -> Pin:
-        """The same, limited to the layers and heads of a model."""
+        """Return a copy limited to the layers and heads of a model."""
         return replace(self, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
 
 
@@ -63,12 +63,12 @@ class CompareParams(Params, prefix="compare_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
-        kind: of attention.
-        metric: name of the number that the maps of all heads show.
-        named: the table leaves out heads without a name.
-        row: position of the token that is followed through the layers, from 0; UNCHOSEN for the telling one.
-        other: name of the folder of the second model; UNTRAINED, or empty for the first other folder.
+        part: the shown part of the page.
+        kind: the kind of attention.
+        metric: the name of the metric that the maps of all heads show.
+        named: whether the table leaves out heads without a name.
+        row: the position of the token that is followed through the layers, from 0; UNCHOSEN lets the page choose.
+        other: the name of the second model's folder, or UNTRAINED; empty for the first other folder.
         a, b: the two compared heads of a translator.
         text_a, text_b: the two compared heads of a language model.
     """

@@ -1,4 +1,4 @@
-"""Cuts texts that are too long for an address. Pure."""
+"""Shortens texts that are too long for an address. Pure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Collection, Mapping
 from urllib.parse import quote_plus, unquote_plus, urlencode
 
-# A percent sign whose digits were cut off.
+# Matches a percent-encoded character whose digits were cut off.
 BROKEN = re.compile(r"%[0-9A-F]?$")
 
 
 def length(address: Mapping[str, str]) -> int:
-    """The number of characters of an address's parameters, percent-encoded."""
+    """Return the length in characters of an address's parameters, percent-encoded."""
     return len(urlencode(address, errors="replace"))
 
 
 def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[str, str]:
-    """The same with the ends of texts cut off, the longest first, so that it has at most this many characters.
+    """Return a copy that has at most this many characters, with the ends of its longest texts cut off.
 
     Args:
-        texts: names of parameters that hold text; the others stay whole.
+        texts: the names of the parameters that may be cut.
 
     Returns:
         An empty dictionary if the other parameters alone are too long.
@@ -30,18 +30,18 @@ def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[s
     shortest_first = sorted((name for name in address if name in texts), key=lambda name: len(_quoted(address[name])))
     left = dict(address)
     for number, name in enumerate(shortest_first):
-        # Budget that a short text leaves goes to the longer ones.
+        # Characters that a short text does not need are left to the longer ones.
         left[name] = _beginning(address[name], room // (len(shortest_first) - number))
         room -= len(_quoted(left[name]))
     return left
 
 
 def _beginning(text: str, most: int) -> str:
-    """The longest beginning of a text that takes at most this many characters of an address."""
+    """Return the longest prefix of a text that takes at most this many characters in an address."""
     quoted = _quoted(text)
     if len(quoted) <= most:
         return text
-    # The incomplete bytes of a cut multi-byte character are removed, too.
+    # Ignoring errors also removes the incomplete bytes of a multi-byte character that was cut.
     return unquote_plus(BROKEN.sub("", quoted[:most]), errors="ignore")
 
 

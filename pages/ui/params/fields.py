@@ -1,4 +1,4 @@
-"""URL parameters of a page: a frozen dataclass whose fields define valid values and their text in an address.
+"""Base of the pages' URL parameters: dataclasses whose fields define valid values and their text in an address.
 
 Addresses and browsers are untrusted: an invalid value falls back to the default of its field.
 """
@@ -21,17 +21,17 @@ LIMITS = "limits"
 TYPED = "typed"
 FROM_ONE = "from one"
 FORMER = "former name"
-# Decimal places of a number in an address.
+# The number of decimals of a number in an address.
 PLACES = 6
 
 
 def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapping[str, str] | None = None) -> Any:
-    """A field that is one of several texts.
+    """Return a field whose value is one of several texts.
 
     Args:
-        options: the texts.
-        default: one of them; None for the first.
-        former: texts in old addresses, and their current names.
+        options: the valid texts.
+        default: one of the texts; None for the first.
+        former: maps texts in old addresses to their current names.
     """
     renamed = former or {}
 
@@ -43,22 +43,22 @@ def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapp
 
 
 def matching(pattern: str, default: str = "") -> Any:
-    """A field that is any text that matches a pattern."""
+    """Return a field for a text that matches a pattern."""
     return parsed(default, lambda text: text if re.fullmatch(pattern, text) else None)
 
 
 def typed_text(default: str) -> Any:
-    """A field that is any text of a user, of any length; an address cuts it if there is no room for it."""
+    """Return a field for a user's text of any length; in an address, it may be cut if there is no room for it."""
     return parsed(default, valid, typed=True)
 
 
 def flag(default: bool = False) -> Any:
-    """A field that is on or off."""
+    """Return a boolean field."""
     return parsed(default, {"true": True, "false": False}.get)
 
 
 def integer(default: int, minimum: int, maximum: int, *, former: str | None = None) -> Any:
-    """A field that is a whole number.
+    """Return an integer field.
 
     Args:
         former: the field's name in old addresses.
@@ -67,12 +67,12 @@ def integer(default: int, minimum: int, maximum: int, *, former: str | None = No
 
 
 def index(maximum: int, default: int = 0) -> Any:
-    """A field that counts from 0 in Python and from 1 in the address."""
+    """Return an index field, which counts from 0 in Python and from 1 in the address."""
     return parsed(default, lambda text: _integer(text, 0, maximum), (0, maximum), from_one=True)
 
 
 def decimal(default: float, minimum: float, maximum: float, *, former: str | None = None) -> Any:
-    """A field that is a number.
+    """Return a field for a decimal number.
 
     Args:
         former: the field's name in old addresses.
@@ -93,11 +93,11 @@ def integers(
     repeated: bool = False,
     former: str | None = None,
 ) -> Any:
-    """A field of whole numbers.
+    """Return a field for a tuple of integers.
 
     Args:
-        count: at most this many.
-        repeated: whether a number may occur twice; otherwise only its first occurrence counts.
+        count: the maximum number of integers.
+        repeated: whether an integer may occur twice; otherwise only its first occurrence counts.
         former: the field's name in old addresses.
     """
 
@@ -120,16 +120,16 @@ def parsed(
     former: str | None = None,
     typed: bool = False,
 ) -> Any:
-    """A field of any kind.
+    """Return a field with its own parser.
 
     Args:
-        default: its value if an address has none, or an invalid one. `str` of a value is its text in an address, except
-            for the types that `_text` handles.
-        parse: returns the value of a text; None if the text is not valid.
+        default: the value if an address has no valid one. The text of a value in an address is its `str`, except for
+            types that `_text` handles.
+        parse: converts a text to a value; returns None if the text is invalid.
         limits: the smallest and the largest value of a number.
         from_one: whether the address counts from 1 although Python counts from 0.
         former: the field's name in old addresses.
-        typed: whether the user types it; such a text may be cut.
+        typed: whether the value is a text typed by the user, which may be cut.
     """
     return field(
         default=default, metadata={PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former, TYPED: typed}
@@ -138,10 +138,10 @@ def parsed(
 
 @dataclass(frozen=True)
 class Params:
-    """Base of the dataclasses; defining one registers it.
+    """Base class of the parameters; defining a subclass registers it.
 
-    The functions above make the fields. A class names the prefix of its parameters: `class CompareParams(Params,
-    prefix="compare_")`.
+    The functions above make the fields. A subclass states the prefix of its query parameters: `class
+    CompareParams(Params, prefix="compare_")`.
     """
 
     PREFIX: ClassVar[str] = ""
@@ -151,36 +151,36 @@ class Params:
 
     @classmethod
     def registered(cls) -> tuple[type[Params], ...]:
-        """All subclasses; those derived from another one follow it."""
+        """Return all subclasses, each after the class that it is derived from."""
         return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:
-        """Names in an address of all fields that hold a user's text."""
+        """Return the query parameters of all fields that hold text typed by the user."""
         return tuple(
             found.PREFIX + each.name for found in cls.registered() for each in fields(found) if each.metadata[TYPED]
         )
 
     @classmethod
     def limits(cls, name: str) -> tuple[Any, Any]:
-        """The smallest and the largest value of a field that is a number."""
+        """Return the smallest and the largest value of a numeric field."""
         return cls._field(name).metadata[LIMITS]
 
     @classmethod
     def checked(cls, name: str, value: Any) -> Any:
-        """The value that a widget sent for a field, as untrusted as an address; None if it is not valid."""
+        """Validate an untrusted value that a widget sent for a field; return None if it is invalid."""
         return cls._field(name).metadata[PARSE](_text(tuple(value) if isinstance(value, list) else value))
 
     @classmethod
     def from_browser(cls, values: Any) -> Self:
-        """Parse a component's message: an object with a value for some of the fields."""
+        """Parse a component's message, an object with values for some of the fields."""
         if not isinstance(values, Mapping):
             return cls()
         typed = [each for each in fields(cls) if each.name in values and _same_type(values[each.name], each.default)]
         return cls._of({each.name: cls.checked(each.name, values[each.name]) for each in typed})
 
     def to_address(self) -> dict[str, str]:
-        """Parameters of an address; defaults are left out."""
+        """Return the query parameters of an address, without fields that have their default."""
         address = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -190,7 +190,7 @@ class Params:
 
     @classmethod
     def from_address(cls, address: Mapping[str, str]) -> Self:
-        """Parse the parameters of an address."""
+        """Parse the query parameters of an address."""
         values = {}
         for each in fields(cls):
             names = [each.name, *([each.metadata[FORMER]] if each.metadata[FORMER] else [])]
@@ -199,11 +199,11 @@ class Params:
         return cls._of(values)
 
     def for_another_sentence(self) -> Self:
-        """The same without values that belong to the sentence; called when another one is read."""
+        """Return a copy without values that belong to the sentence; called when another sentence is read."""
         return self
 
     def for_another_translation(self) -> Self:
-        """The same without values that belong to the translation; called when another one of the sentence is read."""
+        """Return a copy without values that belong to the translation; called when the sentence gets another one."""
         return self
 
     @classmethod
@@ -222,7 +222,7 @@ def _parse(each: Field, text: str | None) -> Any:
 
 
 def _same_type(value: Any, default: Any) -> bool:
-    """Whether a value has the type of a default; JSON does not distinguish 2.0 from 2."""
+    """Return whether a value has the type of a default; an int passes for a float, because JSON writes 2.0 as 2."""
     if isinstance(default, tuple):
         return isinstance(value, list | tuple) and all(type(one) is int for one in value)
     return type(value) is type(default) or (isinstance(default, float) and type(value) is int)
@@ -240,6 +240,6 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return ".".join(map(str, value))
     if isinstance(value, float):
-        # Without a power of ten, because addresses have none.
+        # Avoid exponents, because numbers in addresses have none.
         return np.format_float_positional(round(value, PLACES), trim="0")
     return str(value).lower() if isinstance(value, bool) else str(value)

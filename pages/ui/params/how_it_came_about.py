@@ -22,11 +22,11 @@ class GraphParams(Params, prefix="graph_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
-        position: of the predicted token, from 0.
+        part: the part of the page.
+        position: the position of the predicted token, from 0.
         against: id of the candidate that was not chosen, NOTHING, or RUNNER_UP.
         most: number of nodes of the drawing.
-        path: of the drawn paths, the largest being 0; UNCHOSEN for the largest into a head.
+        path: the path of the drawn paths, the largest being 0; UNCHOSEN for the largest into a head.
         cut: the path is cut.
         every: every drawn path is cut, each in a run of its own.
         kind, layer, head, query, key: the cell whose score is explained; numbers from 0.
@@ -52,5 +52,5 @@ class GraphParams(Params, prefix="graph_"):
         return self.at(UNCHOSEN)
 
     def at(self, position: int) -> Self:
-        """The same for another predicted token."""
+        """Return a copy for another predicted token."""
         return replace(self, position=position, against=RUNNER_UP, path=UNCHOSEN, cut=False, every=False)

@@ -15,12 +15,12 @@ class InsideParams(Params, prefix="inside_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
-        stage: key of the stage shown large; empty for the first.
-        kind: of attention whose cell is taken apart.
+        part: the shown part of the page.
+        stage: the key of the stage that is shown large; empty for the first one.
+        kind: the kind of attention whose cell is explained.
         score, other, width: the two scores and the K of the worked example.
-        length: of the triangle of the mask.
-        stack, sublayer: whose norm and residual connection are shown.
+        length: the number of tokens in the drawing of the mask.
+        stack, sublayer: the stack and the sub-layer whose norm and residual connection are shown.
     """
 
     part: str = part_of("inside_a_layer")

@@ -18,13 +18,13 @@ FIRST, SECOND = "The cat sits on the mat.", "The mat sits on the cat."
 
 @dataclass(frozen=True)
 class LanguageModelParams(Params, prefix="lm_"):
-    """The page's model and texts.
+    """The model and the texts of the page.
 
     Attributes:
-        model: name of its folder, which `available_models.language_model_folders` need not list.
-        part: of the page.
+        model: the name of the model's folder, which `available_models.language_model_folders` need not list.
+        part: the shown part of the page.
         text: the beginning that the model continues; it may be empty.
-        length: the most tokens that the model writes.
+        length: the maximum number of tokens that the model writes.
         first, second: two texts whose probabilities are compared; the second may be empty.
     """
 
@@ -38,23 +38,23 @@ class LanguageModelParams(Params, prefix="lm_"):
 
 @dataclass(frozen=True)
 class ContinuationParams(DecodingParams, prefix="lm_"):
-    """How the model continues a text, and the examined step: as for a translation, but with another vocabulary."""
+    """The settings that continue a text, and the examined step: as for a translation, but with another vocabulary."""
 
     def for_another_sentence(self) -> Self:
-        """The same: a language model does not use the translator's sentence."""
+        """Return these parameters unchanged: a language model does not use the translator's sentence."""
         return self
 
     def for_another_beginning(self) -> Self:
-        """The same without values that belong to the beginning."""
+        """Return a copy without values that belong to the beginning."""
         return replace(self, step=0, forced=(), suppressed=(), node=0)
 
 
 @dataclass(frozen=True)
 class TextHeadParams(AttentionParams, prefix="lm_"):
-    """The shown head of the language model, how it is shown, and its pinned tokens."""
+    """The shown head of the language model, its display settings, and its pinned tokens."""
 
     def for_another_sentence(self) -> Self:
-        """The same: a language model does not use the translator's sentence."""
+        """Return these parameters unchanged: a language model does not use the translator's sentence."""
         return self
 
     def for_another_translation(self) -> Self:

@@ -8,7 +8,7 @@ from pages.ui.params.fields import Params, flag, integer, parsed
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.slides import MOST_SLIDES, Slide, Slides
 
-# A page that is not one of the slides.
+# Slide number of a page that is not a slide.
 NO_SLIDE = 0
 
 
@@ -17,10 +17,10 @@ class LectureParams(Params):
     """The state of a lecture.
 
     Attributes:
-        lecture: the page shows its main figure as large as the screen, and nothing else.
-        qr: the page's address covers it as a QR code.
+        lecture: whether the page shows only its main figure, as large as the screen.
+        qr: whether a QR code of the page's address covers the page.
         slide: the number of the shown slide, from 1; NO_SLIDE if the page is not a slide.
-        slides: of the lecture.
+        slides: the slides of the lecture.
     """
 
     lecture: bool = flag()
@@ -29,15 +29,15 @@ class LectureParams(Params):
     slides: Slides = parsed(Slides(), Slides.from_address)
 
     def at(self, slide: int) -> LectureParams:
-        """The same at another slide, in lecture mode."""
+        """Return a copy that shows another slide in lecture mode."""
         return replace(self, lecture=True, qr=False, slide=slide)
 
     def with_slides(self, slides: Slides) -> LectureParams:
-        """The same with another list of slides, none of which is shown."""
+        """Return a copy with another list of slides, none of which is shown."""
         return replace(self, slides=slides, slide=NO_SLIDE)
 
     def presents_as_slide(self, lesson: str) -> bool:
-        """Whether the open lesson is presented as the shown slide; a clicker then leaves it for the next slide.
+        """Return whether the open lesson is presented as the shown slide; a clicker then leaves it for the next slide.
 
         A user who left lecture mode and opened another page still has the number of that slide.
         """
@@ -47,10 +47,10 @@ class LectureParams(Params):
         return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
     def heading(self, page: str) -> str:
-        """The own title of the presented slide; empty if it has none, or if another page is presented."""
+        """Return the lecturer's title of the shown slide; empty if it has none, or if another page is presented."""
         slide = self.shown(self.slide)
         return slide.title if self.lecture and slide is not None and slide.page == page else ""
 
     def shown(self, number: int) -> Slide | None:
-        """The slide of a number, from 1; None if there is none."""
+        """Return a slide by its number, from 1; None if there is no such slide."""
         return self.slides.slides[number - 1] if 1 <= number <= len(self.slides) else None

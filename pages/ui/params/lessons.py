@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pages.ui.params.fields import Params, index, matching, parsed
 from transformer.lessons.shelf import MOST_STEPS, lesson_files, step_count
 
-# The answer of a user who asked to see the solution.
+# The stored answer if the user asked to see the solution.
 SHOWN = "shown"
 
 
@@ -25,11 +25,11 @@ class LessonParams(Params, prefix="lesson_"):
     """Settings of the page.
 
     Attributes:
-        id: of the open lesson; empty for the list of all.
-        step: of the lesson.
-        answer: to the question of the step: the number of a choice, from 1, or the guessed number, or SHOWN. In a step
-            without a question, SHOWN or any number says that the step is done. Empty before.
-        done: ids of lessons whose last step is done.
+        id: the id of the open lesson; empty for the list of all lessons.
+        step: the open step of the lesson.
+        answer: the answer to the step's question: the number of a choice, from 1, or the guessed number, or SHOWN. In a
+            step without a question, SHOWN or any number marks the step as done. Empty if there is no answer yet.
+        done: the ids of lessons whose last step is done.
     """
 
     id: str = parsed("", _known)
@@ -39,13 +39,13 @@ class LessonParams(Params, prefix="lesson_"):
 
     @property
     def shown_step(self) -> int:
-        """The shown step of the open lesson: its last one if the step of an old address no longer exists."""
+        """The shown step of the open lesson; its last step if the one in an old address no longer exists."""
         return min(self.step, step_count(self.id) - 1)
 
     def at(self, lesson: str, step: int = 0) -> LessonParams:
-        """The same at a step that has no answer yet."""
+        """Return a copy with another step open and no answer."""
         return replace(self, id=lesson, step=step, answer="")
 
     def with_done(self, lesson: str) -> LessonParams:
-        """The same with a lesson among the finished ones."""
+        """Return a copy with a lesson marked as done."""
         return self if lesson in self.done else replace(self, done=(*self.done, lesson))

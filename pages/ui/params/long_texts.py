@@ -9,9 +9,9 @@ from pages.ui.params.pages import part_of
 from transformer.language_modelling.cost import ATTENTIONS
 
 ALL = "all"
-# Quantities that are plotted against the length: fields of `Cost`.
+# Fields of `Cost` that are plotted against the length of the text.
 QUANTITIES = (WEIGHTS, SECONDS, KEYS_AND_VALUES) = "weights", "seconds", "keys_and_values"
-# Layers and heads of the models that ship.
+# The numbers of layers and heads of the shipped models.
 LAYERS, HEADS = 2, 2
 OWN_TEXT = "Tom bought a new dog. The dog likes to sleep in the kitchen. Tom is very happy."
 
@@ -21,11 +21,11 @@ class LongTextsParams(Params, prefix="long_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
+        part: the shown part of the page.
         text: the text whose maps are shown; it may be empty.
-        attention: the attention whose map is shown; ALL for all of them side by side.
-        layer, head: of the map, from 0.
-        quantity: of the cost, one of QUANTITIES.
+        attention: the kind of attention whose map is shown; ALL for all kinds side by side.
+        layer, head: the layer and the head of the maps, from 0.
+        quantity: the measured cost, one of QUANTITIES.
     """
 
     part: str = part_of("long_texts")

@@ -10,10 +10,10 @@ from transformer.checkpoints.available_models import NAME, SHIPPED
 
 @dataclass(frozen=True)
 class ModelParams(Params):
-    """The model.
+    """The choice of the model.
 
     Attributes:
-        model: its name, which need not be one of `transformer.checkpoints.available_models.model_folders`.
+        model: the model's name, which need not be one of `transformer.checkpoints.available_models.model_folders`.
     """
 
     model: str = matching(NAME.pattern, SHIPPED)

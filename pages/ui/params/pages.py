@@ -1,8 +1,8 @@
-"""Registry of all pages: title, place in the navigation, and parts.
+"""Registry of all pages: their titles, places in the navigation, and parts.
 
-A page NAME is the script pages/NAME.py and the folder pages/ui/NAME/. If its address holds something, its parameters
-are in pages/ui/params/NAME.py. Navigation, the choice of a part, the README's table and the tests of all pages come
-from these entries.
+A page NAME has the script pages/NAME.py and the folder pages/ui/NAME/. If it has URL parameters, they are in
+pages/ui/params/NAME.py. The navigation, the choice of a part, the README's table and the tests of all pages are
+generated from these entries.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class Part:
-    """One of several parts of a page, one of which is shown at a time.
+    """One of several parts of a page, which are shown one at a time.
 
     Attributes:
-        title: on the control that chooses it; "{source}" and "{target}" stand for the languages of the model.
-        show: the function that draws it, as "module.function" in the page's folder.
+        title: the part's label; "{source}" and "{target}" stand for the languages of the model.
+        show: the function that draws the part, as "module.function" in the page's folder.
         reads: whether the function takes the reading of the sentence.
-        former: names that it had in old addresses.
+        former: the part's names in old addresses.
     """
 
     title: str
@@ -35,20 +35,20 @@ class Part:
 
 @dataclass(frozen=True)
 class Page:
-    """One page.
+    """A page of the app.
 
     Attributes:
-        name: of its script, and in addresses.
-        title: in the navigation.
-        section: of the navigation.
-        line: its purpose, in one sentence, shown while the pointer is over its name in a menu.
-        shows: a description of its content, for the README.
-        needs: the model that it requires.
-        folder: of its parts, below pages/ui; its name unless several pages share one.
-        kind: the one kind of attention that it shows, if it shows one.
-        bet: the function that makes its bet from the reading of the sentence, as "module.function" in its folder; empty
-            for none.
-        parts: its parts by the names that they have in addresses; the first is the default.
+        name: the name of the page's script, also used in addresses.
+        title: the title in the navigation.
+        section: the section of the navigation.
+        line: the page's purpose in one sentence, shown as a tooltip in the menu.
+        shows: a description of the page's content for the README.
+        needs: the model that the page requires.
+        folder: the folder of the page's parts, below pages/ui; equal to `name` unless several pages share it.
+        kind: the kind of attention that the page shows, if it shows only one.
+        bet: the function that makes the page's bet from the reading of the sentence, as "module.function" in `folder`;
+            empty for none.
+        parts: the parts by their names in addresses; the first is the default.
     """
 
     name: str
@@ -64,11 +64,11 @@ class Page:
 
     @property
     def script(self) -> str:
-        """The path of its script, as Streamlit expects it."""
+        """The path of the page's script, as Streamlit expects it."""
         return f"pages/{self.name}.py"
 
     def function(self, part: str) -> Callable[..., Any]:
-        """The function that draws a part; its module is imported now."""
+        """Import and return the function that draws a part."""
         module, _, function = self.parts[part].show.rpartition(".")
         return getattr(import_module(f"pages.ui.{self.folder or self.name}.{module}"), function)
 
@@ -303,18 +303,18 @@ _PAGES = (
     ),
 )
 PAGES: Mapping[str, Page] = {page.name: page for page in _PAGES}
-# The page that opens without a name in the address.
+# The page that an address without a page name opens.
 FIRST = "translate"
 KINDS_OF_PAGES: Mapping[str, Kind] = {page.name: page.kind for page in _PAGES if page.kind}
 
 
 def sections() -> dict[str, tuple[Page, ...]]:
-    """All pages by the section of the navigation that holds them, both in the order of the registry."""
+    """Return the pages of each navigation section; sections and pages are in registry order."""
     names = dict.fromkeys(page.section for page in _PAGES)
     return {name: tuple(page for page in _PAGES if page.section == name) for name in names}
 
 
 def part_of(page: str) -> Any:
-    """A field that is the name of one of a page's parts."""
+    """Return a field whose value is the name of one of a page's parts."""
     parts = PAGES[page].parts
     return one_of(tuple(parts), former={former: name for name, part in parts.items() for former in part.former})

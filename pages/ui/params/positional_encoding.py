@@ -13,19 +13,20 @@ MAX_DIMENSIONS = 12
 
 @dataclass(frozen=True)
 class PositionsParams(Params, prefix="positions_"):
-    """Settings of the page; positions count from 1, as tokens do, and dimensions from 0, as in the paper's formula.
+    """Settings of the page; positions count from 1, like tokens, and dimensions from 0, as in the paper's formula.
 
     Attributes:
-        part: of the page.
-        length, width, dimensions: of the curves; `drop` percent of their values are dropped, by `seed`.
-        first, second: two positions whose values are compared.
-        rows, columns: size of the matrix.
-        reach, across: number of positions and width of the distances.
-        offset, start: of the rotation, and the position at which it is shown.
-        bits: of the binary counter.
-        span: number of positions of the alternatives.
-        shuffle: seed of the order of the words.
-        kind: of attention shown with and without positions.
+        part: the shown part of the page.
+        length, width, dimensions: the number of positions, the model width and the chosen dimensions of the curves.
+        drop, seed: the percentage of values that dropout removes from the curves, and its random seed.
+        first, second: the two positions whose values are compared.
+        rows, columns: the size of the matrix.
+        reach, across: the number of positions and the model width for the distances.
+        offset, start: the offset of the rotation, and the position at which it is shown.
+        bits: the number of bits of the binary counter.
+        span: the number of positions for the alternatives.
+        shuffle: the seed that shuffles the words.
+        kind: the kind of attention that is shown with and without positions.
     """
 
     part: str = part_of("positional_encoding")
@@ -49,11 +50,11 @@ class PositionsParams(Params, prefix="positions_"):
 
     @property
     def even_width(self) -> int:
-        """The width of the curves, made even, because sines and cosines come in pairs."""
+        """The width of the curves, rounded to an even number because sines and cosines come in pairs."""
         return self.width // 2 * 2
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The chosen dimensions that exist; the first ones if none does."""
+        """The chosen dimensions that exist; the first few dimensions if none of them exists."""
         existing = tuple(each for each in self.dimensions if each < self.even_width)
         return existing or tuple(range(min(4, self.even_width)))

@@ -1,6 +1,6 @@
-"""Slides of a lecture: addresses of this app's own pages, stored in an address or in a file.
+"""Slides of a lecture: addresses of the app's own pages, stored in an address or in a file.
 
-Both sources are untrusted: an invalid list becomes an empty one with one sentence that says what is wrong.
+Both sources are untrusted: an invalid list becomes an empty list with one sentence about the problem.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from pages.ui.params.pages import PAGES
 from transformer.text.normalisation import valid
 
 MOST_SLIDES = 60
-# The most characters of one slide's address; `state.MAX_OFFERED` keeps typed text below it, percent-encoded.
+# The maximum length of one slide's address in characters; `state.MAX_OFFERED` keeps percent-encoded text below it.
 LONGEST = 12_000
-# The most characters of the coded list: with the rest of an address, servers and proxies accept it as one line.
+# The maximum length of the encoded list in characters, so that servers and proxies accept the whole address.
 LONGEST_CODE = 6_000
 MOST_BYTES = MOST_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
-# First line of a file; its first character marks a line that is left out.
+# The first line of a file, and the character that starts a comment line.
 HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are ignored."
 REMARK = "#"
 MOST_PARAMETERS = 200
-# The parameter for a slide's title in its address, a name that no page uses, and the title's most characters.
+# The query parameter of a slide's title, a name that no page uses, and the maximum length of a title in characters.
 TITLE, LONGEST_TITLE = "slide_title", 80
 
 
 class SlidesError(ValueError):
-    """A list of slides that cannot be read; the message is one sentence that says why."""
+    """Raised if a list of slides cannot be read; the message is one sentence with the reason."""
 
 
 @dataclass(frozen=True)
 class Slide:
-    """A page of the app, the parameters of its address, and the lecturer's own title; empty for none."""
+    """A page of the app, the query parameters of its address, and the lecturer's title, which may be empty."""
 
     page: str
     parameters: tuple[tuple[str, str], ...]
@@ -49,22 +49,22 @@ class Slide:
 
     @classmethod
     def of(cls, page: str, address: Mapping[str, str]) -> Slide:
-        """The slide of a page with the parameters of its address."""
+        """Return the slide of a page with the given query parameters."""
         address = dict(address)
         title = address.pop(TITLE, "")
         return cls(page, tuple(address.items())).titled(title)
 
     def titled(self, title: str) -> Slide:
-        """The same with a title, cut to one line of LONGEST_TITLE characters."""
+        """Return a copy with a title, cut to one line of LONGEST_TITLE characters."""
         shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
         return replace(self, title=shown[:LONGEST_TITLE].strip())
 
     @classmethod
     def read(cls, line: str) -> Slide:
-        """Parse a line and ignore its host, so that a list made elsewhere leads to no other site.
+        """Parse a line, and ignore its host, so that a list made elsewhere cannot lead to another site.
 
         Raises:
-            SlidesError: the line is not a page of this app.
+            SlidesError: the line is not the address of a page of this app.
         """
         found = ADDRESS.fullmatch(line) if len(line) <= LONGEST else None
         if found is None or found[1] not in PAGES:
@@ -80,12 +80,12 @@ class Slide:
 
 @dataclass(frozen=True)
 class Slides:
-    """A list of slides; `str` gives its text in an address.
+    """A list of slides; `str` returns its text in an address.
 
     Attributes:
-        slides: in their order.
-        problem: one sentence that says why a given list could not be read. It is not compared: a rejected list equals
-            an empty one.
+        slides: the slides in order.
+        problem: one sentence that says why a list could not be read. It is not compared, so a rejected list equals an
+            empty one.
     """
 
     slides: tuple[Slide, ...] = ()
@@ -99,12 +99,12 @@ class Slides:
         return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
 
     def to_file(self) -> str:
-        """The list as a file that can be edited by hand."""
+        """Return the list as a file that can be edited by hand."""
         return "\n".join([HEADING, *map(str, self.slides), ""])
 
     @classmethod
     def from_address(cls, code: str) -> Slides:
-        """Parse the list of an address."""
+        """Parse a list from its text in an address."""
         try:
             return cls._of(_unpacked(code).split("\n"))
         except SlidesError as error:
@@ -112,7 +112,7 @@ class Slides:
 
     @classmethod
     def from_file(cls, text: str) -> Slides:
-        """Parse the list of a file."""
+        """Parse a list from the text of a file."""
         try:
             if len(text) > MOST_BYTES:
                 raise SlidesError("it is too large to be a list of slides")
@@ -122,11 +122,11 @@ class Slides:
             return cls(problem=f"This file was not loaded: {error}.")
 
     def added(self, slide: Slide) -> Slides:
-        """The same with a slide at the end; with a problem if there is no room for it."""
+        """Return a copy with a slide appended; if there is no room for it, a copy with a problem."""
         return self._changed((*self.slides, slide), "This slide was not added")
 
     def moved(self, at: int, by: int) -> Slides:
-        """The same with a slide, counted from 0, moved up or down within the list."""
+        """Return a copy in which the slide at index `at` is moved up or down within the list."""
         if not 0 <= at < len(self.slides):
             return self
         others = [*self.slides[:at], *self.slides[at + 1 :]]
@@ -134,11 +134,11 @@ class Slides:
         return self._changed(tuple(others), "This slide was not moved")
 
     def without(self, at: int) -> Slides:
-        """The same without a slide, counted from 0."""
+        """Return a copy without the slide at index `at`."""
         return Slides(self.slides[:at] + self.slides[at + 1 :]) if 0 <= at < len(self.slides) else self
 
     def titled(self, at: int, title: str) -> Slides:
-        """The same with another title of a slide, counted from 0; with a problem if there is no room for it."""
+        """Return a copy with a new title for the slide at index `at`; if it has no room, a copy with a problem."""
         if not 0 <= at < len(self.slides):
             return self
         named = self.slides[at].titled(title)
@@ -168,7 +168,7 @@ class Slides:
 
 
 def _unpacked(code: str) -> str:
-    """The text of a coded list; unpacking stops once the text is longer than a list can be."""
+    """Decode the text of an encoded list; decompression stops once the text is longer than a list can be."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
         raise SlidesError("they are cut off or were changed; copy the whole address again")
     unpacker = zlib.decompressobj()

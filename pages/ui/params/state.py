@@ -1,4 +1,4 @@
-"""State of all pages as one value, and the address that stands for it."""
+"""The state of all pages as one value, and its conversion to and from an address."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pages.ui.params.fields import Params
 from pages.ui.params.lecture import LectureParams
 from transformer.files.paths import ASSETS
 
-# Names of parameters in the address.
+# Names of query parameters.
 TEXT = "text"
 TARGET = "target"
-# The most characters of an address, percent-encoded, and of the texts in an address that is offered to others. A text
-# that a model can read never has that many.
+# The maximum length in characters of a percent-encoded address, and of the values in an address that is offered to
+# others. Texts that a model can read are always shorter.
 MAX_ADDRESS, MAX_OFFERED = 11_000, 4_000
 EXAMPLES: tuple[str, ...] = tuple(json.loads((ASSETS / "examples.json").read_text(encoding="utf-8")))
 P = TypeVar("P", bound=Params)
@@ -37,22 +37,22 @@ class State:
     params: Mapping[type[Params], Params] = field(default_factory=lambda: {cls: cls() for cls in Params.registered()})
 
     def with_params(self, *values: Params) -> State:
-        """The same with other parameters of some pages."""
+        """Return a copy with the parameters of some pages replaced."""
         return replace(self, params={**self.params, **{type(value): value for value in values}})
 
     def of(self, cls: type[P]) -> P:
-        """The URL parameters of a page."""
+        """Return the URL parameters of a page."""
         value = self.params.get(cls)
         return value if isinstance(value, cls) else cls()
 
     def each(self, change: Callable[[Params], Params]) -> State:
-        """The same with every page's parameters changed."""
+        """Return a copy with `change` applied to the parameters of every page."""
         return self.with_params(*map(change, self.params.values()))
 
     def to_address(self) -> dict[str, str]:
-        """Parameters of an address; defaults are left out, and texts that are too long for an address are cut.
+        """Return the query parameters of the state, without defaults, and with texts cut that are too long.
 
-        A cut text is still too long to be read, so its page shows the same message again.
+        A cut text is still too long for the model, so its page shows the same message again.
         """
         address = self._whole_address()
         if length(address) > MAX_ADDRESS:
@@ -60,8 +60,7 @@ class State:
         return address | self.of(LectureParams).to_address()
 
     def page_address(self) -> dict[str, str]:
-        """Parameters of the page alone, without its lecture, to be offered to others; empty if a text is too long to be
-        read."""
+        """Return the query parameters for sharing the page, without the lecture; empty if a text is too long."""
         address = self._whole_address()
         return address if sum(map(len, address.values())) <= MAX_OFFERED else {}
 
@@ -74,7 +73,7 @@ class State:
 
     @classmethod
     def from_address(cls, address: Mapping[str, str]) -> State:
-        """Parse an address; it has a text."""
+        """Parse an address, which must have a text."""
         return cls(
             address[TEXT],
             address.get(TARGET, ""),

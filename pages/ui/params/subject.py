@@ -1,4 +1,4 @@
-"""URL parameter of the model that the pages about the heads of any model show."""
+"""URL parameter of the subject on pages that can show the heads of any model."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class SubjectParams(Params):
     """The subject of *Compare heads* and *Inside a layer*.
 
     Attributes:
-        subject: one of SUBJECTS. `ModelParams` says which translator, `LanguageModelParams` which language model, and
-            `OwnParams` which file. *Inside a layer* cannot query the model of a file.
+        subject: one of SUBJECTS. `ModelParams` has the translator, `LanguageModelParams` the language model, and
+            `OwnParams` the file. *Inside a layer* does not show files, because it needs the model itself.
     """
 
     subject: str = one_of(SUBJECTS)

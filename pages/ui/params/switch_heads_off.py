@@ -1,4 +1,4 @@
-"""URL parameters of the "Switch heads off" page: the heads that are off, and how."""
+"""URL parameters of the "Switch heads off" page: the heads that are off, and how they are switched off."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ NAME = re.compile(rf"({'|'.join(KINDS)})\.[1-9][0-9]?\.[1-9][0-9]?")
 
 @dataclass(frozen=True)
 class HeadSet:
-    """Heads, each once and sorted; layers and numbers count from 0."""
+    """A sorted set of heads; layers and heads count from 0."""
 
     heads: tuple[Head, ...]
 
     def __str__(self) -> str:
-        """The heads as text in an address, counted from 1: cross.1.8-encoder.3.1."""
+        """Return the text of the heads in an address, which counts from 1: cross.1.8-encoder.3.1."""
         return SEPARATOR.join(map(head_name, self.heads)) or NONE
 
     @classmethod
     def parse(cls, text: str) -> HeadSet | None:
-        """Parse the heads of a parameter; None if it is not valid."""
+        """Parse the heads from their text in an address; return None if it is invalid."""
         names = [] if text == NONE else text.split(SEPARATOR)
         if not all(map(NAME.fullmatch, names)):
             return None
@@ -50,13 +50,13 @@ class OffParams(Params, prefix="off_"):
     """Settings of the page.
 
     Attributes:
-        heads: that are off.
-        gate: how much of them is left.
-        mode: what replaces their output.
-        draws, seed: how many other sentences the mode "resample" tries, and which.
-        importance: every head of this sentence is measured.
-        removal: the heads are removed one after the other.
-        kind: of the attention that is shown under the switches.
+        heads: the heads that are off.
+        gate: the factor by which the heads' output is multiplied.
+        mode: the replacement for the heads' output.
+        draws, seed: the number of other sentences that the mode "resample" draws, and the seed of the draw.
+        importance: whether the importance of every head is measured on this sentence.
+        removal: whether heads are removed one after the other.
+        kind: the kind of attention that is shown below the switches.
     """
 
     heads: HeadSet = parsed(HeadSet(()), HeadSet.parse)
@@ -69,23 +69,23 @@ class OffParams(Params, prefix="off_"):
     kind: Kind = one_of(KINDS, "cross")
 
     def within(self, config: TransformerConfig) -> tuple[Head, ...]:
-        """The chosen heads that a model has."""
+        """Return the chosen heads that exist in a model."""
         there = set(all_heads(config))
         return tuple(head for head in self.heads.heads if head in there)
 
     @property
     def most(self) -> float:
-        """The largest gate: weights cannot be more than even."""
+        """The largest gate; in the mode that evens out weights it is 1, because weights cannot be more than even."""
         return 1.0 if self.mode == "uniform" else MAX_GATE
 
     def interventions(self, config: TransformerConfig) -> Interventions:
-        """The interventions in a run of a model."""
+        """Return the interventions that switch the heads off in a model."""
         gates = dict.fromkeys(self.within(config), min(self.gate, self.most))
         return Interventions(gates=gates, mode=self.mode, seed=self.seed)
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """Seed and draws in the mode that uses them, by name."""
+        """Seed and draws by name; empty if the mode does not use them."""
         return {"seed": self.seed, "draws": self.draws} if self.mode == "resample" else {}
 
     def for_another_sentence(self) -> Self:

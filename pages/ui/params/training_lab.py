@@ -11,11 +11,11 @@ from transformer.tasks.registry import TASKS
 from transformer.tasks.scores import SCORES
 from transformer.values.kinds import KINDS, Kind
 
-# The value for the newest moment; and the value for no head, so that the page chooses one.
+# The value that stands for the newest moment, and the value that lets the page choose a head.
 NEWEST, NO_HEAD = -1, 0
 WIDTHS = ("32", "64")
 MOST_LAYERS, MOST_HEADS = 2, 4
-# Steps that two cores take in about two minutes, and the steps of the longest recorded training.
+# The maximum number of steps, which take two cores about two minutes, and the steps of the longest recorded training.
 MOST_STEPS, MOST_RECORDED = 3_000, 50_000
 
 
@@ -25,12 +25,13 @@ class LabParams(Params, prefix="lab_"):
 
     Attributes:
         task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
-        width: of the residual stream; every number of heads divides each of WIDTHS.
-        rate: the learning rate at its peak.
+        width: the width of the residual stream; each of WIDTHS is divisible by every number of heads.
+        rate: the peak learning rate.
         moment: the examined step; NEWEST follows the training.
-        score: of the heads, one of SCORES; "auto" for that of the first event.
-        encoder, decoder, cross: the head of each kind, over all layers, from 1; NO_HEAD for that of its first event.
-        item: typed by the user.
+        score: the head score that is shown, one of SCORES; "auto" for that of the first event.
+        encoder, decoder, cross: the shown head of each kind, counted from 1 over all layers; NO_HEAD for that of the
+            kind's first event.
+        item: the item typed by the user.
     """
 
     task: str = one_of(tuple(TASKS), "reverse")
@@ -53,7 +54,7 @@ class LabParams(Params, prefix="lab_"):
 
     @property
     def config(self) -> TaskConfig:
-        """The configuration of the training with these settings. The hand-written optimiser has no weight decay."""
+        """The training configuration of these settings; the hand-written optimiser has no weight decay."""
         return TaskConfig(
             task=self.task,
             optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
@@ -69,9 +70,9 @@ class LabParams(Params, prefix="lab_"):
         )
 
     def head(self, kind: Kind) -> int:
-        """The chosen head of a kind, from 1; NO_HEAD for none."""
+        """Return the chosen head of a kind, counted from 1; NO_HEAD if none was chosen."""
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
 
     def from_the_beginning(self) -> Self:
-        """The same settings, with the default moment, score, heads and item."""
+        """Return a copy with the default moment, score, heads and item."""
         return replace(self, moment=NEWEST, score="auto", item="", **dict.fromkeys(KINDS, NO_HEAD))

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, integer
 
-# More frames than the film has.
+# An upper limit above the number of frames of the film.
 MOST_FRAMES = 99
 
 
 @dataclass(frozen=True)
 class FilmParams(Params, prefix="film_"):
-    """The film.
+    """The state of the film.
 
     Attributes:
-        frame: from 1; 0 if the film is closed.
+        frame: the shown frame, from 1; 0 if the film is closed.
     """
 
     frame: int = integer(0, 0, MOST_FRAMES)
 
     def at_end(self) -> FilmParams:
-        """The last frame of an open film."""
+        """Return a copy at the last frame; a closed film stays closed."""
         return FilmParams(MOST_FRAMES if self.frame else 0)

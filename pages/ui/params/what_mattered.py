@@ -11,7 +11,7 @@ from pages.ui.params.pages import part_of
 from transformer.attribution.attribution import METHODS, Method
 
 WHOLE = "whole"
-# An id that stands for no token.
+# The id that stands for no token.
 NOTHING = -1
 
 
@@ -20,15 +20,15 @@ class MatteredParams(Params, prefix="mattered_"):
     """Settings of the page.
 
     Attributes:
-        part: of the page.
+        part: the shown part of the page.
         explained: WHOLE for the whole translation, or the position of a predicted token, from 1; if empty, the page
             chooses.
-        against: id of the candidate that was not chosen; NOTHING for none.
-        pieces: columns are tokens instead of words.
-        slow: run the slow methods, although the sentence is long.
-        components: all components of the logit, not only the largest.
-        deletion: words are deleted one after the other, in the order of `method`.
-        method: one of METHODS.
+        against: the id of the candidate to compare with; NOTHING for none.
+        pieces: whether columns are tokens instead of words.
+        slow: whether to run the slow methods even though the sentence is long.
+        components: whether to show all components of the logit, not only the largest.
+        deletion: whether words are deleted one after the other, in the order of `method`.
+        method: the method that orders the words, one of METHODS.
     """
 
     part: str = part_of("what_mattered")

@@ -8,7 +8,7 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.fields import Params, matching, one_of
 from transformer.values.trace import KINDS, Kind
 
-# The name of a file, without a path.
+# Matches the name of a file without a path, or nothing.
 NAME = r"([A-Za-z0-9][A-Za-z0-9 ._-]{0,63})?"
 
 
@@ -17,8 +17,8 @@ class OwnParams(Params, prefix="own_"):
     """Settings of the page.
 
     Attributes:
-        file: name of the file in the folder; empty for the uploaded file, or the example.
-        kind: of attention; the last one of the file if the file does not have it.
+        file: the name of a file in the folder; empty for the uploaded file or the example.
+        kind: the kind of attention; if the file does not have it, the last kind of the file is shown.
     """
 
     file: str = matching(NAME)
@@ -27,10 +27,10 @@ class OwnParams(Params, prefix="own_"):
 
 @dataclass(frozen=True)
 class OwnHeadParams(AttentionParams, prefix="own_"):
-    """The shown head of a file, how it is shown, and its pinned tokens."""
+    """The shown head of a file, its display settings, and its pinned tokens."""
 
     def for_another_sentence(self) -> OwnHeadParams:
-        """The same: a file does not use the translator's sentence."""
+        """Return these parameters unchanged: a file does not use the translator's sentence."""
         return self
 
     def for_another_translation(self) -> OwnHeadParams:

@@ -1,4 +1,4 @@
-"""Shows addition against concatenation: the norms of embeddings and positions, and the cost of concatenating them."""
+"""Compares adding positions to embeddings with concatenating them: the norms of both, and the cost of concatenation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.model.parameter_counts import concatenation_table
 
 
 def show_addition(reading: Reading) -> None:
-    """Draw the norms of the typed sentence, and the costs of adding and of concatenating."""
+    """Draw the norms for the user's sentence, and the costs of adding and of concatenating."""
     trace = reading.detailed()
     text = embedded_text(trace, reading.weights(), "encoder")
     labels = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
@@ -79,7 +79,7 @@ def show_addition(reading: Reading) -> None:
 
 
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
-    """One row per token: the norms of the two summands, and the angle between them."""
+    """Return a table with one row per token: the norms of the two summands, and the angle between them."""
 
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
@@ -96,7 +96,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
 
 
 def norm_chart(norms: pd.DataFrame) -> alt.Chart:
-    """Norms by token, one colour per vector."""
+    """Return a chart of the norms of each token's vectors, with one colour per kind of vector."""
     names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
     table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "token"], names, "vector", "norm")
     return (
@@ -122,7 +122,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
 
 
 def _why_scaled(text: EmbeddedText) -> str:
-    """Markdown about the scaling of embeddings, from the numbers shown."""
+    """Return Markdown that explains with the shown numbers why embeddings are scaled."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
     sentences = [f"On average over this sentence an embedding has the norm **{plain:.2f}**."]

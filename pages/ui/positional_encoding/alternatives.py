@@ -1,4 +1,4 @@
-"""Alternatives to sinusoids, on the same axes: learned and rotary positions, linear biases, none."""
+"""Alternatives to sinusoidal positions: learned positions, rotary positions, linear biases, or none."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from transformer.model.linear_biases import biases, slopes
 from transformer.model.sinusoids import sinusoids
 from transformer.values.weights import Weights
 
-# The head with the steepest slope of the linear biases.
+# The head whose linear biases have the steepest slope.
 SHOWN_HEAD = 0
 LEARNED = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """Draw one map per alternative, with the same rows and columns, then all of them by offset."""
+    """Draw one map per alternative with the same rows and columns, then plot all alternatives by offset."""
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)
@@ -83,20 +83,20 @@ def show_alternatives() -> None:
 
 
 def turned_products(span: int, d_head: int) -> np.ndarray:
-    """Dot products of a vector with itself after rotating one copy to each position, [P, P]: 1 for the same position.
+    """Return the dot products of a vector's rotations to every two positions, [P, P], scaled so that the diagonal is 1.
 
-    For a vector whose pairs of dimensions have equal norms, each is the mean of the cosines of the angles between.
+    For a vector whose pairs of dimensions have equal norms, each value is the mean cosine of the pairs' angles.
     """
     angles = Rotary().angles(span, d_head)
     return np.cos(angles[:, None] - angles).mean(axis=-1)
 
 
 def learned_products(config: TransformerConfig, weights: Weights, span: int) -> np.ndarray | None:
-    """Dot products of the encoder's learned positions, [P, P]; None if the model has none.
+    """Return the dot products of the encoder's learned positions, [P, P]; None if the model has none.
 
     Args:
-        config, weights: of the model.
-        span: number of positions P, limited to those of the model.
+        config, weights: the configuration and the weights of the model.
+        span: the number of positions P, limited to those of the model.
     """
     if config.positions != "learned":
         return None
@@ -104,10 +104,10 @@ def learned_products(config: TransformerConfig, weights: Weights, span: int) -> 
 
 
 def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
-    """Draw the linear biases of every head, and the dot products, over the offset.
+    """Plot the linear biases of every head, and the dot products of positions, by offset.
 
     Args:
-        learned: from `learned_products`.
+        learned: the result of `learned_products`.
     """
     st.subheader("By the offset between two positions", anchor=False)
     sines, lines = st.columns(2, gap="medium")
@@ -141,7 +141,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
             "added to the score",
         ),
     ):
-        # The main figure is the alternative that is not a vector.
+        # The main figure is the linear biases, the only alternative that is not a vector.
         with (
             place,
             main_figure(
@@ -178,11 +178,11 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
 
 
 def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
-    """Lines over the offset.
+    """Return a line chart over the offset.
 
     Args:
-        table: columns offset, value, positions.
-        value: name of the values.
+        table: a table with columns offset, value and positions.
+        value: the name of the values.
     """
     names = list(dict.fromkeys(table["positions"]))
     return (

@@ -1,4 +1,4 @@
-"""The values of chosen dimensions over positions as curves, plain and with dropout."""
+"""Plots the values of chosen dimensions over positions, without and with dropout."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def show_curves() -> None:
     whose = st.container()
     _two_positions(table, chosen, pair)
     _wavelengths(width, chosen)
-    # Last, because everything else needs no model.
+    # Do this last, because nothing else needs the model to be loaded.
     with whose:
         _whose(translator().config, width)
 
 
 def _whose(ours: TransformerConfig, width: int) -> None:
-    """Say whether the curves are those of the app's model, and draw a button that shows those."""
+    """State whether the curves are those of the app's model; if not, draw a button that shows the model's curves."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
@@ -103,13 +103,13 @@ def _whose(ours: TransformerConfig, width: int) -> None:
 
 
 def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
-    """One line per dimension.
+    """Return a chart with one line per dimension.
 
     Args:
         values: [P, N].
-        dimensions: numbers of the N.
-        marked: positions, from 1, with a vertical line.
-        most: the axis's largest value, so that two plots can be compared.
+        dimensions: the numbers of the N dimensions.
+        marked: the positions, from 1, that are marked with a vertical line.
+        most: the largest value of the vertical axis, so that two plots can be compared.
     """
     figure = go.Figure(
         [
@@ -131,7 +131,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
 
 
 def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
-    """Draw the differences between two positions."""
+    """Draw the differences between the encodings of two positions."""
     st.subheader("What tells two positions apart?", anchor=False)
     pick, numbers = st.columns([3, 7], gap="large")
     with pick, st.container(horizontal=True):
@@ -159,7 +159,7 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
 
 
 def _wavelengths(width: int, chosen: list[int]) -> None:
-    """Draw the length of one period of each dimension."""
+    """Draw the wavelength of each dimension."""
     st.subheader("Wavelengths", anchor=False)
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
@@ -175,7 +175,7 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
 
 
 def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
-    """One row per dimension: its function and its wavelength."""
+    """Return a table with one row per dimension: its function and its wavelength."""
     lengths = wavelengths(width)
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Shows that dot products of positions depend only on the offset, and that a rotation maps one to the other."""
+"""Shows that dot products of positions depend only on the offset, and that a rotation maps one position to another."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def show_distances() -> None:
 
 
 def _offsets(table: np.ndarray) -> None:
-    """Draw both matrices, and the same numbers by offset."""
+    """Draw the matrices of dot products and distances, and the same numbers by offset."""
     length, width = table.shape
     measured = {"Dot product": dot_products(table), "Distance": distances(table)}
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
@@ -99,7 +99,7 @@ def _offsets(table: np.ndarray) -> None:
 
 
 def offset_chart(read: Offsets, name: str) -> alt.Chart:
-    """A line over the offset."""
+    """Return a line chart over the offset."""
     table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
     return (
         alt.Chart(table)
@@ -119,7 +119,7 @@ def offset_chart(read: Offsets, name: str) -> alt.Chart:
 
 
 def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
-    """Build and check the linear map that moves k positions further."""
+    """Build the linear map that moves positions k steps further, and check it."""
     st.subheader("The same linear map leads k positions further, from anywhere", anchor=False)
     length, width = table.shape
     control, picture = st.columns([5, 4], gap="large")
@@ -127,7 +127,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
         st.number_input("k, positions further", **bind_number(PositionsParams, "offset"))
         st.number_input("Shown at position", **bind_number(PositionsParams, "start", maximum=length))
     offset, start = encoding.offset, min(encoding.start, length)
-    # Positions before the first have an encoding as well, and the map reaches them too.
+    # Negative offsets work too, because positions before the first one also have an encoding.
     further = _encodings(np.arange(length) + offset, width)
     turned = table @ rotation(offset, width).T
     with control:
@@ -176,13 +176,13 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
 
 
 def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
-    """The encoding of any positions, [P] to [P, D], from its definition."""
+    """Compute the encoding of any positions from its definition, [P] to [P, D]."""
     angles = positions[:, None] * frequencies(width)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
 
 
 def _counter(encoding: PositionsParams) -> None:
-    """Draw bits beside sines."""
+    """Draw the bits of a binary counter beside the sines."""
     st.subheader("A binary counter, made smooth", anchor=False)
     st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))
     bits, length = encoding.bits, 2 ** min(encoding.bits, 5)

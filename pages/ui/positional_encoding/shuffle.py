@@ -11,11 +11,11 @@ from transformer.values.pieces import Piece
 
 @dataclass(frozen=True)
 class Shuffle:
-    """A text with its words in another order.
+    """A text whose words are in another order.
 
     Attributes:
         text: the words, separated by spaces.
-        order: the old number of each word of the new text.
+        order: for each word of the new text, its index in the old text.
     """
 
     text: str
@@ -23,11 +23,11 @@ class Shuffle:
 
 
 def shuffle(text: str, seed: int) -> Shuffle | None:
-    """Shuffle the words of a text; None if every order of them gives the same text.
+    """Shuffle the words of a text; return None if all orders give the same text.
 
     Args:
-        text: any.
-        seed: of the random order, which is never the text's own.
+        text: the text to shuffle.
+        seed: the random seed; the new order always differs from the original one.
     """
     words = text.split()
     if len(set(words)) < 2:
@@ -42,12 +42,12 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
 def moved_pieces(
     before: tuple[Piece, ...], after: tuple[Piece, ...], groups: tuple[tuple[int, ...], ...], order: tuple[int, ...]
 ) -> list[int] | None:
-    """The old position of each token of the shuffled text; None if the words have other tokens there.
+    """Return the old position of each token of the shuffled text; None if its words are tokenized differently.
 
     Args:
-        before, after: tokens of both texts.
-        groups: positions of the tokens of each word of `before`; special ones come last, each by itself.
-        order: of a `Shuffle`.
+        before, after: the tokens of the original and of the shuffled text.
+        groups: the positions of the tokens of each word of `before`; special tokens come last, each in its own group.
+        order: the word order, as in `Shuffle`.
     """
     if len(order) > len(groups):
         return None

@@ -1,4 +1,4 @@
-"""Does the order matter? Shuffles the typed sentence, and reads it with the positions switched off."""
+"""Tests whether word order matters: shuffles the user's sentence, and reads it with positions switched off."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# In nats; a larger factor is written as a power of ten.
+# The largest factor, in nats, that is not written as a power of ten.
 MOST_TIMES = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 WITHOUT = Interventions(positions=False)
-# The columns for an audience, and their width in pixels, so that a projector shows both texts in full.
+# The columns shown in lecture mode and their widths in pixels, so that a projector shows both texts in full.
 WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
 
 @dataclass(frozen=True, eq=False)
 class ShuffledRun:
-    """One run on the sentence.
+    """A run on the sentence, possibly shuffled or without positions.
 
     Attributes:
-        name: the difference from the undisturbed run.
-        own: the translation that this run writes.
-        first: this run reading the translation of the undisturbed model; None if it cannot read that.
+        name: a description of the difference from the original run.
+        own: the trace of this run with the translation that it writes.
+        first: the trace of this run with the translation of the original run; None if that cannot be read.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ShuffledRun:
 
 
 def show_shuffled(reading: Reading) -> None:
-    """Draw the table of runs, one head's attention in each, and the proof that order is lost without positions."""
+    """Draw the table of runs, one head's map in each run, and evidence that order is lost without positions."""
     st.markdown(
         "**What if word order is lost?** Attention has no built-in word order, so a positional encoding is added to "
         "each token. Below, the model reads your sentence, then the same words shuffled, then both again without "
@@ -94,20 +94,23 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
 
     own = traced()
     try:
-        # An empty translation, and one at the limit on length, cannot be read again.
+        # An empty translation, or one that reached the length limit, cannot be read again.
         return ShuffledRun(name, own, traced(target) if target.strip() else None)
     except TextError:
         return ShuffledRun(name, own, None)
 
 
 def _firsts(runs: list[ShuffledRun]) -> list[float]:
-    """The log-probability that each run gives the first translation; empty if a run cannot read it."""
+    """Return each run's log-probability of the first translation; empty if a run cannot read that translation."""
     firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
     return firsts if len(firsts) == len(runs) else []
 
 
 def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
-    """One row per run: what it read and wrote, and how likely the model finds that and the first translation."""
+    """Return a table with one row per run.
+
+    It has the text that was read, the translation, and the log-probabilities of this and of the first translation.
+    """
     table = pd.DataFrame(
         {
             "what was read": [run.name for run in runs],
@@ -124,9 +127,9 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
 
 
 def new_words(runs: list[ShuffledRun]) -> str:
-    """Markdown: a table of each run's translation, in which new words are marked.
+    """Return Markdown with a table of each run's translation, in which new words are marked.
 
-    It has a column for each order of the words, a row with positions and a row without.
+    The table has one column for each word order, a row with positions and a row without.
     """
     orders = list(dict.fromkeys(run.own.source_text for run in runs))
     first = runs[0].own.target_text
@@ -143,7 +146,7 @@ def new_words(runs: list[ShuffledRun]) -> str:
 
 
 def _what_changed(runs: list[ShuffledRun]) -> str:
-    """Markdown about the differences, from the numbers shown."""
+    """Return Markdown that describes the differences between the runs, from the numbers shown."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
         f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation."
@@ -168,14 +171,14 @@ def _what_changed(runs: list[ShuffledRun]) -> str:
 
 
 def times(nats: float) -> str:
-    """How many times more likely this many nats are; a power of ten for large factors."""
+    """Format a difference in nats as a factor of probability; large factors are powers of ten."""
     if nats < MOST_TIMES:
         return f"{math.exp(nats):.1f} times"
     return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
 
 
 def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
-    """Markdown: whether the encoder noticed the shuffle, with and without positions."""
+    """Return Markdown that states whether shuffling changed the encoder's output, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_pieces, typed.source_text)
     moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, words, mixed.order)
@@ -193,7 +196,7 @@ def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
 
 
 def _attention(reading: Reading, runs: list[ShuffledRun]) -> None:
-    """Draw the map of one head in every run."""
+    """Draw one head's map in every run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Attention before and after",

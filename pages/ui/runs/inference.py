@@ -1,4 +1,4 @@
-"""Runs of the model, computed once and shared by all users who request the same run."""
+"""Runs of the model, which are computed once and shared by all users who request the same run."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from transformer.values.run import Result, Run
 from transformer.values.weights import Weights
 
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# Runs that take seconds for a long sentence have turns of their own, so that they do not delay a translation.
+# Runs that take seconds for a long sentence have a queue of their own, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# Room for hundreds of usual sentences, or for five at the limit on length with everything that is recorded of them.
+# The limit is enough for hundreds of usual sentences, or for five of maximum length with all their recorded values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
-# On the CPU they share the model's own memory, so they are dropped together with the model.
+# Weights by model. On the CPU they share the model's memory, so they are dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
 @contextmanager
 def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
-    """A turn at a model of this process, for one run.
+    """Hold a turn at a model of this process for one run.
 
-    Between two of its steps, the run ends if the user left its page, and lets others go first if it takes long.
+    Between two of its steps, the run ends if the user has left its page; if it takes long, it lets others go first.
     """
 
     def between_steps() -> None:
@@ -45,28 +45,28 @@ def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 
 @contextmanager
 def elsewhere() -> Iterator[None]:
-    """Wait while a server computes a run; the run ends if the user left its page."""
+    """Context for a run that a server computes; the run ends if the user leaves its page."""
     with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
         yield
 
 
 class CachedRuns(ModelRuns):
-    """Runs of a model that all sessions share: each is computed once, in a turn at the model.
+    """Runs of a model, shared by all sessions; each is computed once, in a turn at the model.
 
-    Plain traces that wait at the same time are computed together. If a server runs the model, it gives the turns there,
-    and other runs continue here meanwhile.
+    Plain traces that wait at the same time are batched. If a server runs the model, the server manages the turns, and
+    other runs continue in this process meanwhile.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:
         super().__init__(model)
-        # A model gives the same results as another one with the same weights on the same device.
+        # Models with the same weights on the same device give the same results, so they share the cache.
         self.identity = model.version, model.device
 
     def weights(self) -> Weights:
-        """The model's parameters, which are read-only."""
+        """Return the model's parameters as read-only arrays."""
         found = WEIGHTS.get(self.model)
         if found is None:
-            # If two threads create them at once, one result is kept.
+            # If two threads compute this at the same time, only the first result is kept.
             found = WEIGHTS.setdefault(self.model, self.model.weights())
         return found
 
@@ -78,7 +78,7 @@ class CachedRuns(ModelRuns):
             return super().answer(run, *needed)
         remote = isinstance(self.model, RemoteTranslator)
         if isinstance(run, TraceRun) and run.plain and not remote:
-            # A full lecture hall requests many plain traces at once.
+            # In a full lecture hall, many plain traces are requested at the same time.
             return MODEL_LOCK.together(self.identity, run.text, self.model.trace_together)
         with elsewhere() if remote and run.uses == "model" else turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)

@@ -1,7 +1,7 @@
 """LRU cache of results that all sessions share, bounded by the memory that the results take.
 
-Not `st.cache_resource`: it counts entries, although one may be a thousand times as large as another, and any browser
-can clear it with one message.
+It replaces `st.cache_resource`, which counts entries, although one may be a thousand times as large as another. Any
+browser can also clear that cache with one message.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ Result = TypeVar("Result")
 LOOK = 0.2
 LEAVES = frozenset((str, bytes, int, float, type(None)))
 COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
-# Whether this thread shows a message about its current wait; work for that wait then shows no further message.
+# Stores per thread whether a message about the current wait is shown, so that nested work shows no second message.
 _thread = threading.local()
 
 
 class SharedResults:
     """LRU cache of function results by their arguments, bounded by total size.
 
-    Threads may share it. A result that several threads request at once is computed once, while the others wait. An
-    exception is raised for the threads that waited, and it is not kept.
+    It is thread-safe. If several threads request a result at the same time, one computes it while the others wait. An
+    exception is raised in all of these threads and not cached.
 
     Args:
-        limit: on the sum of all sizes. A result that alone is larger is not kept.
+        limit: the maximum sum of all sizes; a result that is larger by itself is not kept.
         size: returns the size of a result.
-        identity: for a type, returns a substitute for an argument in the key, so that the argument itself is not kept.
-        waiting: entered by a thread that waits for another one's result.
+        identity: for some types, a function that returns a substitute for an argument in the key, so that the cache
+            does not keep the argument alive.
+        waiting: returns a context that a thread enters while it waits for another thread's result.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class SharedResults:
         """Decorate a function so that its results are shared. Its arguments must be hashable.
 
         Args:
-            message: shown while a user waits; empty for none.
+            message: the message shown while a user waits; empty for none.
         """
 
         def decorate(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -109,7 +110,7 @@ class SharedResults:
         return argument if identity is None else identity(argument)
 
     def get(self, key: Hashable, compute: Callable[[], Result], message: str = "") -> Result:
-        """The result of a key; computed if it is not stored.
+        """Return the cached result of a key; compute it if there is none.
 
         Args:
             message: shown while a user waits; empty for none.
@@ -131,7 +132,7 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # A traceback refers to this frame, which would keep the exception and everything that its run computed.
+            # A traceback refers to this frame, in which `run` would keep the exception and its run's values alive.
             del run
 
     def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
@@ -144,13 +145,13 @@ class SharedResults:
         finally:
             with self._lock:
                 del self._runs[key]
-            # If this thread was ended, one of the waiting threads starts again.
+            # If this thread was stopped, one of the waiting threads computes the result instead.
             if run.cancel():
                 run.set_running_or_notify_cancel()
             del run
 
     def _wait(self, run: Future[Any]) -> None:
-        """Return when another thread's run has ended. A thread whose page was left stops waiting."""
+        """Wait until another thread's run has ended; stop waiting if the user left this thread's page."""
         with self._waiting():
             while not wait((run,), LOOK).done:
                 end_if_left()
@@ -165,26 +166,26 @@ class SharedResults:
             self._forget_above(self.limit)
 
     def _forget_above(self, limit: int) -> None:
-        """Evict results above the limit; the caller holds the lock."""
+        """Evict results until the sum of sizes is within the limit; the caller must hold the lock."""
         while self._results and self._total > limit:
             _, (_, freed) = self._results.popitem(last=False)
             self._total -= freed
 
 
 def _announced(message: str) -> AbstractContextManager[None]:
-    """Show a message, unless this thread already shows one or draws no page: another thread makes a download."""
+    """Show a message, unless this thread already shows one, or draws no page because it creates a download."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return _Spinner(message) if message and drawing and not getattr(_thread, "announced", False) else nullcontext()
 
 
 def place_shown(ahead: int) -> AbstractContextManager[None]:
-    """Show a waiting user's number of predecessors; only if a page is drawn."""
+    """Show a waiting user the number of requests ahead; only if this thread draws a page."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return st.spinner(f"{ahead} before you") if drawing and ahead else nullcontext()
 
 
 def end_if_left() -> None:
-    """End this run if its page was left or used meanwhile, as Streamlit otherwise does when something is drawn."""
+    """End this run if its page was left or used meanwhile, as Streamlit does whenever something is drawn."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         context.yield_check()
@@ -197,7 +198,7 @@ class _Spinner(AbstractContextManager[None]):
         self._shown = st.spinner(message)
 
     def __enter__(self) -> None:
-        # If the page was left, this raises, and the thread may draw another page later.
+        # This raises if the page was left; then the flag must stay unset, because the thread may draw another page.
         self._shown.__enter__()
         _thread.announced = True
 
@@ -207,9 +208,9 @@ class _Spinner(AbstractContextManager[None]):
 
 
 def size_in_bytes(value: object) -> int:
-    """Memory of a value with everything that it refers to, each object counted once.
+    """Return the memory in bytes of a value and everything that it refers to, counting each object once.
 
-    An array counts with the whole buffer of which it is a view.
+    An array that is a view counts with the whole buffer behind it.
     """
     seen: set[int] = set()
     total = 0
@@ -227,14 +228,14 @@ def size_in_bytes(value: object) -> int:
             total += sys.getsizeof(each) - (each.nbytes if each.flags.owndata else 0)
             continue
         total += sys.getsizeof(each)
-        # Most objects in a result are leaves.
+        # Skip leaves, the majority of objects in a result.
         if type(each) not in LEAVES:
             waiting.extend(_parts(each))
     return total
 
 
 def _parts(value: object) -> Iterable[object]:
-    """The objects that a value refers to, for the types that occur in results."""
+    """Return the objects that a value refers to, for the types that occur in results."""
     if isinstance(value, COLLECTIONS):
         return value
     if isinstance(value, MAPPINGS):
@@ -244,5 +245,5 @@ def _parts(value: object) -> Iterable[object]:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """Names of the fields of a dataclass; empty for another type."""
+    """Return the field names of a dataclass; empty for any other type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

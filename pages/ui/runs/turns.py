@@ -12,28 +12,28 @@ from transformer.values.cancellation import cancellable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Receives the number of an item and its result or exception.
+# A callback that receives the index of an item and its result or exception.
 Done = Callable[[int, Any], None]
-# The most items that are computed together; with more, no result would come sooner.
+# The maximum batch size; with more items, no result would come sooner.
 MOST_TOGETHER = 16
-# Seconds until a waiting user sees the place in the queue, and seconds between its updates.
+# Seconds until a waiting user sees the position in the queue, and seconds between its updates.
 PATIENCE, AGAIN = 1.0, 3.0
-# Seconds of a turn after which others go first; shorter turns all finish sooner without interruptions.
+# Seconds after which a turn lets others go first; without interruptions, shorter turns all finish sooner.
 SLICE = 0.3
-# Seconds for which the computing thread waits for others that are about to request the same.
+# Seconds for which the computing thread waits for further requests of the same kind.
 GATHER = 0.15
 
 
 class Turns:
     """A lock with an ordered queue of waiting threads; `together` batches requests of the same kind.
 
-    Every session is a thread of this one process. Threads that compute side by side take the interpreter from each
-    other at every operation of the model. Thirty users would then wait many times longer than in a queue.
+    Every session is a thread of one process. Threads that compute at the same time compete for the interpreter at every
+    operation of the model. Thirty users would then wait many times longer than in a queue.
 
     Args:
-        show_place: shows a waiting user the number of predecessors, for as long as it is entered. It may raise, as
-            Streamlit does if the user left the page; the thread then leaves the queue.
-        meanwhile: turns that a thread gives up for as long as it waits for a turn here or has it alone.
+        show_place: returns a context that shows a waiting user the number of requests ahead. It may raise, as Streamlit
+            does if the user left the page; the thread then leaves the queue.
+        meanwhile: another lock, whose turn a thread gives up while it waits for a turn here or has one alone.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Turns:
         self._show_place = show_place
         self._meanwhile = meanwhile
         self._lock = threading.Lock()
-        # The first request in the queue has its turn.
+        # The first request in the queue is the one that has the turn.
         self._queue: list[_Request] = []
         self._nobody = threading.Event()
         self._nobody.set()
-        # The thread that has its turn alone, the exit stack that ends the turn, and its start.
+        # The thread that has a turn alone, the exit stack that ends the turn, and the time at which it started.
         self._owner: tuple[int, ExitStack, float] | None = None
 
     def __enter__(self) -> None:
@@ -54,7 +54,7 @@ class Turns:
 
     @contextmanager
     def early(self) -> Iterator[None]:
-        """A turn before those of waiting threads, but after the current one and earlier ones of this kind."""
+        """Take a turn before other waiting threads, but after the current turn and earlier requests of this kind."""
         with ExitStack() as turn:
             self._begin(_Request(None, None, early=True))
             turn.push(self.__exit__)
@@ -69,16 +69,16 @@ class Turns:
 
     def __exit__(self, *error: Any) -> None:
         owner = self._owner
-        # An error may have ended this thread's wait for another turn; then the thread has no turn to end.
+        # If an error ended this thread's wait for a new turn, the thread has no turn to end.
         if owner is not None and owner[0] == threading.get_ident():
             self._owner = None
             owner[1].__exit__(*error)
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
-        """Give up this thread's turn, if it has one, and wait for a new one afterwards.
+        """Give up this thread's turn, if it has one, within the context, and wait for a new turn afterwards.
 
-        It does not wait if the thread is about to end, as Streamlit ends the threads of a page that the user left.
+        It does not wait if the thread is about to end because the user left the page.
         """
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident():
@@ -105,20 +105,20 @@ class Turns:
                 pass
 
     def together(self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]) -> Any:
-        """The result for an item, computed with waiting items of the same kind.
+        """Compute the result for an item together with waiting items of the same kind.
 
-        The thread that has the turn computes for all. If that fails, each thread computes alone, so that one item does
-        not make another one fail.
+        The thread that has the turn computes the whole batch. If that fails, each thread computes its own item, so that
+        no item makes another one fail.
 
         Args:
-            kind: items of the same kind have the same `run`.
-            item: what to compute.
-            run: computes a result for each of several items, and hands out each as soon as it is ready. An exception
-                that it hands out is raised for that item alone.
+            kind: the kind of the item; items of the same kind must have the same `run`.
+            item: the input of the computation.
+            run: computes a result for each item, and reports each result to its second argument as soon as it is ready.
+                An exception that it reports is raised for that item alone.
         """
         request = _Request(kind, item)
         try:
-            # Threads with requests of the same kind gather here: computing two together takes little longer than one.
+            # Requests of the same kind gather here, because a batch of two takes little longer than a single item.
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:
@@ -137,7 +137,7 @@ class Turns:
 
     def _compute(self, group: list[_Request], run: Callable[[Sequence[Any], Done], None]) -> None:
         try:
-            # The computing thread neither ends nor interrupts the others' runs when its user leaves the page.
+            # When its own user leaves the page, the computing thread must neither end nor pause the runs of others.
             with cancellable(None):
                 run([each.item for each in group], lambda number, outcome: group[number].finish(outcome))
         except Exception as error:
@@ -148,7 +148,7 @@ class Turns:
                 else:
                     self._compute([each], run)
         finally:
-            # The other threads must not wait for a thread that was ended.
+            # If this thread is stopped, the other threads must not wait for it.
             for each in group:
                 if not each.finished:
                     each.finish(RuntimeError("the batch that this run was part of was cancelled"))
@@ -157,7 +157,7 @@ class Turns:
         return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
 
     def _wait(self, request: _Request) -> None:
-        """Return when it is the request's turn, or when another thread has computed it."""
+        """Wait until it is the request's turn, or until another thread has computed its result."""
         with self._lock:
             at = next((at for at, each in enumerate(self._queue) if at and not each.early), len(self._queue))
             self._queue.insert(at if request.early else len(self._queue), request)
@@ -174,7 +174,7 @@ class Turns:
             patience = 0
 
     def _leave(self, request: _Request) -> None:
-        """Remove the request: its turn is over, or its thread has stopped waiting."""
+        """Remove a request whose turn is over, or whose thread has stopped waiting."""
         with self._lock:
             if request in self._queue:
                 self._queue.remove(request)
@@ -188,8 +188,8 @@ class _Request:
     """A request in the queue.
 
     Attributes:
-        kind, item: of `Turns.together`; None for a turn alone.
-        early: whether it goes before those that are not.
+        kind, item: as for `Turns.together`; None for a turn alone.
+        early: whether the request goes before requests without this flag.
         woken: set when it is the request's turn, or when it is finished.
         outcome: the result, or an exception.
     """
@@ -210,7 +210,7 @@ class _Request:
         self.woken.set()
 
     def taken(self) -> Any:
-        """Return or raise the outcome and drop it, because a traceback refers to everything that had been computed."""
+        """Return or raise the outcome, and drop it, because a traceback keeps all computed values alive."""
         outcome, self.outcome = self.outcome, None
         try:
             if isinstance(outcome, Exception):

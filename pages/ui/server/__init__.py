@@ -1,1 +1,1 @@
-"""The app's side of Streamlit's server: closed endpoints, the served document, and warming up."""
+"""Changes to Streamlit's server: disabled endpoints, the served document, and the warm-up."""

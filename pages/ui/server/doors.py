@@ -17,22 +17,24 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from pages.ui.server.served import Served
 
-# Messages of a browser that are allowed: run the page, end its run, and the heartbeat. Others read the project's files
-# that git ignores, from processes that all users share, or clear Streamlit's shared caches. The rest requests addresses
-# for uploads, a feature that is switched off but still costs memory.
+# The browser messages that are allowed: run the page, stop the run, and the heartbeat. Other messages can read project
+# files that git ignores, or clear the caches that all users share. The rest request upload addresses, a feature that is
+# switched off but still costs memory.
 HEARD = {"rerun_script", "stop_script", "app_heartbeat"}
-# This endpoint gives the number of users and the length of their visits.
+# This endpoint reveals the number of users and the length of their sessions.
 METRICS = "/_stcore/metrics"
 
 
 def ask_nobody_outside() -> None:
-    """Prevent requests from this machine to the internet: Streamlit would ask an outside service for its own address
-    whenever another site's page connects."""
+    """Prevent requests from this machine to the internet.
+
+    Streamlit would ask an external service for its own address whenever a page of another site connects.
+    """
     net_util.get_external_ip = lambda: None
 
 
 class Doors:
-    """ASGI middleware that hides the metrics and passes on only those browser messages that a page sends."""
+    """ASGI middleware that hides the metrics, and passes on only those browser messages that a page needs."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -50,11 +52,11 @@ class Doors:
 
 
 def heard(message: Message) -> Message | None:
-    """The part of a websocket message that Streamlit receives; None for a message that no page sends."""
+    """Return the websocket message that Streamlit should receive; None to drop a message that no page sends."""
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")
-    # A larger message is not parsed: Streamlit ends its session.
+    # Do not parse a message above the size limit; Streamlit ends its session.
     if data is not None and len(data) > get_max_widget_state_size_bytes():
         return message
     try:
@@ -67,13 +69,13 @@ def heard(message: Message) -> Message | None:
 
 
 def is_needed(message: BackMsg) -> bool:
-    """Whether a page sends such a message."""
+    """Return whether a page can send such a message."""
     kind = message.WhichOneof("type")
     if kind == "file_urls_request":
-        # The address for a file of attention, on a server that accepts uploads.
+        # The page requests the upload address for an attention file, if the server accepts uploads.
         return get_option("server.maxUploadSize") > 0
     if kind == "backend_operation_request":
-        # A file that is made on request. The other operations are for developers of an app.
+        # Allow only downloads that are created on request; the other operations are for app developers.
         return message.backend_operation_request.WhichOneof("payload") == "deferred_file"
     return kind in HEARD
 

@@ -1,4 +1,4 @@
-"""The opening screen before the page is drawn: part of Streamlit's HTML document, before its script has run."""
+"""The opening screen, part of Streamlit's HTML document, which is shown until the first page is drawn."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from transformer.files.paths import ASSETS
 FOLDER = ASSETS / "opening"
 HEAD = (FOLDER / "head.html").read_text(encoding="utf-8")
 BODY = Template((FOLDER / "body.html").read_text(encoding="utf-8"))
-# A data URI, because Streamlit makes a new address for a picture file in every run.
+# A data URI, because Streamlit would give a picture file a new address in every run.
 ICON = "data:image/png;base64," + b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
 TITLE = "Attention Atlas"
-# Runs when a page begins to draw itself, and removes the opening screen.
+# Script that removes the opening screen when a page begins to draw.
 PAGE_IS_THERE = "<script>document.getElementById('opening')?.remove()</script>"
 
 
 def arranged(document: bytes) -> bytes:
-    """Streamlit's document with the app's name, and with a still of the page."""
+    """Return Streamlit's document with the app's name, its icon and the opening screen."""
     seconds, text = seconds_left(), document.decode("utf-8")
     line = f"Starting the Transformer … about {seconds} s" if seconds else "Opening the page …"
     for old, new in (

@@ -1,7 +1,7 @@
-"""Middleware that serves Streamlit's document with the app's opening screen, and the scripts of components.
+"""Middleware that adds the opening screen to Streamlit's document, and serves the scripts of components.
 
-Streamlit would send a component's script within every message of it: half a megabyte for every sentence of every user.
-A file is fetched once, and browsers and proxies cache it.
+Streamlit would send a component's script in each of its messages: half a megabyte for every sentence of every user. A
+file is fetched once, and then cached by browsers and proxies.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.ui.server.opening import arranged
 
-# The path of Streamlit's own static files, which proxies cache.
+# A path below that of Streamlit's own static files, which proxies cache.
 FOLDER = "/static/atlas/"
 FOR_GOOD = {"Cache-Control": "public, immutable, max-age=31536000"}
-# Parts of paths of documents that are not Streamlit's own.
+# Path segments of HTML documents that are not Streamlit's own.
 OTHERS = ("/media/", "/component/", "/_stcore/")
-# Headers that describe Streamlit's file and not the changed document.
+# Headers that no longer hold for the changed document.
 CHANGED = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
 _scripts: dict[str, bytes] = {}
 
 
 def keep_script(name: str, script: str) -> str:
-    """Serve a JavaScript module; returns its path below the app's address, which is different for each text."""
+    """Serve a JavaScript module; return its path below the app's address, which is unique to the module's text."""
     data = script.encode("utf-8")
     path = f"{FOLDER}{name}-{sha256(data).hexdigest()[:16]}.js"
     _scripts[path] = data
@@ -32,7 +32,7 @@ def keep_script(name: str, script: str) -> str:
 
 
 class Served:
-    """ASGI middleware that changes Streamlit's documents and serves scripts beside Streamlit's files."""
+    """ASGI middleware that changes Streamlit's document, and serves scripts next to Streamlit's own files."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -41,12 +41,12 @@ class Served:
         if scope["type"] != "http" or scope["method"] != "GET" or any(part in scope["path"] for part in OTHERS):
             await self._app(scope, receive, send)
             return
-        # The app may run below any path.
+        # Search for the folder, because the app may run below any path.
         script = _scripts.get(scope["path"][scope["path"].find(FOLDER) :])
         if script is not None:
             await Response(script, media_type="text/javascript", headers=FOR_GOOD)(scope, receive, send)
             return
-        # Without this header, because Streamlit would compress some of its documents.
+        # Remove this header, so that Streamlit does not compress the document.
         scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
         start: Message = {}
         body = b""
@@ -70,6 +70,6 @@ class Served:
 
 
 def is_document(message: Message) -> bool:
-    """Whether the start of a response is that of a whole document."""
+    """Return whether a response starts a whole HTML document."""
     kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
     return message["status"] == 200 and kind.startswith(b"text/html")

@@ -1,1 +1,1 @@
-"""The frame around every page: navigation, title, and styles."""
+"""The frame around every page: navigation, title and styles."""

@@ -1,4 +1,4 @@
-"""The frame around every page: its styles, the place of waiting messages, and the menus."""
+"""Draws the frame around every page: styles, the container for waiting messages, and menus."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pages.ui.shell.router import navigate
 from pages.ui.state.session import is_new
 from transformer.files.paths import ASSETS
 
-# Styles for a projector. There is less empty space above the first line, because every pixel of a map counts.
-# The theme's own text colours are too faint in Plotly's figures, in the chosen button of a row and over a slider.
-# Text there has the colour of all text.
+# Styles for a projector. They reduce the empty space above the first line, because every pixel of a map counts. The
+# theme's text colours are too faint in Plotly figures, in the selected button of a row and above a slider. Text there
+# gets the normal text colour.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
@@ -59,7 +59,7 @@ STYLE = """<style>
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
 EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
-# In a narrow window the menu covers the page; Streamlit closes it after a choice only on phones.
+# In a narrow window the menu covers the page, but Streamlit closes it after a choice only on phones.
 CLOSES_MENU = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
@@ -69,15 +69,15 @@ window.closesItsMenu ??= document.addEventListener("click", event => {
 
 
 def draw() -> None:
-    """Draw the page that the address names; called by app.py alone, in every run."""
+    """Draw the page that the address names; only app.py calls this, in every run."""
     st.set_page_config(page_icon=ICON, layout="wide")
     st.html(STYLE)
     st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
     st.html(CLOSES_MENU, unsafe_allow_javascript=True)
     with ExitStack() as run:
-        # Waiting messages have their own place, because elements that come and go would move everything below them.
+        # Waiting messages have a container of their own, because elements that come and go would move those below.
         with st.container(key="waiting"):
-            # Users who see nothing yet go first. Their first page takes a fraction of the time of an answer.
+            # Users who see nothing yet go first; their first page takes a fraction of the time of a translation.
             run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
         ask_again()
         exporter()
@@ -86,8 +86,8 @@ def draw() -> None:
 
 @st.fragment(run_every=timedelta(days=1))
 def ask_again() -> None:
-    """Draw nothing. In a fragment that runs by the clock, Streamlit requests the page after a reconnection.
+    """Make Streamlit request the page after a reconnection, by drawing an empty fragment that runs periodically.
 
-    Otherwise a restarted server runs the page at the first click. That click would be lost, because the server does not
-    know its widget yet.
+    Otherwise a restarted server would not run the page until the first click. That click would be lost, because the
+    server would not know its widget yet.
     """

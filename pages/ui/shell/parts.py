@@ -11,12 +11,12 @@ from pages.ui.state.bind import bind
 
 
 def pick_part(page: str, params: type[Params], **languages: str) -> str:
-    """Draw the control of a page's parts, if there are several; returns the name of the chosen one.
+    """Draw the control that chooses a part, if the page has several; return the name of the chosen part.
 
     Args:
-        page: name of the page.
-        params: the page's parameters, whose field `part` holds the choice.
-        languages: "source" and "target", where a title names them.
+        page: the name of the page.
+        params: the page's parameters, whose field `part` stores the choice.
+        languages: the names of the languages, as "source" and "target", if a title contains them.
     """
     parts = PAGES[page].parts
     if len(parts) > 1:

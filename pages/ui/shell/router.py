@@ -1,4 +1,4 @@
-"""The pages, and the way in which app.py runs each of them."""
+"""Registers the pages, and runs the page that the user chose."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from transformer.files.paths import APP as APP_FOLDER
 
 ROUTED = "_routed"
 APP = "Attention Atlas"
-# Text pages, which show their title. On all others the menu shows it, because a line above a map would push it down.
+# Text pages, which show their title. For other pages the menu shows it, because a title would push their map down.
 HEADED = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
-    """All pages by section, for one run, because `st.navigation` notes on a page whether it may run."""
+    """Return copies of all pages by section for one run, because `st.navigation` modifies the page objects."""
     return {section: list(map(copy, listed)) for section, listed in _pages().items()}
 
 
 @cache
 def _pages() -> dict[str, list[st.Page]]:
-    """All pages by section. Making one looks for its file, which takes longer than drawing its entry in the menu."""
+    """Return all pages by section, cached because creating a page looks for its file, which takes long."""
     return {
         section: [
             st.Page(APP_FOLDER / page.script, title=page.title, help=page.line, default=page.name == FIRST)
@@ -47,23 +47,23 @@ def _pages() -> dict[str, list[st.Page]]:
 
 
 def navigate() -> None:
-    """Run the chosen page; called by pages/ui/shell/frame.py alone."""
+    """Run the chosen page; only pages/ui/shell/frame.py calls this."""
     listed = pages()
     page = st.navigation(listed, position="top")
     st.set_page_config(page_title=f"{page.title} · {APP}")
     name = page.url_path or FIRST
     slide = opened_page(name)
     _mark_open(page, listed)
-    # A slide's address belongs to its own page; written here, the back button would find it on the page that is left.
+    # Do not write a slide's address on the page that is being left, where the back button would find it.
     follow_address(slide or page.url_path, write=slide is None)
-    # A lesson has a title of its own.
+    # Hide the title of the Lessons page while a lesson is open, because the lesson has its own title.
     _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
     lay_out(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
-    # With its address, which would otherwise be one more stop of the back button.
+    # Pass the address, because writing it later would add another history entry.
     open_page(slide, address())
     if not hasattr(sys.modules.get(MODEL), "Translator"):
-        # Torch takes seconds to import, here or during the warm-up; the spinner tells waiting users why.
+        # Importing torch takes seconds, here or during the warm-up; the spinner tells waiting users the reason.
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
     st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
@@ -74,22 +74,22 @@ def navigate() -> None:
     except PageEnd:
         return
     except AtlasError as error:
-        # Errors that no part of a page handles: a model server that is gone, a device that is full.
+        # These are errors that no part of a page handles, such as a lost model server or a device out of memory.
         st.error(says(error), icon=":material/error:")
 
 
 def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:
-    """Go to the page of a file, as a box of the drawing requests; stay if no page has this name.
+    """Go to the page of this name, as a box of the drawing requests; stay if there is no such page.
 
     Args:
-        address: parameters that the page is opened with.
+        address: the query parameters with which the page is opened.
     """
     if name is not None and name in PAGES:
         st.switch_page(PAGES[name].script, query_params=None if address is None else address_on(name, address))
 
 
 def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
-    """Show the open page's name on the menu that holds it: Streamlit marks the page only in the opened menu."""
+    """Show the open page's name on the menu that contains it, because Streamlit marks the page only inside the menu."""
     at = next(number for number, listed in enumerate(sections.values(), 1) if page in listed)
     menu = f"[data-testid=stTopNav] > :nth-child({at}) [data-testid=stTopNavSection]"
     st.html(f"""<style>
@@ -99,16 +99,16 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
 
 
 def _heading(title: str, *, seen: bool) -> None:
-    """The title as the page's first heading: visible, or only for screen readers and phones, where the menu is shut."""
+    """Draw the title as the page's first heading, visible or only for screen readers and phones with a closed menu."""
     with st.container(key="page_title" if seen else "page_title_unseen"):
         st.title(title, anchor=False)
 
 
 def ensure_router() -> None:
-    """Go through app.py; the first statement of every page.
+    """Make sure that the page runs through app.py; the first statement of every page calls this.
 
-    A server whose first request is a deep link runs that page's file by itself, because Streamlit finds a folder named
-    pages. Registering the navigation turns that off, and the rerun comes through app.py.
+    If the first request to a server is a deep link, Streamlit finds the folder named pages and runs that page's file by
+    itself. Registering the navigation turns that off, and the rerun goes through app.py.
     """
     if not st.session_state.pop(ROUTED, False):
         st.navigation(pages(), position="top")

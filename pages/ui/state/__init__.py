@@ -1,1 +1,1 @@
-"""The state of a session, in the address and in widgets."""
+"""The state of a session, and its representation in the address and in widgets."""

@@ -1,4 +1,4 @@
-"""The form for the configuration of a model."""
+"""The form that sets the configuration of a model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PRESETS = (BASE, BIG, OURS) = ("The paper's base model", "The paper's big model"
 
 
 def architecture_form(ours: TransformerConfig) -> TransformerConfig:
-    """Draw the form and return its configuration; stops the page with one message if the configuration is invalid.
+    """Draw the form; return its configuration, or stop the page with a message if the configuration is invalid.
 
     Args:
-        ours: the configuration of the app's model, one of the presets.
+        ours: the configuration of the app's model, which is one of the presets.
     """
     presets = {
         BASE: ArchitectureParams(),

@@ -1,4 +1,4 @@
-"""Widgets that show and change URL parameters."""
+"""Binds widgets to URL parameters, which the widgets show and change."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pages.ui.state import session
 
 
 def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
-    """Arguments of a widget that shows and changes a URL parameter.
+    """Return the arguments of a widget that shows and changes a URL parameter.
 
     Args:
-        cls, name: the field.
-        shown: `value`, if the widget should show another value than the field has; `labels`, as in `key_for`.
+        cls, name: the class and the name of the field.
+        shown: `value`, if the widget should not show the field's own value; `labels`, as in `key_for`.
     """
     key = f"{cls.PREFIX}{name}"
     if isinstance(labels := shown.get("labels"), Iterable):
@@ -25,7 +25,7 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 
     def store() -> None:
         value = cls.checked(name, st.session_state[key])
-        # An emptied box has no value: the previous one stays.
+        # An empty box has no value, so the field keeps its previous one.
         if value is not None:
             session.update(cls, **{name: value})
 
@@ -36,11 +36,11 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 def bind_number(
     cls: type[Params], name: str, *, maximum: float | None = None, value: float | None = None
 ) -> dict[str, Any]:
-    """As `bind`, for a number widget with the limits of the field.
+    """Return the arguments of a number widget with the limits of the field, as `bind` does for other widgets.
 
     Args:
-        maximum: set if the largest number is smaller than the field's limit.
-        value: set if the widget should show another value than the field has.
+        maximum: the largest number, if it is smaller than the field's limit.
+        value: the value to show, if it is not the field's own.
     """
     least, limit = cls.limits(name)
     most = limit if maximum is None else maximum
@@ -49,9 +49,10 @@ def bind_number(
 
 
 def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
-    """The callback of a row of buttons that always has a choice: `store` gets the value of the widget `key`.
+    """Return the callback of a row of buttons that always has a choice; it passes the widget's value to `store`.
 
-    If the next run overtook a run before the browser had the new value, the browser reports that none is chosen.
+    The value is ignored if it is empty: the browser reports that if a run was interrupted before the browser received
+    the new value.
     """
 
     def stored() -> None:
@@ -62,10 +63,10 @@ def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
 
 
 def key_for(key: str, labels: Iterable[str]) -> str:
-    """The key of a box that offers `labels`; other labels get another key and so another box.
+    """Return the key of a select box with these labels; other labels get another key and so a new box.
 
-    A browser identifies an option of `st.selectbox` by its label alone. The same box would still show the previous
-    text's label, and send it as a choice.
+    The browser identifies an option of `st.selectbox` only by its label. With the same key, the box would still show a
+    label of the previous text, and send it as the user's choice.
     """
     return f"{key}_{crc32(repr(list(labels)).encode('utf-8', 'backslashreplace')):08x}"
 
@@ -73,8 +74,8 @@ def key_for(key: str, labels: Iterable[str]) -> str:
 def preset(key: str, value: object) -> str:
     """Set the value that the widget `key` shows, and return the key.
 
-    For widgets whose callback stores changes. Assigning a value discards the text that is being typed, so it is
-    assigned only if the value differs.
+    It is meant for widgets whose callback stores changes. Assigning a value discards text that is being typed, so the
+    value is assigned only if it differs.
     """
     if st.session_state.get(key) != value:
         st.session_state[key] = value

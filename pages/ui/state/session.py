@@ -1,10 +1,10 @@
 """Session state: the user's texts and choices, the same on every page and mirrored in the address.
 
-Address and session are compared once, at the start of a run. Streamlit's own binding of widgets to the address loses
-values from a link when the page changes, and a script cannot set it.
+Address and session are compared once, at the start of a run. Streamlit's own binding of widgets to the address is not
+used: it loses values from a link when the page changes, and scripts cannot set it.
 
-No key of this module is a widget's: Streamlit forgets the value of a widget that a run does not draw. A widget only
-shows a value of the session, and its callback changes it (`pages.ui.state.bind`).
+No session key of this module belongs to a widget, because Streamlit forgets the value of a widget that a run does not
+draw. A widget only shows a value of the session, and its callback changes the value (`pages.ui.state.bind`).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ MIRRORED = "_mirrored"
 ADDRESS = "_address"
 BOX_REQUEST = "_box_request"
 ORIGIN = "_origin"
-# Key of whether the translation that is read from now on is the one on the "Decoding step by step" page.
+# Session key of whether the translation to read was just decoded on the "Decoding step by step" page.
 JUST_DECODED = "_just_decoded"
-# Key of the quotation in the figures of a page that does not read the sentence.
+# Session key of the text that figures quote on a page that does not read the sentence.
 QUOTED = "_quoted"
-# Keys of the page's name, and of the experiment that the figures drawn from now on carry.
+# Session keys of the page's name, and of the experiment that is embedded in the figures drawn from now on.
 PAGE, CARRIED = "_page", "_carried"
-# Key of the head that the page shows, as its parameters, whether or not the user chose it.
+# Session key of the head that the page shows, as parameters, whether or not the user chose it.
 SHOWN_HEAD = "_shown_head"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
@@ -50,19 +50,19 @@ A = TypeVar("A", bound=AttentionParams)
 
 
 def is_new() -> bool:
-    """Whether the session has not drawn a page yet."""
+    """Return whether the session has not yet drawn a page."""
     return ADDRESS not in st.session_state
 
 
 def follow_address(page: str, *, write: bool = True) -> None:
-    """Synchronize session and address; runs before any widget of `page`.
+    """Synchronise session and address; called before any widget of `page` is drawn.
 
-    With `write` off, the address stays unchanged, for a run that goes to another page.
+    If `write` is off, the address stays unchanged, for a run that goes to another page.
 
-    An address that differs from the last written one was opened by a link, a reload or the back button. Without a text
-    it keeps the current text and its model. An address without any parameter comes from the menu and changes nothing.
-    An address that comes with the use of a widget changes nothing either, even if the use had no effect. The widget was
-    used before the browser received the last written address, and its callback stores another or the same state.
+    An address that differs from the last written one was opened by a link, a reload or the back button. If it has no
+    text, the session keeps its text and model. An address without parameters comes from the menu and changes nothing.
+    An address that arrives together with a widget event changes nothing either, even if the event had no effect. The
+    user operated the widget before the browser received the last written address.
     """
     before = st.session_state.get(MIRRORED, State())
     state = st.session_state.get(STATE, before)
@@ -72,7 +72,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
         state = _opened(opened, state)
     elif state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
         if state.target == before.target:
-            # A translation belongs to its sentence, and to the model that writes its language.
+            # Drop the translation, which belongs to its sentence and to a model that writes its language.
             state = replace(state, target="")
         state = state.each(lambda value: value.for_another_sentence())
     elif state.target != before.target:
@@ -91,18 +91,18 @@ def follow_address(page: str, *, write: bool = True) -> None:
 
 
 def _opened(address: Mapping[str, str], before: State) -> State:
-    """The state of an address; without a text it keeps the text and the model of the state before."""
+    """Return the state of an address; if the address has no text, keep the previous text and model."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
     return State.from_address({**here, **address})
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """An address as `follow_address` writes it on a page, so that a link to it is one stop of the back button."""
+    """Return an address as `follow_address` would write it on a page, so that its link adds one history entry."""
     return _pinned_in_kind(_opened(address, _state()), page).to_address()
 
 
 def _pinned_in_kind(state: State, page: str) -> State:
-    """The same, but pins from an address without a kind belong to the kind that the page shows."""
+    """Return a copy in which pins from an address, which has no kind, belong to the kind that the page shows."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():
@@ -111,27 +111,29 @@ def _pinned_in_kind(state: State, page: str) -> State:
 
 
 def open_address(address: Mapping[str, str], *changed: Params) -> None:
-    """Show the state of an address, with other parameters, as if it were opened. For callbacks, and before a change of
-    page."""
+    """Show the state of an address, with some parameters changed, as if the address were opened.
+
+    Call this in callbacks, and before a page change.
+    """
     st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(*changed)
 
 
 def address() -> dict[str, str]:
-    """Parameters of the address of the current state."""
+    """Return the query parameters of the current state."""
     return _state().to_address()
 
 
 def page_address(*changed: Params) -> dict[str, str]:
-    """Parameters of the current state's address, without the lecture; empty if a text is too long for one.
+    """Return the query parameters of the current state without the lecture; empty if a text is too long.
 
     Args:
-        changed: URL parameters of pages that differ in it.
+        changed: URL parameters of pages that replace the current ones.
     """
     return _state().with_params(*changed).page_address()
 
 
 def rewrite_address() -> None:
-    """Write the session's state into the address; for pages that correct a choice after reading the sentence."""
+    """Write the session's state to the address; called by pages that correct a choice after reading the sentence."""
     _write_address(_state(), st.session_state[ADDRESS])
 
 
@@ -152,56 +154,56 @@ def _update(**changes: object) -> None:
 
 
 def text() -> str:
-    """The sentence that is read."""
+    """Return the sentence that is read."""
     return _state().text
 
 
 def target() -> str:
-    """The translation that is read instead of the model's own; empty for none."""
+    """Return the translation that is read instead of the model's own; empty for none."""
     return _state().target
 
 
 def quote(words: str) -> None:
-    """Have the figures of this run quote other words than the sentence."""
+    """Make the figures of this run quote other words than the sentence."""
     st.session_state[QUOTED] = words
 
 
 def quoted() -> str:
-    """The words that the captions of figures quote."""
+    """Return the words that the captions of figures quote."""
     return st.session_state.get(QUOTED, f"Sentence: {text()}")
 
 
 def page() -> str:
-    """The name of the open page."""
+    """Return the name of the open page."""
     return st.session_state[PAGE]
 
 
 def carry(experiment: str) -> None:
-    """Have the figures that are drawn from now on in this run carry an experiment."""
+    """Embed an experiment in the figures that are drawn from now on in this run."""
     st.session_state[CARRIED] = experiment
 
 
 def carried() -> str:
-    """The experiment that figures carry; empty for none."""
+    """Return the experiment that is embedded in figures; empty for none."""
     return st.session_state.get(CARRIED, "")
 
 
 def read_text(typed: str) -> None:
-    """Callback of the box of the sentence."""
+    """Callback of the sentence's text box: read another sentence."""
     _update(text=valid(typed))
 
 
 def read_target(typed: str) -> None:
-    """Callback of the box of another translation."""
+    """Callback of the translation's text box: read the user's own translation."""
     _update(target=valid(typed))
 
 
 def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
-    """The address of a head on a sentence; everything else stays the same.
+    """Return the address of a head on a sentence; everything else stays as in the session.
 
     Args:
-        text: the sentence, with the model's own translation.
-        kind, chosen: the head, and its pins.
+        text: the sentence, which is read with the model's own translation.
+        kind, chosen: the kind of attention, and the head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
     pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
@@ -209,17 +211,17 @@ def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]
 
 
 def try_sentence(sentence: str) -> None:
-    """Callback: read a sentence that was offered."""
+    """Callback: read a suggested sentence."""
     read_text(sentence)
     refill_boxes()
 
 
 def read_instead(target: str, origin: str = "") -> None:
-    """Callback: read a decoded translation on all pages; the "Decoding step by step" page still shows its decoding.
+    """Callback: read a decoded translation on all pages; "Decoding step by step" keeps showing how it was decoded.
 
     Args:
-        target: empty for the model's own.
-        origin: how it was decoded, in words.
+        target: the translation; empty for the model's own.
+        origin: a description of how it was decoded.
     """
     read_target(target)
     refill_boxes()
@@ -240,35 +242,35 @@ def read_own_translation() -> None:
 
 
 def box_request() -> int:
-    """A number that grows whenever the boxes must show the current texts, even while the user is typing."""
+    """Return a number that increases whenever the text boxes must show the current texts, even during typing."""
     return st.session_state.get(BOX_REQUEST, 0)
 
 
 def refill_boxes() -> None:
-    """Make the boxes show the current texts."""
+    """Make the text boxes show the current texts."""
     st.session_state[BOX_REQUEST] = box_request() + 1
 
 
 def params(cls: type[P]) -> P:
-    """The URL parameters of a page."""
+    """Return the URL parameters of a page."""
     return _state().of(cls)
 
 
 def store(value: Params) -> None:
-    """Replace all URL parameters of a page. For callbacks, which run before the page, and before a page change."""
+    """Replace all URL parameters of a page; for use in callbacks, which run before the page, or before page changes."""
     st.session_state[STATE] = _state().with_params(value)
 
 
 def update(cls: type[Params], **changes: object) -> None:
-    """Replace some URL parameters of a page; otherwise as `store`."""
+    """Replace some URL parameters of a page; otherwise like `store`."""
     store(replace(params(cls), **changes))
 
 
 def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
-    """The shown head; with its pinned tokens if a kind is given, because they belong to the kind.
+    """Return the shown head, with its pinned tokens if a kind is given, because pins belong to a kind.
 
     Args:
-        of: the class of parameters; for a model with one kind, the parameters hold the pins as well.
+        of: the class of parameters; for a model with a single kind, it includes the pins.
     """
     chosen = params(of)
     if kind is None or of is not AttentionParams:
@@ -278,7 +280,7 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
 
 
 def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
-    """Replace the shown head and, if a kind is given, its pins; otherwise as `store`."""
+    """Replace the shown head and, if a kind is given, its pins; otherwise like `store`."""
     if type(chosen) is not AttentionParams:
         store(chosen)
         return
@@ -288,22 +290,22 @@ def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
 
 
 def update_attention(kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object) -> None:
-    """Replace some of the values that `attention` returns; otherwise as `store`."""
+    """Replace some of the values that `attention` returns; otherwise like `store`."""
     store_attention(replace(attention(kind, of), **changes), kind)
 
 
 def note_head(chosen: AttentionParams) -> None:
-    """Note the head that this run shows."""
+    """Record the head that this run shows."""
     st.session_state[SHOWN_HEAD] = chosen.layer, chosen.head, type(chosen)
 
 
 def shown_head() -> tuple[AttentionParams, ...]:
-    """The parameters that choose the head that the page shows; empty if it shows none."""
+    """Return the parameters of the head that the page shows; empty if it shows none."""
     layer, head, of = st.session_state.get(SHOWN_HEAD, (0, 0, None))
     return () if of is None else (replace(params(of), layer=layer, head=head),)
 
 
 def was_drawn(key: str) -> bool:
-    """Whether the previous run drew the same element, so that the browser still has it; notes that this run does."""
+    """Return whether the previous run drew the same element, so the browser still has it; record it for this run."""
     st.session_state[DRAWN] = key
     return st.session_state.get(PREVIOUSLY_DRAWN) == key

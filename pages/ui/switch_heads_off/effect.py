@@ -1,4 +1,4 @@
-"""The effect of the switched heads on this sentence: both translations, and the old one step by step."""
+"""The effect of the switched heads on this sentence: both translations, and the change at every step of the old one."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ HEIGHT = 230
 
 
 def show_effect(reading: Reading, interventions: Interventions, draws: int, *, main: bool = True) -> None:
-    """Draw both translations with their differences marked, one sentence, and the change at every step.
+    """Draw both translations with their differences marked, a sentence about the effect, and the change at every step.
 
     Args:
-        draws: of the mode "resample".
+        draws: the number of draws in the mode "resample".
         main: whether this is the main figure of the page.
     """
     if not list(interventions.head_gates()):
@@ -120,7 +120,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
-    """The changed heads in words: one head by its name, several by their number."""
+    """Describe the changed heads: a single head by its name, several by how many there are."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
@@ -143,7 +143,7 @@ def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, i
 def says_effect(
     effect: Effect, interventions: Interventions, *, given: bool, named: Callable[[Kind, int, int], str] = head_title
 ) -> str:
-    """Markdown: the effect, from the numbers.
+    """Return Markdown that describes the effect from its numbers.
 
     Args:
         given: whether the user gave the translation that is read.
@@ -188,17 +188,17 @@ def says_effect(
 
 
 def _spoken(trace: Trace, step: int) -> str:
-    """Markdown of a token inside a sentence, where the space before a word needs no mark."""
+    """Return a token as Markdown for use in a sentence, where the space before a word needs no mark."""
     return f"“{markdown(bare(piece_label(trace.predicted_pieces[step], trace.target_text)))}”"
 
 
 def step_table(effect: Effect) -> pd.DataFrame:
-    """One row per step of the old translation.
+    """Return a table with one row per step of the old translation.
 
     Returns:
-        Columns step (from 1), token, before and after (log-probabilities, nats), change, kl, tvd, and rank (of the
-        token after). For several draws these are means, and the rank is the median. Then low and high are the ends of
-        the 95 % interval of the change.
+        Columns step (from 1), token, before and after (log-probabilities, nats), change, kl, tvd, and rank (the token's
+        rank after the change). With several draws, these are means, and the rank is the median. Columns low and high
+        are then the ends of the 95 % interval of the change.
     """
     trace, scores = effect.before, effect.scores
     interval = over_draws(effect.step_changes) if effect.draws > 1 else None
@@ -235,12 +235,12 @@ def draw_table(effect: Effect) -> pd.DataFrame:
 def step_chart(
     table: pd.DataFrame, column: str, name: str, *, signed: bool, first: int | None
 ) -> alt.LayerChart | alt.FacetChart:
-    """Bars over the steps of a `step_table`.
+    """Return a bar chart over the steps of a `step_table`.
 
     Args:
-        column: of the table.
-        name: of its values, with their unit.
-        signed: the colours are those of signed numbers.
+        column: the column to draw.
+        name: the name of the column's values, with their unit.
+        signed: whether the colours are those of signed numbers.
         first: the step, from 0, that is marked; None for none.
     """
     labels = table.token.tolist()

@@ -1,4 +1,4 @@
-"""An example to begin with: heads without which the model writes other words."""
+"""An example to start with: heads whose removal changes the translation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pages.ui.text.markup import markdown
 from transformer.ablation.telling import TellingHeads, TellingHeadsRun
 from transformer.values.interventions import Head
 
-# Key of the sentence and the heads of the example that the user accepted.
+# Session key of the sentence and the heads of the example that the user accepted.
 TAKEN = "_off_example"
 
 
 def show_example(reading: Reading) -> None:
-    """Draw the example as an offer while every head is on; then say who chose the heads, and how to clear them.
+    """Offer the example while all heads are on; afterwards, state who chose the heads, and how to clear them.
 
-    The row always exists, because the maps below it would otherwise move under the pointer.
+    The row is always drawn, because the maps below it would otherwise move under the pointer.
     """
     text, params = reading.trace.source_text, session.params(OffParams)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -49,12 +49,12 @@ def show_example(reading: Reading) -> None:
 
 
 def named(heads: tuple[Head, ...]) -> str:
-    """One head by its name, several by their number."""
+    """Describe heads: a single head by its name, several by how many there are."""
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
 
 def says_example(found: TellingHeads) -> str:
-    """Markdown: the effect of the example, and how it was found."""
+    """Return Markdown that describes the effect of the example, and how the example was found."""
     if not found.written:
         return "The translation stays the same, but becomes less likely. No head that was tried changes its words."
     alone = "" if len(found.heads) == 1 else " No single head that was tried changes its words."

@@ -25,15 +25,15 @@ def save_tables(
     lines: str = "",
     **further: Any,
 ) -> None:
-    """Draw the lines, if there are any, and the buttons.
+    """Draw the lines of Python, if there are any, and the buttons that save the tables.
 
     Args:
-        experiment: the one that gives the numbers.
-        interventions: the changes in the run; for every head measured by itself, the mode alone.
-        table: the numbers.
-        name: of the files.
-        lines: of Python that compute the numbers.
-        further: facts that only these numbers have, including seed and draws.
+        experiment: the experiment that produced the numbers.
+        interventions: the changes in the run; if every head is measured on its own, only the mode.
+        table: the table of the numbers.
+        name: the name of the files.
+        lines: lines of Python that compute the numbers.
+        further: additional facts about these numbers, such as seed and draws.
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:
@@ -43,7 +43,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Program, model, sentence, translation, and the changes; heads as on the command line, counted from 1."""
+    """Return program, model, sentence, translation, and the changes; heads as on the command line, counted from 1."""
     return {
         "program": f"Attention Atlas {__version__}",
         "model": reading.translator.version,
@@ -57,6 +57,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """The sentences that replace a head's output, if the mode uses any."""
+    """Return the sentences that replace a head's output, if the mode uses any."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

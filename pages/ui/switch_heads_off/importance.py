@@ -35,9 +35,9 @@ from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
 
-# Key of whether the button at the top was clicked; cleared when the page has been scrolled.
+# Session key of whether the button at the top was clicked; cleared once the page has scrolled.
 LED = "_led_to_importance"
-# Scrolls to below the bar of menus, with the heading above the switch visible.
+# Scrolls the heading above the switch to just below the bar of menus.
 INTO_SIGHT = """<script>
 const found = document.querySelector(".st-key-off_importance");
 found.style.scrollMarginTop = "130px";
@@ -47,7 +47,7 @@ CHANGE = "change in the log-probability without the head, in nats"
 
 
 def lead_to_importance() -> None:
-    """Draw a button at the top of the page, which measures every head's importance and shows it, far below."""
+    """Draw a button at the top of the page that measures every head's importance, and scrolls down to the result."""
 
     def measure() -> None:
         session.update(OffParams, importance=True)
@@ -57,7 +57,7 @@ def lead_to_importance() -> None:
 
 
 def show_importance(reading: Reading, *, main: bool = False) -> None:
-    """Draw the boards on request, because they take a run of the model for every head.
+    """Draw the maps of head importance on request, because they take one run of the model per head.
 
     Args:
         main: whether one of them is the main figure of the page.
@@ -140,11 +140,11 @@ def says_importance(
     named: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
-    """Markdown: the important heads, and the accuracy of the estimate, from the numbers.
+    """Return Markdown that names the important heads, and states the accuracy of the estimate, from the numbers.
 
     Args:
         named: returns the name of a head.
-        then: what else is known of the translation without the head that it needs most; ends the sentence.
+        then: the end of the sentence about the most important head: the effect of its removal on the translation.
     """
     heads, measured = all_heads(config), flattened(found.measured)
     worst, best = int(measured.argmin()), int(measured.argmax())
@@ -165,19 +165,19 @@ def says_importance(
 
 
 def what_is_written(effect: Effect) -> str:
-    """Markdown: the new translation, for a sentence that continues with the change of its log-probability."""
+    """Return Markdown with the new translation, which ends a sentence about the change of the log-probability."""
     if effect.draws > 1:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
         return ", yet the model still writes the same one."
     written = effect.free.target_text
-    # A sentence with a full stop of its own needs no second one.
+    # A translation that ends with a full stop needs no second one.
     end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
     return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
 
 
 def how_well(agreement: float) -> str:
-    """A rank correlation in words."""
+    """Describe a rank correlation in words."""
     for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
         if agreement >= least:
             return f"in {how} the same order"
@@ -187,7 +187,7 @@ def how_well(agreement: float) -> str:
 def importance_table(found: MeasuredImportance) -> pd.DataFrame:
     """One row per head: kind, layer and head (from 1), and the measured and the estimated change, nats.
 
-    If several sentences were drawn, low and high are the ends of the 95 % interval of the measured change.
+    If several sentences were drawn, columns low and high are the ends of the 95 % interval of the measured change.
     """
     drawn = len(found.drawn[KINDS[0]]) > 1
     rows = []

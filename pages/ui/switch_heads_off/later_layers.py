@@ -1,4 +1,4 @@
-"""Maps of the other heads while some are switched: the layers after those read a changed residual stream."""
+"""Maps of all heads while some are switched; later layers read a changed residual stream."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from transformer.values.kinds import KINDS
 
 
 def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
-    """Draw the attention of every head while it reads the old translation: changed, as trained, and the difference.
+    """Draw every head's attention while the model reads the old translation: changed, as trained, and the difference.
 
     Args:
-        interventions, draws: of the effect.
-        what: the changes, in words.
+        interventions, draws: the interventions and the number of draws of the effect.
+        what: a description of the changes.
     """
     st.markdown("**What the other heads look at now**")
     st.segmented_control(

@@ -1,4 +1,4 @@
-"""How many heads does it need? Removes heads one after the other: on this sentence, and recorded over many."""
+"""Shows how many heads are needed, by removing heads one after the other: on this sentence, and over many sentences."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from transformer.surveys.removal import RemovalQuality
 from transformer.values.interventions import Interventions, head_name
 
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
-# `Quality.order` of the command's records.
+# Names of the orders in the records that the command writes (`Quality.order`).
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# The limits of a kept translation: a probability of at least half, a score of at least nine tenths.
+# A translation counts as kept down to half of its probability (in nats), or nine tenths of its score.
 HALF, NINE_TENTHS = math.log(2), 0.9
 # The number of random orders on one sentence.
 SEEDS = 3
 
 
 def show_removal(reading: Reading) -> None:
-    """Draw one line about the recorded removal; on request, the curves of both."""
+    """Draw one line about the recorded removal; on request, draw the curves for this sentence and the recorded ones."""
     params = session.params(OffParams)
     st.subheader("How many heads does it need?", anchor=False)
     recording = REMOVAL.beside(reading.translator)
@@ -107,7 +107,10 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
-    """Order, heads removed and value, one row per point; orders other than MEASURED and GRADIENT are random ones."""
+    """Return a table with one row per point: order, heads removed and value.
+
+    Orders other than MEASURED and GRADIENT are random.
+    """
     return pd.DataFrame(
         [
             {"order": order, "removed": gone, "value": float(value)}
@@ -118,7 +121,7 @@ def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Seq
 
 
 def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
-    """`curve_table` of BLEU or chrF."""
+    """Return the recorded BLEU or chrF scores in the format of `curve_table`."""
     return pd.DataFrame(
         [
             {
@@ -132,7 +135,10 @@ def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
 
 
 def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
-    """One row per point: number of removed heads, the last one (as on the command line), and the log-probability."""
+    """Return a table with one row per point.
+
+    It has the number of removed heads, the last removed head as on the command line, and the log-probability.
+    """
     return pd.DataFrame(
         [
             {
@@ -148,7 +154,7 @@ def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
 
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
-    """Two lines, and the range of the random orders behind them; `table` is a `curve_table`."""
+    """Return a chart of a `curve_table`: two lines, and behind them the range of the random orders."""
     named = table["order"].isin([MEASURED, GRADIENT])
     band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
     x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
@@ -177,13 +183,13 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """The number of steps of a curve before its first value below `least`."""
+    """Return the number of steps of a curve before its first value below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
-    """Markdown: how many heads can be removed before the translation is half as likely, from the curves."""
+    """Return Markdown about how many heads can be removed before the translation is half as likely."""
     gone = {name: can_go(curve.log_probs, curve.log_probs[0] - HALF) for name, curve in curves.items()}
     others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
     likeliest = curves[MEASURED].log_probs
@@ -200,7 +206,7 @@ def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
 
 
 def says_origin(recorded: RemovalQuality) -> str:
-    """Markdown: the data of the recorded scores, in the words of the record."""
+    """Return Markdown that describes the data of the recorded scores, in the words of the record."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
         f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. The orders "
@@ -209,7 +215,7 @@ def says_origin(recorded: RemovalQuality) -> str:
 
 
 def says_quality(recorded: RemovalQuality) -> str:
-    """Markdown: how many heads can be removed before BLEU falls below nine tenths, from the recorded points."""
+    """Return Markdown about how many heads can be removed before BLEU falls below nine tenths of its value."""
     gone, whole, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]

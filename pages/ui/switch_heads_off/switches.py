@@ -1,4 +1,4 @@
-"""The switchboard: all heads, drawn by a JavaScript component, and the mode of switching them off."""
+"""The switchboard: a JavaScript component with all heads, and the choice of how they are switched off."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pick_heads(reading: Reading) -> Interventions:
     config = reading.translator.config
     params = session.params(OffParams)
     switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
-    # The narrower a screen, the larger the share of it that the names of the modes need.
+    # The names of the modes get most of the width, because they need a large share of a narrow screen.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
         "Replace the head's output with",
@@ -81,7 +81,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
     Args:
         trace: the trace whose attention the switches show.
         off: the heads that are off.
-        changed: the change to them, in words.
+        changed: a description of the change to these heads.
     """
 
     def store() -> None:
@@ -111,7 +111,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
 
 
 def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The maps of all heads of a kind as one array, one row of maps per layer.
+    """Tile the maps of all heads of a kind into one array, with one row of maps per layer.
 
     Args:
         weights: [L, H, R, C].

@@ -1,1 +1,1 @@
-"""Users' text, labels and numbers in words."""
+"""Formatting of users' text, labels and numbers."""

@@ -1,4 +1,4 @@
-"""The sentences under a figure: how to read it, and its remarkable features."""
+"""Writes the sentences below a figure: how to read it, and its remarkable features."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ HOW = {
     "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
     "step; its colours say how much it looks at each {source} {size}.",
 }
-# From this share on, a head's attention is mostly on one kind of position.
+# Above this share, a head's attention counts as mostly on one kind of position.
 MOSTLY = 0.5
-# Limits for a focused head: its share of a row's weight, and its share of the row's largest possible entropy.
+# Limits for a focused head: the smallest share of a row's weight on one position, and the largest entropy as a share of
+# the maximum.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
 
 def how_to_read(view: View, languages: Languages) -> str:
-    """Markdown: the orientation of the figure, and how its numbers were changed."""
+    """Return Markdown that explains the axes of the figure, and how its numbers were processed."""
     names = {"source": languages.source.name, "target": languages.target.name}
     sentences = [HOW[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
     if view.axes.words:
@@ -51,7 +52,7 @@ def how_to_read(view: View, languages: Languages) -> str:
 
 
 def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
-    """Markdown: the behaviour of this head on this sentence, from the numbers shown."""
+    """Return Markdown that describes the behaviour of a head on this sentence, from the numbers shown."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -59,7 +60,7 @@ def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) ->
     names = head_names(metrics)[layer][head]
     sentences = [_habit(found, view, names, confidence), *_oddities(view, metrics, layer, head)]
     link = found.strongest
-    # A smaller weight would be written as 0.00.
+    # Leave out smaller weights, which would be written as 0.00.
     if link is not None and link.weight >= 0.005:
         other = "" if view.axes.kind == "cross" else f" to another {_size(view)}"
         sentences.append(
@@ -72,11 +73,11 @@ def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) ->
 
 
 def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
-    """Where most of the head's attention is, or how focused it is: one of four sentences, of which only one is true.
+    """Return the one of four sentences that applies: where most of the head's attention is, or how focused it is.
 
     Args:
-        names: of the head.
-        confidence: of the head; `sharpest` may state it.
+        names: the names of the head.
+        confidence: the confidence of the head, which `sharpest` may state as well.
     """
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
@@ -87,7 +88,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     ]
     if found.column is not None:
         habits.append(("", found.column_share, _label(view, found.column), ""))
-    # In a short sentence several habits hold; the one that the head is named after comes first.
+    # In a short sentence several habits may apply; prefer the one that the head is named after.
     _, share, place, meaning = max(habits, key=lambda habit: (habit[1] > MOSTLY and habit[0] in names, habit[1]))
     if share > MOSTLY:
         return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
@@ -97,7 +98,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
             f"Very focused: on average, a row puts {found.peak:.0%} of {whole} on one {size}, a different one from row "
             f"to row {entropy}."
         )
-    # With words, a row is a mean of tokens' rows, each of which may be focused.
+    # The row of a word is the mean of its tokens' rows, each of which may be focused, so check the confidence as well.
     if max(found.peak, confidence) < MOSTLY and found.entropy > SPREAD_ENTROPY * found.limit:
         return f"This head spreads its attention widely {entropy}."
     rest = f" and start and end symbols {found.rest:.0%}" if found.rest >= 0.005 else ""
@@ -105,7 +106,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
 
 
 def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
-    """Markdown: rows in which the head does not behave as its name says."""
+    """Return sentences of Markdown about rows in which the head does not behave as its name says."""
     names = head_names(metrics)[layer][head]
     if "alignment" not in names:
         for name in names:
@@ -126,7 +127,7 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
 
 
 def _odd(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
-    """Markdown: the row in which a head differs most from its name, if there is one, and the number of such rows."""
+    """Return at most one sentence of Markdown: the row that deviates most from the head's name, and how many do."""
     odd = expected.odd(view.weights[layer, head])
     if odd is None:
         return []
@@ -142,7 +143,10 @@ def _size(view: View) -> str:
 
 
 def _row(view: View, row: int, *, read: bool = False) -> str:
-    """The start of a sentence about a row: "**it** looks at"; for a step, its written token, or the token it reads."""
+    """Return the start of a sentence about a row, such as "**it** looks at".
+
+    A decoder step is named by the token that it writes or, with `read`, by the token that it reads.
+    """
     if view.axes.predicted is None:
         return f"{_label(view, row, row=True)} looks at"
     if read:
@@ -153,7 +157,7 @@ def _row(view: View, row: int, *, read: bool = False) -> str:
 
 
 def _label(view: View, position: int, *, row: bool = False) -> str:
-    """The label of a row or a column, with its position if another one has the same text."""
+    """Return the label of a row or a column, with its position if the label is not unique."""
     groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
     labels = [group_label(group, text, words=view.axes.words) for group in groups]
     return f"{_bold(labels[position])}{place_of(labels, position)}"
@@ -164,7 +168,7 @@ def _bold(label: str) -> str:
 
 
 def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
-    """A sentence about the most focused head of all."""
+    """Return a sentence about the most focused head of all."""
     confidence = metrics.values["confidence"]
     if np.isnan(confidence).all():
         return []
@@ -178,7 +182,7 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
-    """A sentence about the head that has the most to show, and the reason.
+    """Return a sentence that names the most informative head, and the reason.
 
     Args:
         chosen: whether the user chose another head to be shown.

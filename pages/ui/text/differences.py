@@ -1,4 +1,4 @@
-"""Two texts with their differences marked."""
+"""Marks the differences between two texts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from difflib import SequenceMatcher
 
 from pages.ui.text.markup import markdown
 
-# Words, and each punctuation sign and each gap by itself.
+# Matches words, single punctuation characters, and gaps.
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_words(old: str, new: str) -> tuple[str, str]:
-    """Markdown of two texts; in each, words that the other one lacks are marked."""
+    """Return two texts as Markdown in which words that the other text lacks are marked."""
     words = WORD.findall(old), WORD.findall(new)
     marked: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -21,14 +21,14 @@ def marked_words(old: str, new: str) -> tuple[str, str]:
             shown = markdown(text)
             if shown and operation != "equal":
                 shown = f":orange-background[**{shown}**]"
-            # Spaces stay outside of the mark.
+            # Keep spaces outside of the marked text.
             before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
             marked[side].append(before + shown + (after if shown else ""))
     return "".join(marked[0]).strip(), "".join(marked[1]).strip()
 
 
 def merged_words(old: str, new: str) -> str:
-    """Markdown of the new text, with its new words marked, and the removed words of the old one struck out."""
+    """Return the new text as Markdown, with new words marked, and with removed words of the old text struck out."""
     words = WORD.findall(old), WORD.findall(new)
     parts = []
     for operation, start, end, first, last in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -42,5 +42,5 @@ def merged_words(old: str, new: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """The text without the space before a punctuation sign, which is escaped."""
+    """Return the text without spaces before punctuation, which is escaped."""
     return re.sub(r" +(?=\\[,.!?;:])", "", text)

@@ -16,7 +16,7 @@ import transformer.values.trace
 from transformer.files.paths import ASSETS
 
 FILE = ASSETS / "glossary.toml"
-# A row of the tables in the docstring of transformer/values/trace.py: name, shape, description.
+# Matches an array in the docstring of transformer/values/trace.py: name, shape, description.
 ARRAY = re.compile(r"^- ([a-zA-Z_]+) (\[[^]]*\])(?:: (.*)|\.)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
@@ -42,9 +42,9 @@ class Term:
     """A technical term.
 
     Attributes:
-        name: as the app writes it.
-        text: one or two plain sentences.
-        also: other words for it.
+        name: the term as the app writes it.
+        text: one or two plain sentences that explain it.
+        also: other words for the term.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Glossary:
 
 @cache
 def glossary() -> Glossary:
-    """The content of assets/glossary.toml."""
+    """Return the content of assets/glossary.toml."""
     content = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return Glossary(
         {group["title"]: tuple(Term(**term) for term in group["term"]) for group in content["group"]},
@@ -80,7 +80,9 @@ def glossary() -> Glossary:
 
 
 def explain(*names: str) -> str:
-    """Markdown for a `help=`: one term's explanation; for several terms, one paragraph each that begins with the term.
+    """Return Markdown for a `help=` argument that explains terms.
+
+    Several terms get one paragraph each, which begins with the term.
 
     Args:
         names: terms, or other words for them.
@@ -95,19 +97,19 @@ def explain(*names: str) -> str:
 
 
 def words() -> tuple[str, ...]:
-    """All words that `explain` accepts."""
+    """Return all words that `explain` accepts."""
     return tuple(_by_word())
 
 
 def explain_words_of(text: str) -> str | None:
-    """Markdown for a `help=`: the terms that occur in a text, such as a title; None if there is none."""
-    # A term with several words is explained once, under the longest.
+    """Return Markdown for a `help=` argument that explains the terms in a text; None if it contains none."""
+    # A term with synonyms is explained only once, under the longest word that occurs.
     found = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
     return explain(*found.values()) if found else None
 
 
 def document() -> str:
-    """The text of docs/glossary.md."""
+    """Return the text of docs/glossary.md."""
     parts = [INTRODUCTION]
     for title, terms in glossary().groups.items():
         parts.append(f"## {title}\n")
@@ -139,5 +141,5 @@ def _also(term: Term) -> str:
 
 
 if __name__ == "__main__":
-    # As bytes, because a file has neither a console's encoding nor its line endings.
+    # Write bytes, so that the file does not get the console's encoding and line endings.
     sys.stdout.buffer.write(document().encode("utf-8"))

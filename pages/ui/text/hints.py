@@ -1,4 +1,4 @@
-"""Hints on what may be wrong with the translation of a sentence."""
+"""Hints about possible errors in the translation of a sentence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from transformer.values.pieces import Piece
 
 # 99 % of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
-# No sentence of assets/sentences.txt has a word with so many tokens that contain letters.
+# A word with this many tokens that contain letters counts as rare; no word of assets/sentences.txt has so many.
 MANY_PIECES = 3
-# The most words that a hint names, and the most characters of each.
+# The maximum number of words that a hint names, and the maximum length of each in characters.
 MOST_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-# An example, the wrong translation by the model that ships, and the explanation.
+# For an example and a wrong translation by the shipped model, the explanation of the error.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
@@ -39,11 +39,11 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list[str]:
-    """A warning if a model has no token for some characters and did not write them either; Markdown.
+    """Return a Markdown warning if a model has no token for some characters, and did not write them either.
 
     Args:
         text: as typed.
-        pieces: of the text.
+        pieces: the tokens of the text.
         written: its translation.
     """
     strange = [part for part in _strange(text, pieces) if part not in written]
@@ -58,12 +58,12 @@ def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list
 
 
 def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """The parts of a text that the model reads as bytes, or as its symbol for unknown text; each once."""
+    """Return the distinct parts of a text that the model reads as bytes or as its symbol for unknown text."""
     parts: list[tuple[int, int]] = []
     for piece in pieces:
         if piece.span and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
             start, end = piece.span
-            # The bytes of one character share its span; adjacent characters, such as those of one emoji, are one part.
+            # The bytes of a character share its span. Adjacent characters, such as those of an emoji, form one part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
             else:
@@ -72,7 +72,7 @@ def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
 
 
 def unusual_spelling(text: str) -> list[str]:
-    """A warning if a text does not look like the ordinary English that the model that ships was trained on."""
+    """Return a warning if a text does not look like the ordinary English that the shipped model was trained on."""
     words, letters = _letters(text)
     if not_english(words, letters):
         return [_foreign(foreign_language(words, letters))]
@@ -100,7 +100,7 @@ def _foreign(code: str) -> str:
 
 
 def remarks(text: str, written: str) -> list[str]:
-    """Return Markdown that names typical errors of the built-in model in such a text, without quoting it.
+    """Return Markdown about errors that the shipped model typically makes in such a text, without quoting the text.
 
     Args:
         text: as typed.
@@ -123,16 +123,16 @@ def _letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word with a capital letter inside a sentence is not one that always has one."""
+    """Return whether a capitalised word is a name, that is, not a word that always begins with a capital letter."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
-    """The first words of a text that are rare for the model, because they have many tokens; long ones are cut.
+    """Return the first words of a text that are rare for the model because they have many tokens; cut long words.
 
     Args:
         text: as typed.
-        pieces: of the text.
+        pieces: the tokens of the text.
     """
     found = []
     for group in word_groups(pieces, text):

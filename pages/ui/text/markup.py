@@ -7,14 +7,14 @@ import re
 from attention_atlas.browser.piece_labels import isolated
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# Streamlit replaces these even when their punctuation is escaped: links, arrows, dashes, signs and icons. A word
-# joiner, which has no width, after the first character prevents the replacement.
+# Streamlit replaces these even if their punctuation is escaped: links, arrows, dashes, signs and icons. A zero-width
+# word joiner after the first character prevents that.
 REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
 WORD_JOINER = "\u2060"
 
 
 def markdown(text: str) -> str:
-    """Markdown that shows `text` literally: no emphasis, links, formulas, emoji codes, arrows, colours or HTML.
+    """Return Markdown that shows `text` literally: no emphasis, links, formulas, emoji codes, arrows, colours or HTML.
 
     Right-to-left text is isolated, so that its punctuation does not move into the English around it. None of its
     characters can undo that.

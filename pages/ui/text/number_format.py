@@ -8,23 +8,23 @@ DECIMALS = 4
 
 
 def typeset(value: float, form: str | int = ".2f") -> str:
-    """A number in a sentence or on a chart, with a true minus sign, at which no line breaks.
+    """Format a number for a sentence or a chart, with a true minus sign at which no line breaks.
 
-    Files have the hyphen, which programs can read.
+    Files use the hyphen instead, which programs can read.
 
     Args:
-        form: format specification, such as "+.2f"; an integer sets the decimals of `formatted`.
+        form: a format specification, such as "+.2f"; an integer sets the number of decimals for `formatted`.
     """
     return with_minus(formatted(value, form) if isinstance(form, int) else format(value, form))
 
 
 def with_minus(number: str) -> str:
-    """A formatted number, with a true minus sign."""
+    """Replace the hyphen of a formatted number with a true minus sign."""
     return number.replace("-", "−")
 
 
 def formatted(value: float, digits: int = DECIMALS) -> str:
-    """A number with fixed decimals; one too small for them is written as a power, so that it differs from 0.
+    """Format a number with fixed decimals; a smaller number uses a power of ten, so that it differs from 0.
 
     Zero has no sign.
     """
@@ -32,10 +32,10 @@ def formatted(value: float, digits: int = DECIMALS) -> str:
 
 
 def parameter_count(count: int) -> str:
-    """The number of a model's parameters: in millions, unless that would round to zero."""
+    """Format the number of a model's parameters in millions, unless that would round to zero."""
     return f"{count / 1e6:.1f} million parameters" if count >= 100_000 else f"{count:,} parameters"
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:
-    """Weights rounded to `DECIMALS` decimals; halves go up, as in the browser (`browser.wire.codes`)."""
+    """Round weights to `DECIMALS` decimals; halves are rounded up, as in the browser (`browser.wire.codes`)."""
     return np.floor(weights.astype(np.float64) * 10**DECIMALS + 0.5) / 10**DECIMALS

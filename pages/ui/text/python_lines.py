@@ -1,4 +1,4 @@
-"""Lines of Python that compute a page's numbers again, with all of their digits. Pure."""
+"""Lines of Python that reproduce a page's numbers with all their digits. Pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from transformer.values.trace import Trace
 if TYPE_CHECKING:
     from transformer.ablation.patching import PatchingQuestion
 
-# The note below such lines.
+# The note shown below such lines.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
 
 
 def head_lines(
     trace: Trace, kind: Kind, layer: int, head: int, *, folder: Path | None, given: bool, words: bool, special: bool
 ) -> str:
-    """Lines that compute the shown map of one head, and write it to a file.
+    """Return lines of Python that compute the shown map of one head, and write it to a file.
 
     Args:
         layer, head: from 0.
-        folder: of the model.
+        folder: the folder of the model.
         given: whether the user gave the translation.
         words, special: as in `transformer.analysis.view.view_of`.
     """
@@ -48,7 +48,7 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
     """Lines that compute one head's weights in a language model that reads a text, and write them to a file.
 
     Args:
-        folder: of the model; None for the one that ships.
+        folder: the folder of the model; None for the one that ships.
         layer, head: from 0.
     """
     path = "" if folder is None else f"Path({path_label(folder)!r})"
@@ -69,12 +69,12 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
 def effect_lines(
     trace: Trace, interventions: Interventions, *, folder: Path | None, given: bool, draws: int | None = None
 ) -> str:
-    """Lines that compute the effect of switched heads on the translation, and on each of its steps.
+    """Return lines of Python that compute the effect of switched heads on the translation, and on each of its steps.
 
     Args:
-        folder: of the model.
+        folder: the folder of the model.
         given: whether the user gave the translation.
-        draws: of the mode "resample"; None in the others.
+        draws: the number of draws of the mode "resample"; None in other modes.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
     return "\n".join(
@@ -91,12 +91,12 @@ def effect_lines(
 def importance_lines(
     trace: Trace, mode: Mode, *, folder: Path | None, given: bool, seed: int | None = None, draws: int | None = None
 ) -> str:
-    """Lines that compute the importance of every head for a sentence.
+    """Return lines of Python that compute the importance of every head for a sentence.
 
     Args:
-        folder: of the model.
+        folder: the folder of the model.
         given: whether the user gave the translation.
-        seed, draws: of the mode "resample"; None in the others.
+        seed, draws: the seed and the number of draws of the mode "resample"; None in other modes.
     """
     return "\n".join(
         (
@@ -132,10 +132,10 @@ def effects_lines(sentences: Sequence[str], effect: str, *, folder: Path | None)
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Lines that compute the choice of the patched run, and what it writes.
+    """Return lines of Python that compute the patched run's choice of token, and the text that it writes.
 
     Args:
-        folder: of the model.
+        folder: the folder of the model.
     """
     prefix = list(question.target[: question.step])
     return "\n".join(
@@ -152,15 +152,15 @@ def patch_lines(question: PatchingQuestion, interventions: Interventions, *, fol
 
 
 def loading(folder: Path | None) -> str:
-    """The expression that loads a model: from a folder, or the one that ships if there is no folder."""
+    """Return the expression that loads a model: from a folder, or the one that ships if there is no folder."""
     return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({path_label(folder)!r})"
 
 
 def _drawn(**numbers: int | None) -> str:
-    """Further arguments; those without a number are left out."""
+    """Return the source of further arguments, without those that are None."""
     return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
 
 
 def _read(trace: Trace, given: bool) -> str:
-    """The arguments for the texts: the sentence, and the translation unless it is the model's own."""
+    """Return the source of the text arguments: the sentence, and the translation if the user gave it."""
     return f"{trace.source_text!r}" + (f", target={trace.target_text!r}" if given else "")

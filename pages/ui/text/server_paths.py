@@ -11,21 +11,21 @@ from transformer.files.paths import APP
 
 
 def without_server_paths(text: str) -> str:
-    """Shorten paths to begin in the folder of the app, in the working folder, or at the folder of models."""
+    """Make paths in a text relative to the folder of the app, the working folder, or the folder of models."""
     places = {str(APP): "", os.getcwd(): "", str(Path.home()): "~"}
     if models := os.environ.get(VARIABLE):
         places[str(Path(models).absolute())] = Path(models).name
-    # The root of a file system is a part of every path.
+    # Skip the root of the file system, which is part of every path.
     for place in sorted((each for each in places if each != os.path.sep), key=len, reverse=True):
         text = text.replace(f"{place}{os.path.sep}", f"{places[place]}{os.path.sep}" if places[place] else "")
     return text
 
 
 def path_label(path: Path) -> str:
-    """A path as users see it, with "/" between its parts."""
+    """Return a path as users see it, with "/" between its parts."""
     return without_server_paths(str(path)).replace(os.path.sep, "/")
 
 
 def says(error: Exception | str) -> str:
-    """Markdown of an error's message."""
+    """Return Markdown of an error's message."""
     return markdown(without_server_paths(str(error)))

@@ -1,4 +1,4 @@
-"""The letters of shapes: their meanings, their sizes, and the labels of their indices."""
+"""The letters in array shapes: their meanings, their sizes, and the labels of their indices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.values.trace import Trace
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
-    """The meanings of the letters of shapes; without languages, all tokens belong to one text."""
+    """Return the meanings of the letters in shapes; without languages, all tokens belong to a single text."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
         "S": f"{source} token".lstrip(),
@@ -24,7 +24,7 @@ def letter_titles(languages: Languages | None) -> dict[str, str]:
 
 
 def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
-    """The size that each letter of a shape stands for."""
+    """Return the size that each letter of a shape stands for."""
     return {
         "B": 1,
         "S": len(trace.source_pieces),
@@ -37,13 +37,13 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
-    """A shape in letters and in numbers; a letter may itself be a number."""
+    """Format a shape in letters and in numbers; a letter may itself be a number."""
     shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
     return f"[{letters}] = [{', '.join(shown)}]"
 
 
 def piece_labels(trace: Trace, letter: str) -> list[str]:
-    """Labels of the tokens that a letter of a shape counts."""
+    """Return the labels of the tokens that a letter of a shape counts."""
     if letter == "S":
         return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
     return [piece_label(piece, trace.target_text) for piece in trace.target_pieces]

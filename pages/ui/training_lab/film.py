@@ -1,4 +1,4 @@
-"""A training as a film: a JavaScript component that gets all moments at once and plays them by itself."""
+"""A training run as a film: a JavaScript component that receives all moments at once and plays them on its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.values.kinds import KINDS, Kind
 KEY = "training_film"
 # The parameters that the user can change in the film.
 VIEW = ("moment", "score", *KINDS)
-# Name of a training, and the values of the parameters VIEW.
+# The name of a training run, and the values of the parameters in VIEW.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
 draw_film = figure_component("training_lab/training_film")
@@ -31,9 +31,9 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
 
     Args:
         run: the training so far.
-        events: of the training.
-        name: distinguishes it from other training runs of this user.
-        running: the training continues.
+        events: the events of the training.
+        name: a name that distinguishes the training from other training runs of this user.
+        running: whether the training continues.
     """
     now = name, _view(session.params(LabParams))
     asked = SYNCED.request(now, new=SYNCED.shown != now)
@@ -57,13 +57,13 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
 
 
 def written(run: TaskRun) -> str:
-    """The item whose attention is shown."""
+    """Return the item whose attention is shown."""
     task = task_named(run.config.task)
     return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
 
 
 def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dict[Kind, tuple[int, int]]:
-    """Layer and head of each kind that the film shows, by the rule of `Film.headOf` in assets/training_lab/film.js."""
+    """Return layer and head of each kind that the film shows, as `Film.headOf` in assets/training_lab/film.js does."""
     first = {event.kind: event for event in reversed(events) if event.kind is not None}
     found: dict[Kind, tuple[int, int]] = {}
     for kind in KINDS:

@@ -19,7 +19,7 @@ OPTIMIZER_NAMES = {
     "adam": "Adam, PyTorch’s",
     "adam-by-hand": "Adam, written out by hand",
 }
-# Numbers that the page can set, and their names in the configuration of a training.
+# Numbers that the page can set, and their names in the training configuration.
 NUMBERS = {
     "rate": "learning_rate",
     "decay": "weight_decay",
@@ -28,7 +28,7 @@ NUMBERS = {
 
 
 def pick_task() -> None:
-    """Draw the choice of the task; another task begins with nothing chosen."""
+    """Draw the choice of the task; a new task starts with default choices."""
     before = session.params(LabParams).task
 
     def changed() -> None:
@@ -49,7 +49,7 @@ def pick_task() -> None:
 
 
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
-    """The page's settings that train a configuration; None if it exceeds the limits that keep a training short."""
+    """Return the page's settings for a configuration; None if it exceeds the limits that keep training short."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
     found = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
     limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]

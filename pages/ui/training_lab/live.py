@@ -1,4 +1,4 @@
-"""A training that continues while it is shown: each run of a fragment is a slice of it."""
+"""A training run that continues while it is shown: each run of a fragment computes a slice of it."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import settle
 from transformer.tasks.run import TaskRun
 
-# Seconds of a slice, during which no other user's sentence is read, and from the start of one slice to the next.
+# SLICE is the length of a slice in seconds, during which no other user's sentence is read. EVERY is the time from the
+# start of one slice to that of the next.
 SLICE = 0.15
 EVERY = 0.2
 PERSON = "_person"
-# Keys of the number of training runs that a user has begun, which names the last one, and of whether one should exist.
+# Session key of the number of training runs that a user has begun, which names the last one. Session key of whether a
+# training run should exist.
 NUMBER = "_training_number"
 BEGUN = "_training_begun"
-# Key of the error that stopped a training, if there was one.
+# Session key of the error that stopped a training run, if there was one.
 STOPPED = "_training_stopped"
 
 TRAININGS = Trainings()
-# Called once per process, because the process may not have loaded the translation model.
+# `settle` is called once per process here, because the process may not have loaded the translation model.
 prepare = cache(settle)
 
 
 def own_training() -> Training | None:
-    """The training of the current user, if it is one of the chosen task."""
+    """Return the current user's training run, if it has the chosen task."""
     training = TRAININGS.of(_person())
     return training if training and training.trainer.config.task == session.params(LabParams).task else None
 
 
 def recorded() -> TaskRun | None:
-    """The recorded training of the chosen task; if its file is damaged, a line says so."""
+    """Return the recorded training run of the chosen task; if its file is damaged, show a message and return None."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
@@ -52,7 +54,7 @@ def _person() -> Person:
 
 
 def begin() -> Training:
-    """A new training with the settings, paused."""
+    """Create a new, paused training run with the current settings."""
     prepare()
     st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
     st.session_state[BEGUN] = True
@@ -62,12 +64,12 @@ def begin() -> Training:
 
 
 def reset() -> None:
-    """Callback: back to the first weights."""
+    """Callback: go back to the initial weights."""
     begin()
 
 
 def leave() -> None:
-    """Callback: forget the training, and show the recorded one."""
+    """Callback: drop the training run, and show the recorded one."""
     for key in (BEGUN, STOPPED):
         st.session_state.pop(key, None)
     session.store(session.params(LabParams).from_the_beginning())
@@ -75,26 +77,26 @@ def leave() -> None:
 
 
 def start() -> None:
-    """Callback: begin, or continue."""
+    """Callback: begin or continue training."""
     TRAININGS.start(_of_the_settings())
 
 
 def pause() -> None:
-    """Callback: pause."""
+    """Callback: pause training."""
     training = own_training()
     if training:
         training.running = False
 
 
 def one_step() -> None:
-    """Callback: a single step."""
+    """Callback: train for a single step."""
     training = _of_the_settings()
     training.running = False
     _advance(training, steps=1)
 
 
 def _of_the_settings() -> Training:
-    """The training of the settings: the existing one if it can continue, or a new one."""
+    """Return the existing training run if it has the current settings and can continue, or else a new one."""
     training = own_training()
     config = session.params(LabParams).config
     goes_on = training and training.trainer.config == config and not training.trainer.finished
@@ -114,11 +116,11 @@ def _advance(training: Training, *, steps: int | None = None) -> None:
 
 
 def controls(training: Training | None, *, with_recorded: bool) -> None:
-    """Draw start, pause, one step and reset; beside a recorded training, which has no steps to take, only start.
+    """Draw the buttons to start, pause, step and reset; for a recorded training run, draw only start.
 
     Args:
-        training: the shown one; None for a recorded one.
-        with_recorded: there is a recorded training to return to.
+        training: the shown training run; None for a recorded one.
+        with_recorded: whether there is a recorded training run to return to.
     """
     if training is None:
         st.button(
@@ -167,7 +169,7 @@ def show_training(training: Training) -> None:
     """Draw a training, and let it continue in slices while it runs."""
     if training.trainer.config != session.params(LabParams).config:
         st.caption("Settings changed; they apply to the next training.")
-    # The fragment runs by the clock only while there is something to do.
+    # The fragment runs periodically only while the training is running.
     st.fragment(_slice, run_every=EVERY if training.running else None)()
 
 
@@ -189,17 +191,17 @@ def _slice() -> None:
             "What was learned before is still here."
         )
     if was_running and not training.running:
-        # A run of the page stops the fragment's clock.
+        # A run of the whole page stops the periodic runs of the fragment.
         st.rerun()
 
 
 def speed_of(run: TaskRun) -> str:
-    """A sentence about the speed, as soon as there is a number."""
+    """Return a sentence about the training speed; empty until the speed is known."""
     return f"{run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
 
 
 def show_made_room() -> None:
-    """Say so if a training was dropped to make room."""
+    """Show a message if the user's training run was dropped to make room for others."""
     if st.session_state.get(BEGUN) and TRAININGS.of(_person()) is None:
         st.session_state.pop(BEGUN)
         st.info(

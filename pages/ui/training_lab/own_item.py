@@ -1,4 +1,4 @@
-"""An item that the user types: the answer of the model at the examined moment, right or wrong."""
+"""Shows the model's answer at the examined moment to an item that the user types."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
 
-# Key of the task and an invalid typed item for it, so that the box still shows the item.
+# Session key of the task and an invalid item typed for it, so that the box keeps showing the item.
 TYPED = "_typed_item"
-# Key of the last answer, stored after its question.
+# Session key of the last question and its answer.
 ANSWERED = "_answered"
 
 
@@ -29,9 +29,9 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
     """Draw the box, the answer, and the attention of the model while it writes the answer.
 
     Args:
-        run: the training whose model answers.
-        name: of the run.
-        heads: layer and head of each kind that is shown.
+        run: the training run whose model answers.
+        name: the name of the run.
+        heads: the shown layer and head of each kind.
     """
     task = task_named(run.config.task)
     params = session.params(LabParams)
@@ -92,7 +92,7 @@ def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAns
 
 
 def says(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
-    """Markdown: the answer, whether it is right, and how certain the model was of each token."""
+    """Return Markdown that states the answer, whether it is right, and how certain the model was of each token."""
     task = task_named(run.config.task)
     right = task.write(found.item.target)
     written = task.write(found.written) or "nothing"

@@ -1,4 +1,4 @@
-"""A training as bytes for the browser: its losses, the scores of every head, and all attention of every snapshot."""
+"""Encodes a training run for the browser: its losses, every head's scores, and all attention of every snapshot."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from transformer.tasks.scores import SCORES
 from transformer.tasks.task import Pieces
 from transformer.values.kinds import KINDS, Kind
 
-# Shorter than on other pages, because they cannot be confused with single letters.
+# Labels of the start and end symbols, shorter than on other pages because they cannot be confused with single letters.
 START, END = "start", "end"
-# A line with more points looks the same.
+# The maximum number of points in a line; with more points it would look the same.
 MOST_POINTS = 300
 
 
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
-    """A message of `attention_atlas.browser.wire`; its codes are those of each snapshot's kinds, one after another.
+    """Return a message of `attention_atlas.browser.wire`, with the codes of all kinds of each snapshot in order.
 
     Args:
         run: the training so far.
-        events: of the training.
-        header: what else the browser needs.
+        events: the events of the training.
+        header: further values that the browser needs.
     """
     snapshots = run.snapshots
     item = run.item
@@ -82,12 +82,12 @@ def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any
 
 
 def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, tuple[list[str], list[str]]]:
-    """Labels of rows and columns.
+    """Return the labels of rows and columns for each kind.
 
     Args:
-        source: without the end symbol.
-        read: tokens that the decoder reads, without the start symbol.
-        predicted: one more than those.
+        source: the source tokens, without the end symbol.
+        read: the tokens that the decoder reads, without the start symbol.
+        predicted: the predicted tokens, one more than those in `read`.
     """
     columns, reads = [*source, END], [START, *read]
     steps = [f"in: {piece} → out: {out}" for piece, out in zip(reads, predicted, strict=True)]
@@ -95,7 +95,7 @@ def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, t
 
 
 def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
-    """The positions at which rows of a kind may look, bool [R, C].
+    """Return the mask of a kind, bool [R, C], True where a row may look.
 
     Args:
         weights: [..., R, C].
@@ -105,7 +105,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """Steps with the mean loss over as many steps each, at most MOST_POINTS of them."""
+    """Average the loss over equal parts of the training; return the middle step and mean loss of each part."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MOST_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [
@@ -115,6 +115,6 @@ def points(losses: np.ndarray) -> list[list[float]]:
 
 
 def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:
-    """Scores [L, H] of every snapshot as lists of all heads; None for a score that does not apply."""
+    """Return each snapshot's scores, [L, H], as a flat list; scores that do not apply are None."""
     found = np.stack(scores).reshape(len(scores), -1).round(4)
     return [[None if np.isnan(value) else value for value in row] for row in found.tolist()]

@@ -1,4 +1,4 @@
-"""Trainings that a command has recorded; they play without computation."""
+"""Training runs that a command has recorded, which are played without computation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER = ASSETS / "recorded_runs"
 
 
 def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
-    """The recorded training of a task; None if there is none.
+    """Return the recorded training of a task; None if there is none.
 
     Raises:
         TaskError: its file is damaged, or belongs to another task; the message is one line.
@@ -30,14 +30,14 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
     return run
 
 
-# Not `st.cache_resource`, because any browser can clear that.
+# This does not use `st.cache_resource`, because any browser can clear that cache.
 @cache
 def _read(path: Path) -> TaskRun:
     return load_run(path)
 
 
 def command_of(run: TaskRun) -> str:
-    """The command that repeats the training."""
+    """Return the command that repeats the training."""
     config = run.config
     defaults = TaskConfig(task=config.task)
     options = [

@@ -1,4 +1,4 @@
-"""A training on the page, live or recorded: the film, the meaning of its numbers, and the box for the user's item."""
+"""Shows a live or recorded training run: the film, the meaning of its numbers, and the box for the user's item."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from transformer.values.kinds import KINDS
 
 
 def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "") -> None:
-    """Draw all parts.
+    """Draw all parts of a training run.
 
     Args:
         run: the training so far.
-        name: distinguishes it from other training runs of this user.
-        running: the training continues.
-        speed: a sentence about it; empty for a training that no user waits for.
+        name: a name that distinguishes it from other training runs of this user.
+        running: whether the training continues.
+        speed: a sentence about the speed; empty for a recorded training run.
     """
-    # Writes the fragment's choice; outside of a fragment, the address has it already.
+    # Write a choice made within the fragment to the address; outside of a fragment, the address already has it.
     session.rewrite_address()
     found = events(run)
     task = task_named(run.config.task)
@@ -54,7 +54,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
 
 
 def spectrum_words(run: TaskRun) -> str:
-    """The meaning of the bars of a modular task, and their final state."""
+    """Return the meaning of the bars of a modular task, and their final state."""
     first, last = run.snapshots[0], run.snapshots[-1]
     assert first.spectrum is not None and last.spectrum is not None
     (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
@@ -67,7 +67,7 @@ def spectrum_words(run: TaskRun) -> str:
 
 
 def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
-    """The last event up to a moment, in one line.
+    """Describe the last event up to a moment in one line.
 
     Args:
         moment: a step; NEWEST for the last one.
@@ -78,7 +78,7 @@ def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
 
 
 def moments(run: TaskRun) -> pd.DataFrame:
-    """One row per snapshot: the losses and the scores that the curves show."""
+    """Return a table with one row per snapshot: the losses and the scores that the curves show."""
     columns: dict[str, list[float]] = {
         "step": [snapshot.step for snapshot in run.snapshots],
         "loss, held out": [snapshot.held_out_loss for snapshot in run.snapshots],

@@ -1,7 +1,7 @@
-"""The training runs of all users of this server: one per user, and few at once.
+"""The training runs of all users of this server: one per user, and only a few at once.
 
-There is no thread. A training continues only while its page requests the next slice. When the user leaves the page,
-closes the browser or loses the network, nothing runs, and nothing has to be stopped.
+There are no training threads. A training run continues only while its page requests the next slice. When the user
+leaves the page, closes the browser or loses the network, nothing runs, so nothing has to be stopped.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from transformer.tasks.config import TaskConfig
 from transformer.tasks.trainer import TaskTrainer
 
 SEATS = 2
-# The most training runs whose snapshots are kept, of 20 to 70 MB each at the largest settings of the page.
+# The maximum number of training runs in memory; at the largest settings of the page, each takes 20 to 70 MB.
 MAX_TRAININGS = 6
-# A training that requested no slice for this many seconds counts as left.
+# Seconds without a request for a slice after which a training run counts as abandoned.
 PATIENCE = 8.0
 
 
 class Person:
-    """One browser tab. Its training is dropped with it."""
+    """A browser tab; its training run is dropped together with it."""
 
 
 @dataclass(eq=False)
 class Training:
-    """A training, and whether it is to continue.
+    """A training run, and whether it should continue.
 
     Attributes:
-        trainer: the learned state.
-        running: it takes the next slice as soon as it may.
-        number: of its start; smaller ones started before.
-        asked: the time of its last request for a slice.
+        trainer: the trainer, with the learned state.
+        running: whether the run takes its next slice as soon as it may.
+        number: the order in which runs were started; smaller numbers started earlier.
+        asked: the time of the last request for a slice.
     """
 
     trainer: TaskTrainer
@@ -44,12 +44,12 @@ class Training:
 
 
 class Trainings:
-    """Training runs by user. Safe to share between threads.
+    """The training runs by user; thread-safe.
 
     Args:
-        seats: the most training runs at once.
-        limit: the most training runs that are kept; the one viewed longest ago is dropped first.
-        patience: in seconds.
+        seats: the maximum number of training runs that are active at once.
+        limit: the maximum number of training runs that are kept; the one viewed longest ago is dropped first.
+        patience: the number of seconds without a request after which a run counts as abandoned.
         clock: returns the time in seconds.
     """
 
@@ -62,13 +62,13 @@ class Trainings:
     ) -> None:
         self.seats, self.limit, self.patience = seats, limit, patience
         self._clock = clock
-        # In the order in which they were last viewed.
+        # Ordered by the time at which they were last viewed.
         self._all: WeakKeyDictionary[Person, Training] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._started = 0
 
     def begin(self, person: Person, config: TaskConfig) -> Training:
-        """Replace the user's last training with a new one, which does not run yet."""
+        """Replace the user's last training run with a new one that has not started."""
         training = Training(TaskTrainer(config))
         with self._lock:
             self._all.pop(person, None)
@@ -79,7 +79,7 @@ class Trainings:
         return training
 
     def of(self, person: Person) -> Training | None:
-        """The user's training, paused if its page was left; None if it was dropped to make room for others."""
+        """Return the user's training, paused if its page was left; None if it was dropped to make room for others."""
         with self._lock:
             training = self._all.pop(person, None)
             if training is not None:
@@ -93,7 +93,7 @@ class Trainings:
             self._all.pop(person, None)
 
     def start(self, training: Training) -> None:
-        """Let the training run as soon as there is a seat."""
+        """Mark the training run as running; it continues as soon as a seat is free."""
         with self._lock:
             self._started += 1
             training.running, training.number, training.asked = True, self._started, self._clock()

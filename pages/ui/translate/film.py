@@ -1,4 +1,4 @@
-"""The film of the sentence: a component on the first page, and a file of its own."""
+"""The film of the sentence: a component on the first page, and an HTML file."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ draw_film = figure_component("sentence_film/sentence_film")
 
 
 def show_film(reading: Reading, word: int) -> OpenedPage:
-    """Draw the film of a source word and the button for its file; return the page whose link was clicked.
+    """Draw the film of a source word and the button that saves it; return the record of which link was clicked.
 
     Args:
-        word: of `sentence_film`.
+        word: as for `sentence_film`.
     """
     metrics: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in PAGES}
     message = {
@@ -73,7 +73,7 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
 
 
 def film_file(message: dict[str, Any], title: str) -> str:
-    """The film from its first frame as an HTML file, without the links to pages."""
+    """Return an HTML file with the film from its first frame, without links to pages."""
     frames = [{name: value for name, value in frame.items() if name != "link"} for frame in message["frames"]]
     asked = {"number": 1, "params": {"frame": 1}}
     return filled(

@@ -1,4 +1,4 @@
-"""The frames of the film in words and numbers, with the pages that they open. Pure."""
+"""The texts and numbers of the film's frames, with the pages that they open. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# Numbers of a vector, tokens of a sentence, and tokens of the vocabulary that a frame has room for.
+# How many numbers of a vector, tokens of a sentence, and tokens of the vocabulary fit into a frame.
 DIMENSIONS, TOKENS, LIKELY = 6, 14, 6
 # A smaller share is shown as "≈ 0".
 LEAST = 0.005
@@ -27,7 +27,7 @@ SHARES = ("weights", "similarity", "probabilities")
 ORDER = " Those of its position are added: the order of the words counts."
 HEAD = "layer={layer}&head={head}&words=false&hide=false"
 INSIDE = "inside_part=stages&inside_stage=encoder."
-# Title, sentences, page and address of each frame; `film_frames` has the values.
+# The title, sentences, page and address of each frame; `film_frames` fills in the values.
 FRAMES = {
     "words": (
         "A sentence",
@@ -127,12 +127,12 @@ def film_frames(
     languages: Languages,
     vocabulary: TextVocabulary,
 ) -> list[dict[str, Any]]:
-    """The frames, as assets/sentence_film/sentence_film.js describes them.
+    """Return the frames in the format that assets/sentence_film/sentence_film.js describes.
 
     Args:
-        trace, weights, metrics, word: of `sentence_film`.
-        languages: of the model.
-        vocabulary: of the translation.
+        trace, weights, metrics, word: as for `sentence_film`.
+        languages: the languages of the model.
+        vocabulary: the vocabulary of the translation's language.
     """
     film = {frame.name: frame for frame in sentence_film(trace, weights, metrics, word)}
     words = source_words(trace)
@@ -146,7 +146,7 @@ def film_frames(
     looks = np.maximum(film["weights"].lines[-1].numbers, film["cross"].lines[0].numbers)
     kept = {
         "source": _largest(looks, row),
-        # With a token that the mask hides.
+        # Include one token that the mask hides.
         "target": _largest(film["mask"].lines[0].numbers, step, min(step + 1, count - 1)),
         "predicted": _largest(-np.abs(np.arange(count) - step), step),
     }
@@ -184,7 +184,7 @@ def film_frames(
         else:
             label = labels[of][at] if shown.at is None else entry_label(vocabulary, int(shown.at[at]))
             label = label if shown.name == "ids" else bare(label)
-        # A word is in the place of its first token.
+        # A word gets the key of its first token, so that it appears at that token's position.
         found = {"key": f"source-{words.rows[at][0]}" if of == "words" else f"{of}-{at}", "label": label}
         if shown.seen is not None and not shown.seen[at]:
             return {**found, "number": "masked", "mark": "masked"}
@@ -232,5 +232,5 @@ def film_frames(
 
 
 def _largest(numbers: np.ndarray, *also: int) -> set[int]:
-    """Some positions, and those of the largest numbers, as many as a frame has room for."""
+    """Return the positions in `also` and those of the largest numbers, as many as fit into a frame."""
     return set(list(dict.fromkeys([*also, *np.argsort(-numbers, kind="stable").tolist()]))[:TOKENS])

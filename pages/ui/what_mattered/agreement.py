@@ -1,4 +1,4 @@
-"""Do the methods agree, and does deleting the words that they name lower the prediction?"""
+"""Compares the methods with each other, and with the effect of deleting the words that they rank first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BEST, WORST, RANDOM = "most important first", "least important first", "random o
 
 
 def show_agreement(reading: Reading) -> None:
-    """Draw the square of all pairs, and the deletion curves on request."""
+    """Draw the matrix of agreement between all methods, and on request the deletion curves."""
     question = pick_question(reading)
     slow_choice(reading)
     experiment, answers = attributions(reading, question)
@@ -87,7 +87,10 @@ def show_agreement(reading: Reading) -> None:
 
 
 def pair_table(agreed: Agreement) -> pd.DataFrame:
-    """One row per pair of methods: tau, number of ranked words, chance band, whether both rank the same word first."""
+    """Return a table with one row per pair of methods.
+
+    It has tau, the number of ranked words, the chance band, and whether both methods rank the same word first.
+    """
     rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
     names = np.array([title(method) for method in agreed.methods], dtype=object)
     return pd.DataFrame(
@@ -106,7 +109,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
 
 
 def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
-    """Markdown: valid and invalid conclusions, from the numbers."""
+    """Return Markdown that states which conclusions the numbers allow, and which they do not."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
@@ -191,7 +194,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
 
 
 def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """All curves, one row per point."""
+    """Return all deletion curves as a table with one row per point."""
     rows = []
     for method, each in curves.items():
         listed = [(BEST, each.best_first), (WORST, each.worst_first)]
@@ -204,7 +207,7 @@ def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """One row per method: mean heights, nats."""
+    """Return a table with one row per method: the mean heights of its curves, in nats."""
     return pd.DataFrame(
         [
             {
@@ -221,7 +224,7 @@ def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 
 def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt.LayerChart:
-    """Two curves, and the range of the random ones."""
+    """Return a chart of a method's two deletion curves, and the range of curves in random order."""
     steps = np.arange(len(curves.best_first))
     lines = pd.concat(
         [
@@ -262,7 +265,7 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
 
 
 def says_faithful(method: Method, curves: DeletionCurves) -> str:
-    """Markdown: whether the order of a method can be told from random ones, from its numbers."""
+    """Return Markdown that states from the numbers whether a method's order differs from random orders."""
     below = curves.below_random
     if below.min() > 0:
         verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"

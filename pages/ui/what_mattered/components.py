@@ -1,4 +1,4 @@
-"""Direct contributions to the word: every component of its logit, sorted."""
+"""Direct contributions to the predicted word: all components of its logit, sorted."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from transformer.attribution.direct_logits import Component, DirectLogits
 from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
-# Bars shown before the user requests all; large ones leave room for half as many.
+# Numbers of bars that are shown before the user requests all, on the page and in lecture mode.
 LARGEST, LARGE = 20, 10
 GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
 
 def show_components(reading: Reading) -> None:
-    """Draw the sorted bars, which add up to the logit."""
+    """Draw the sorted bars, whose sum is the logit."""
     if reading.translator.config.norm != "pre":
         st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
         return
@@ -79,7 +79,7 @@ def show_components(reading: Reading) -> None:
 
 
 def component_table(found: DirectLogits) -> pd.DataFrame:
-    """One row per component, the largest score first.
+    """Return a table with one row per component, the largest score first.
 
     Returns:
         Columns component, group (one of GROUPS), score, kind, layer and head. Layer and head count from 1. Components
@@ -102,7 +102,7 @@ def component_table(found: DirectLogits) -> pd.DataFrame:
 
 
 def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
-    """The largest scores in either direction, and one row for all others together, so that the sum is the same."""
+    """Return the rows with the largest absolute scores, and one row that adds up the rest, so that the sum is kept."""
     order = np.argsort(-table.score.abs().to_numpy(), kind="stable")
     top, rest = table.iloc[sorted(order[:count])], table.iloc[order[count:]]
     if rest.empty:
@@ -119,7 +119,7 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
 
 
 def component_chart(table: pd.DataFrame) -> alt.Chart:
-    """Bars of a `component_table`; a click selects `PICK` with fields kind, layer and head."""
+    """Return a bar chart of a `component_table`; a click selects `PICK` with fields kind, layer and head."""
     drawn = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
     return (
@@ -141,7 +141,7 @@ def component_chart(table: pd.DataFrame) -> alt.Chart:
 
 
 def linked_component(row: Any) -> str:
-    """Markdown of a row of `component_table`; a head is a link to it."""
+    """Return the name of a row of `component_table` as Markdown; the name of a head is a link to the head."""
     if not row.kind:
         return f"**{row.component}**"
     return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
@@ -154,7 +154,7 @@ def says_who(
     *,
     named: Callable[[Any], str] = lambda row: f"**{row.component}**",
 ) -> str:
-    """Markdown: the sum of the bars, and the components that contribute most, from their numbers.
+    """Return Markdown that states the sum of the bars, and the components that contribute most.
 
     Args:
         named: returns the name of a row's component.
@@ -179,7 +179,7 @@ def says_who(
 
 
 def component_title(component: Component) -> str:
-    """The component's name; layers and heads count from 1."""
+    """Return the component's name; layers and heads count from 1."""
     if component.layer is None:
         return component.kind
     layer = component.layer + 1
@@ -197,7 +197,7 @@ def _group(component: Component) -> str:
 
 
 def _called(kind: str) -> str:
-    """The name of a kind of component of the decoder; attention has the name of its page."""
+    """Return the name of a kind of decoder component; attention is named after its page."""
     called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
     return called.replace("self-attention", "masked attention")
 

@@ -14,7 +14,7 @@ from transformer.attribution.attribution import METHODS
 from transformer.experiments.experiment import Experiment
 from transformer.values.trace import Trace
 
-# The baseline of each method, by the method's title.
+# The baselines of the methods by title.
 BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 
@@ -26,14 +26,14 @@ def save_buttons(
     name: str,
     **further: pd.DataFrame,
 ) -> None:
-    """Draw the buttons.
+    """Draw the buttons that save the numbers.
 
     Args:
-        experiment: the one that gives the numbers.
-        question: the one that the numbers answer; None for the numbers of all words.
-        table: the numbers.
-        name: of the files.
-        further: other tables, for the JSON.
+        experiment: the experiment that produced the numbers.
+        question: the question that the numbers answer; None if they are about all words.
+        table: the table of the numbers.
+        name: the name of the files.
+        further: further tables for the JSON.
     """
     with save_tables(
         name,
@@ -47,7 +47,7 @@ def save_buttons(
 
 
 def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) -> dict[str, Any]:
-    """The facts for computing the numbers again; positions count from 0, as in Python."""
+    """Return the facts needed to compute the numbers again; positions count from 0, as in Python."""
     facts: dict[str, Any] = {"model": version, "sentence": trace.source_text, "translation": trace.target_text}
     if question is not None:
         facts |= {
@@ -59,7 +59,7 @@ def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) 
 
 
 def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the baseline of each row's method."""
+    """Return the table with an added column for the baseline of each row's method."""
     if "method" not in table:
         return table
     return table.assign(baseline=[BASELINES.get(method, "") for method in table["method"]])

@@ -1,4 +1,4 @@
-"""A game for a class: which one word changes the translation most if it is removed?"""
+"""A guessing game for a class: the removal of which word changes the translation most?"""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from transformer.values.trace import Trace
 
 PAGE, YOU = "what_mattered", "you"
 QUESTION = "**Without which one word would the translation change most?**"
-# Pixels, so that a projector shows all columns.
+# Column widths in pixels that let a projector show all columns.
 WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 
 
 @dataclass(frozen=True)
 class Typed:
-    """The sentence typed without a word, and the model's result.
+    """The sentence without one word, and the model's result for it.
 
     Attributes:
-        text: without the word.
+        text: the sentence without the word.
         translation: the model's own translation of that text.
-        fall: the decrease in the log-probability of the whole sentence's translation, nats; None if nothing is left
-            to read.
+        fall: the decrease in the log-probability of the original translation, in nats; None if no text is left to
+            read.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Typed:
 
 
 def show_guess(reading: Reading) -> None:
-    """Draw the bet; after it is answered, carry out every method's answer."""
+    """Draw the bet; once it is answered, test the answer of every method."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
     st.markdown("Bet first. Then every method picks its word, and you see what the model does without it.")
@@ -115,7 +115,7 @@ def show_guess(reading: Reading) -> None:
 
 
 def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
-    """The columns that the user or a method named, and who named each."""
+    """Return the columns that the user or a method named, with the names of those who named each column."""
     answers: dict[int, list[str]] = {} if guessed is None else {guessed: [YOU]}
     for each in found:
         if has_scores(each):
@@ -131,7 +131,7 @@ def answer_table(
     ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> pd.DataFrame:
-    """One row per named word, the one whose hiding changes most first."""
+    """Return a table with one row per named word; the word whose hiding changes most comes first."""
     places = _places(measured, ranked)
     return pd.DataFrame(
         [
@@ -155,7 +155,7 @@ def says_winner(
     ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> str:
-    """Return Markdown that says from the numbers who was right."""
+    """Return Markdown that states, from the numbers, whose answer was right."""
     places = _places(measured, ranked)
     best = min(places, key=lambda column: places[column])
     right = [name for name in answers.get(best, ()) if name != YOU]
@@ -180,7 +180,7 @@ def says_winner(
 
 
 def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
-    """One bar per word, the largest fall first."""
+    """Return a bar chart with one bar per word, the largest decrease first."""
     order = sorted(ranked, key=lambda column: -measured[column])
     table = pd.DataFrame(
         {
@@ -210,7 +210,7 @@ def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str
 
 
 def without(trace: Trace, group: Group) -> str:
-    """The sentence without the characters of some tokens."""
+    """Return the sentence without the characters of some tokens."""
     spans = [piece.span for piece in (trace.source_pieces[position] for position in group) if piece.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 

@@ -1,4 +1,4 @@
-"""The methods in words: their titles, and the meaning of their numbers. Pure."""
+"""Titles of the methods, and descriptions of their numbers. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from transformer.attribution.attribution import METHODS, Attribution, Method
 
 
 def title(method: Method) -> str:
-    """The method's name."""
+    """Return the title of a method."""
     return METHODS[method].title
 
 
 def unit_and_sum(found: Attribution) -> str:
-    """The unit of the scores of the first target, and the meaning of their sum."""
+    """Return the unit of the scores of the first target, and the meaning of their sum."""
     properties, total = METHODS[found.method], float(found.total[0])
     if properties.adds_up == "no":
         return f"{properties.unit}; measured one by one" if properties.measured else properties.unit
@@ -29,5 +29,5 @@ def unit_and_sum(found: Attribution) -> str:
 
 
 def has_scores(found: Attribution) -> bool:
-    """Whether a method has an answer for every column of the source."""
+    """Return whether the method gave a score to every column of the source."""
     return bool(np.isfinite(found.source[0]).all())

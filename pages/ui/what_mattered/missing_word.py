@@ -1,4 +1,4 @@
-"""The bet of *What mattered*: without which one word would the translation change most?"""
+"""The bet of *What mattered*: the removal of which word would change the translation most?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FEWEST = 2
 
 
 def missing_word(reading: Reading) -> Bet | None:
-    """The bet on the words of the source, answered by erasure; None if there are too few."""
+    """Return the bet on the source words, whose answer comes from erasure; None if there are too few words."""
     _, labels, ranked = source_columns(reading.trace, words=True)
     if len(ranked) < FEWEST:
         return None

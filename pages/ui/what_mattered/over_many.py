@@ -1,4 +1,4 @@
-"""Agreement of the methods over many sentences, as recorded by a command."""
+"""The agreement of the methods over many sentences, as recorded by a command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.surveys.agreement import AgreementStatistics, agreement_statist
 
 
 def show_over_many(translator: Translator) -> None:
-    """Draw the square of means, or a line that says how to compute it."""
+    """Draw the matrix of mean agreement, or a line that says how to compute it."""
     st.subheader("Do they agree over many sentences?", anchor=False)
     recording = AGREEMENT.beside(translator)
     recorded = measured(AGREEMENT, translator)
@@ -84,7 +84,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def says_over_many(recorded: AgreementStatistics) -> str:
-    """Markdown: the methods that come closest to erasure and to each other, and invalid conclusions."""
+    """Return Markdown about the methods closest to erasure and to each other, and about invalid conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     measured = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != measured]

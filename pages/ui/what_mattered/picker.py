@@ -1,4 +1,4 @@
-"""The choice of what to explain: a word of the translation, all of it, or why one word and not another."""
+"""The choice of what to explain: a word, the whole translation, or why one word was chosen over another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPLAINED = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
-    """Draw the words of the translation as buttons, and the other candidates; returns the question."""
+    """Draw the words of the translation as buttons, and the other candidates; return the question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.pieces
     chosen = explained_group(trace, params) or _telling(reading, words=words)
@@ -79,7 +79,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _telling(reading: Reading, *, words: bool) -> Group:
-    """The word that the page opens with: one for which plain weights and ALTI+ disagree."""
+    """Return the word with which the page opens: one for which plain weights and ALTI+ disagree."""
     tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
     first = (scores.argmax(axis=1) for scores in tops)
     return telling_group(reading.trace, *first, words=words)

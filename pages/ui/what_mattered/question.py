@@ -17,23 +17,23 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Symbols, Vocabulary
 from transformer.values.trace import Trace
 
-# With more tokens on both sides together, slow methods run only on request.
+# If both sides together have more tokens than this, slow methods run only on request.
 LONG = 60
 
 
 @dataclass(frozen=True)
 class AttributionQuestion:
-    """A question: what mattered for which prediction?
+    """The question which words mattered for a prediction.
 
     Attributes:
         target: the prediction to explain.
-        name: of the explained word, distinguished from equal ones; empty for the whole translation.
-        other: the candidate that was not chosen; empty for none.
-        words: whether columns are words.
-        source, prefix: the positions of each column; the prefix ends with the token that was read last.
-        source_labels, prefix_labels: of the columns; equal ones of a side are distinguished.
-        ranked: the columns of the source that are words, not special tokens.
-        languages: of the model.
+        name: the unique label of the explained word; empty for the whole translation.
+        other: the candidate to compare with, which was not chosen; empty for none.
+        words: whether columns are words instead of tokens.
+        source, prefix: the token positions of each column; the prefix ends with the token that was read last.
+        source_labels, prefix_labels: the labels of the columns, made unique within each side.
+        ranked: the indices of the source columns that are not special tokens.
+        languages: the languages of the model.
     """
 
     target: Target
@@ -49,7 +49,7 @@ class AttributionQuestion:
 
     @property
     def size(self) -> str:
-        """The unit of a column: word or token."""
+        """The unit of a column: "word" or "token"."""
         return "word" if self.words else "token"
 
     @property
@@ -59,30 +59,30 @@ class AttributionQuestion:
 
     @property
     def explained(self) -> str:
-        """Markdown: the explained prediction."""
+        """The explained prediction, as Markdown."""
         if not self.name:
             return "the whole translation"
         return f"**{shown(self.name)}**" + (f" and not **{shown(self.other)}**" if self.other else "")
 
 
 def shown(label: str) -> str:
-    """Markdown of a label inside a sentence, where the space before a word needs no mark."""
+    """Return a label as Markdown for use in a sentence, where the space before a word needs no mark."""
     return markdown(bare(label))
 
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
-    """The positions of each predicted word, or of each token."""
+    """Return the positions of each predicted word, or of each token."""
     return groups_of(trace.predicted_pieces, trace.target_text, words=words)
 
 
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
-    """The labels of predicted words or tokens; equal ones are distinguished."""
+    """Return unique labels of the predicted words or tokens."""
     pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
     return told_apart(group_label(each, trace.target_text, words=words) for each in pieces)
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """The positions and distinguished labels of the source's columns, and the columns that are not special tokens."""
+    """Return the positions and unique labels of the source columns, and the columns that are not special tokens."""
     groups, _ = piece_groups(trace, words=words)
     pieces = [[trace.source_pieces[position] for position in group] for group in groups]
     labels = tuple(told_apart(group_label(group, trace.source_text, words=words) for group in pieces))
@@ -92,11 +92,11 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
 def ask(
     trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
 ) -> AttributionQuestion:
-    """The question of the user.
+    """Return the question that the user's parameters describe.
 
     Args:
-        chosen: the positions of the word that the page chose; used if the user's choice does not exist.
-        languages: of the model.
+        chosen: the positions of the word that the page chose, used if the user's choice does not exist.
+        languages: the languages of the model.
     """
     words = not params.pieces
     source, source_labels, ranked = source_columns(trace, words=words)
@@ -106,7 +106,7 @@ def ask(
     target = whole_sentence(trace) if whole else Target(group)
     groups = named = spoken(trace, words=words)
     if other != NOTHING:
-        # A candidate is an alternative to one token: the first of a word, where the word was decided.
+        # A candidate is an alternative to a single token: the first token of the word, where the word was decided.
         target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
     _, prefix = piece_groups(trace, words=words)
@@ -131,7 +131,7 @@ def ask(
 
 
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
-    """The positions of the word that the user chose; None if there is no such word, or all are chosen."""
+    """Return the positions of the word that the user chose; None if it does not exist, or if all words are chosen."""
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
@@ -139,14 +139,14 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
 
 
 def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
-    """The id of the candidate to compare with; NOTHING if there is none."""
+    """Return the id of the candidate to compare with; NOTHING if there is none."""
     taken = trace.predicted_pieces[group[0]].id
     listed = candidates(trace, symbols, group)
     return NOTHING if params.against == taken or params.against not in listed else params.against
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
-    """Probabilities of the other candidates for the first token of a word, by id, best first."""
+    """Return the probabilities of the other candidates for a word's first token, by id, best first."""
     taken, position = trace.predicted_pieces[group[0]].id, group[0]
     listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
     left_out = symbols.never_predicted | {taken}
@@ -154,11 +154,11 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
 
 
 def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
-    """The first word for which two methods disagree, or else the least certain one.
+    """Return the first word on which two methods disagree, or else the least certain word.
 
     Args:
-        tops, others: the column that each method puts first for every predicted token, [T].
-        words: whether a group is a word.
+        tops, others: the column that each of the two methods ranks first, for every predicted token, [T].
+        words: whether groups are words instead of tokens.
     """
     groups = [
         group for group in spoken(trace, words=words) if has_word(group, trace.predicted_pieces, trace.target_text)
@@ -170,5 +170,5 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 
 
 def is_long(trace: Trace) -> bool:
-    """Whether slow methods run only on request."""
+    """Return whether slow methods run only on request."""
     return len(trace.source_pieces) + len(trace.predicted_pieces) > LONG

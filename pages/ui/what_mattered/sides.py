@@ -1,4 +1,4 @@
-"""The share of the source against that of the already written words, step by step."""
+"""Compares the share of the source with that of the words written so far, step by step."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
-# Methods whose two sides can be compared, and whose result depends on more than the number of layers. Rollout counts
-# half of every layer for the residual connection, so its share is the same at every step.
+# Methods whose two sides can be compared, and whose result depends on more than the number of layers. Rollout is left
+# out: it counts half of every layer for the residual connection, so its share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
-# German beginnings that translate no sentence about animals, books or rain.
+# German beginnings that are wrong translations of any sentence about animals, books or rain.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
 BEGINNING, PROBLEM = "mattered_beginning", "_mattered_beginning_problem"
-# Below this share, a step depends more on the already written words.
+# Below this share of the source, a step depends more on the words written so far.
 HALF = 0.5
 
 
 def show_sides(reading: Reading) -> None:
-    """Draw the lines of the translation that is read, and wrong beginnings to force."""
+    """Draw the shares for the current translation, and buttons that force a wrong beginning."""
     slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     listed = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
@@ -82,7 +82,7 @@ def show_sides(reading: Reading) -> None:
 
 
 def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
-    """One row per step and method: the share of the source, from 0 to 1."""
+    """Return a table with one row per step and method: the share of the source, from 0 to 1."""
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
     return pd.concat(
         [
@@ -101,7 +101,7 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
 
 
 def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChart:
-    """The lines of a `share_table`; `source` is the language of the sentence."""
+    """Return a line chart of a `share_table`; `source` is the language of the sentence."""
     pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
     axis, names = labelled_axis("step_labels", pieces, values=thinned(pieces), labelAngle=-60, labelAlign="right")
     lines = (
@@ -128,7 +128,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
-    """Markdown: the steps with the lowest share, from the numbers of the first method."""
+    """Return Markdown that names the steps with the lowest source share, from the numbers of the first method."""
     source, target = (each.name for each in languages)
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))
@@ -187,7 +187,7 @@ def _piece(trace: Trace, step: int) -> str:
 
 
 def _force(runs: CachedRuns, text: str) -> None:
-    """Callback: decode with the chosen beginning, and read the result on all pages."""
+    """Callback: decode with the chosen beginning, and make all pages read the result."""
     beginning = st.session_state[BEGINNING]
     forced = (*runs.tokenizer.begin(text), *runs.tokenizer.encode_ids(beginning)[:-1])
     try:

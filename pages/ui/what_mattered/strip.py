@@ -1,4 +1,4 @@
-"""One strip: a row per method, a column per word, with the source on the left and the written words on the right."""
+"""The strip: one row per method and one column per word, the source on the left and the written words on the right."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ from transformer.text.languages import Languages
 
 HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
 ROW, AROUND = 42, 190
-# With more columns, there is no room for numbers.
+# The maximum number of columns for which there is room for numbers in the cells.
 MOST_NUMBERS = 22
-# Pixels that a number needs, and pixels that a large one needs.
+# Width in pixels that a number needs on the page and in lecture mode.
 NUMBER, LARGE_NUMBER = 30, 52
-# Pixels of a legend's colours where the strip is narrow.
+# Length in pixels of a legend's colour bar if the strip is narrow.
 SHORT_LEGEND = 62
-# Pixels of room for the number past the end of a bar.
+# Room in pixels for the number after the end of a bar.
 BAR_NUMBER = 40
-# An effect of fewer nats, or logits, is too small to mention.
+# A smaller effect, in nats or logits, is not mentioned.
 NOTICEABLE = 0.05
 
 
 def side_names(languages: Languages) -> tuple[str, str]:
-    """The names of the two sides of the strip."""
+    """Return the titles of the two sides of the strip."""
     return languages.source.name, f"{languages.target.name} so far"
 
 
 def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> pd.DataFrame:
-    """All scores, one row per cell.
+    """Return a table of all scores, one row per cell.
 
     Returns:
         Columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown. Row and column
-        are places in the chart, from 1. The number is that of the word on its side, from 1. The score is NaN if a
-        method has no answer. It is scaled to the row's largest; for methods that score the two sides apart, to the
-        side's. The column "first" says whether the method puts this source word first.
+        are positions in the chart, from 1; number is the word's position on its side, from 1. The score is NaN if the
+        method has none. "scaled" is the score divided by the row's largest score. For methods that score the two sides
+        separately, the divisor is the side's largest score. "first" states whether the method ranks this source word
+        first.
     """
     source, prefix = side_names(question.languages)
     cells = []
@@ -82,11 +83,11 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 def strip_chart(
     question: AttributionQuestion, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
 ) -> alt.LayerChart:
-    """The chart of the strip.
+    """Return the strip as a heat map with one row per method and one column per word.
 
     Args:
-        table: from `strip_table`.
-        large: its type is large, so there is room for fewer words.
+        table: the result of `strip_table`.
+        large: whether to use large type, which leaves room for fewer words.
     """
     rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
     number = LARGE_NUMBER if large else NUMBER
@@ -111,7 +112,7 @@ def strip_chart(
         ],
     )
     finite = base.transform_filter("isValid(datum.score)")
-    # On a phone both legends stand side by side, too.
+    # Shorten the legends on a phone, so that both fit side by side.
     length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
     layers = [
         finite.transform_filter("datum.signed" if signed else "!datum.signed")
@@ -122,7 +123,7 @@ def strip_chart(
             )
         )
         for signed, scale, legend in (
-            # Every row has a scale of its own.
+            # Each legend describes a colour scale that is relative to the row.
             (False, sequential(), ["share, of the", "row’s largest"]),
             (True, diverging(1.0), ["against … for, of", "the row’s largest"]),
         )
@@ -130,7 +131,7 @@ def strip_chart(
     ]
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
     if len(columns) <= MOST_NUMBERS:
-        # Only the browser knows whether there is room.
+        # The browser hides the numbers if there is not enough room, because only the browser knows the width.
         seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(
             base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
@@ -138,14 +139,14 @@ def strip_chart(
     layers.append(base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
-    # Altair copies a whole layered chart with each addition to it.
+    # Add both parameters in one call, because Altair copies the whole layered chart on each call.
     layers[0] = layers[0].add_params(row_names, column_names)
     height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
     return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """The sum of each row, one row per method; empty if a method does not define a sum."""
+    """Return the sum of each row, one row per method; empty if a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
     for each in found:
@@ -167,7 +168,7 @@ def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFram
 
 
 def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Some columns of a table, in this order."""
+    """Return some columns of a table in the given order."""
     return pd.DataFrame({name: table[name] for name in names})
 
 
@@ -190,7 +191,7 @@ def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
 
 
 def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
-    """The parts of an exact method's total: the words of both sides, and every remainder, including the biases."""
+    """Return the parts that add up to an exact method's total: words of both sides, and remainders such as biases."""
     parts = {
         f"{languages.source.name} words": float(found.source[0].sum()),
         f"{languages.target.name} words so far": float(found.prefix[0].sum()),
@@ -200,7 +201,7 @@ def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
-    """Bars of `part_table`, the parts of a `whole`, and the total, which is their sum."""
+    """Return a bar chart of a `part_table`, whose parts add up to `total`, the value of the `whole`."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -226,10 +227,10 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
 
 
 def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Markdown: which methods put which source word first, from their numbers."""
+    """Return Markdown that states which source word each method ranks first."""
     firsts: dict[int, list[str]] = {}
     for each in found:
-        # If nothing mattered, no word is first.
+        # If all scores are 0, no word ranks first.
         if has_scores(each) and each.source[0].any():
             firsts.setdefault(int(each.source[0].argmax()), []).append(title(each.method))
     if not firsts:
@@ -247,7 +248,7 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Markdown: the measured effect of hiding words, in both directions; empty without erasure."""
+    """Return Markdown about words whose hiding lowers or raises the probability; empty if erasure was not run."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""
@@ -280,7 +281,7 @@ def _largest(scores: np.ndarray) -> float:
 
 
 def _ink(signed: bool, scaled: float) -> str:
-    """Dark or light, whichever is readable on the colour of a cell."""
+    """Return the text colour, dark or light, that is legible on the colour of a cell."""
     if not np.isfinite(scaled):
         return DARK
     if signed:

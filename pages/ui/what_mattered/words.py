@@ -1,4 +1,4 @@
-"""The first part of the page: the result of every method for one word."""
+"""The first part of the page: the results of all methods for one word."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from transformer.running.runs.attribution import AttributionRun
 
 
 def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Experiment, list[Attribution]]:
-    """The results of all methods that can answer a question; slow ones only if the user wants them.
+    """Return the results of all methods that can answer a question; slow methods run only if the user wants them.
 
-    The figures that are drawn from now on carry the experiment.
+    The experiment is embedded in the figures that are drawn from now on.
     """
     runs = {
         method: AttributionRun(reading.run, method, (question.target,), question.words)
@@ -49,7 +49,7 @@ def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Exper
 
 
 def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
-    """The methods that can answer a question, without the slow ones that the user does not want."""
+    """Return the methods that can answer a question, without slow methods unless the user wants them."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
         method
@@ -69,7 +69,7 @@ def slow_choice(reading: Reading) -> None:
 
 
 def show_words(reading: Reading) -> None:
-    """Draw the strip, its sentence, its sums, and the terms of the exact method."""
+    """Draw the strip, sentences about it, its sums, and the terms of the exact method."""
     question = pick_question(reading)
     slow_choice(reading)
     experiment, found = attributions(reading, question)

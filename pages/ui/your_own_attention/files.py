@@ -1,4 +1,4 @@
-"""Reads attention files from other programs: untrusted, so their size, types and numbers are checked."""
+"""Reads attention files from other programs; they are untrusted, so sizes, types and numbers are validated."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 
 FOLDER = Path("attention")
-# The environment variable that names another folder.
+# The environment variable that sets another folder.
 VARIABLE = "ATTENTION_ATLAS_ATTENTION"
 ENDINGS = (".npz", ".json")
-# The largest file, and the most bytes of its arrays: 16 layers of 32 heads of 256 tokens.
+# The maximum size in bytes of a file and of its arrays, enough for 16 layers of 32 heads on 256 tokens.
 MOST_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MOST_BYTES)
 SAYS = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
 
 
 class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of a JSON file: arguments of `Trace.from_attention`, or `attention` and `tokens` of one stack."""
+    """The content of a JSON file: the arguments of `Trace.from_attention`, or `attention` and `tokens` of one stack."""
 
     attention: list[Any] | None = None
     tokens: list[str] | None = None
@@ -49,7 +49,7 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TraceText(msgspec.Struct):
-    """The facts beside the arrays in the archive of a trace, as far as they are shown."""
+    """The values in a trace's archive other than its arrays, as far as they are shown."""
 
     source_text: str
     target_text: str
@@ -59,12 +59,12 @@ class TraceText(msgspec.Struct):
 
 
 def folder() -> Path:
-    """The folder of files that the operator of the app provides."""
+    """Return the folder with the files that the operator of the app provides."""
     return Path(os.environ.get(VARIABLE) or FOLDER)
 
 
 def names() -> list[str]:
-    """The names of the files in the folder."""
+    """Return the names of the files in the folder."""
     try:
         found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
     except OSError:
@@ -73,7 +73,7 @@ def names() -> list[str]:
 
 
 def trace_in_folder(name: str) -> Trace:
-    """The attention of one of `names`; read once for all sessions.
+    """Return the attention of a file in the folder, one of `names`; it is read once for all sessions.
 
     Raises:
         AttentionError: the file cannot be read; the message says why.
@@ -94,7 +94,7 @@ def _kept(path: Path, changed: int, size: int) -> Trace:
 
 
 def trace_uploaded(name: str, content: bytes) -> Trace:
-    """The attention of a file that a user uploaded; read once.
+    """Return the attention of a file that a user uploaded; it is read once.
 
     Raises:
         AttentionError: the file holds no attention.
@@ -103,7 +103,7 @@ def trace_uploaded(name: str, content: bytes) -> Trace:
 
 
 def trace_of_file(name: str, content: bytes) -> Trace:
-    """The attention in a file.
+    """Return the attention in a file.
 
     Raises:
         AttentionError: the file holds no valid attention; the message says what to do.
@@ -125,7 +125,7 @@ def _of_json(content: bytes) -> Trace:
 
 
 def _of_arrays(content: bytes) -> Trace:
-    """The attention of an archive; its parts are read only if all of them together are small enough."""
+    """Return the attention in an archive; its parts are read only if their total size is within the limit."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]

@@ -1,4 +1,4 @@
-"""The maps of a file: one kind of attention, and the behaviour of its heads."""
+"""Shows the maps of one kind of attention from a file, and describes the behaviour of its heads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.analysis.view import view_of
 
 
 def show_maps() -> None:
-    """Draw the choice of a file and of a kind, and the maps of its heads."""
+    """Draw the choice of a file and of a kind of attention, and the maps of its heads."""
     with st.container(gap="xsmall"):
         reading = read_own()
         trace = reading.trace
