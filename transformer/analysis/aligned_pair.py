@@ -17,7 +17,7 @@ from transformer.text.vocabulary import split_code
 from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 
-# "words" are those of `word_groups`; "spaces" are the words between white space, as other programs count them.
+# "words" uses `word_groups`; "spaces" splits at white space, as other alignment programs do.
 Unit = Literal["words", "spaces", "tokens"]
 UNITS: tuple[Unit, ...] = ("words", "spaces", "tokens")
 
@@ -28,8 +28,8 @@ class AlignedPair:
 
     Attributes:
         source, target: the words or tokens of each side, without special tokens.
-        links: source and target index from 0, in the order of the target. A word without a token has none.
-        weights: the attention of each link, from 0 to 1.
+        links: pairs of source and target index from 0, in target order. A word without a token has no link.
+        weights: the attention weight of each link, from 0 to 1.
     """
 
     source: tuple[str, ...]
@@ -39,9 +39,9 @@ class AlignedPair:
 
 
 def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ()) -> AlignedPair:
-    """Align a translation by the mean of the aligner's heads, at its step.
+    """Align a translation by the mean attention of the aligner's heads, at the aligner's step.
 
-    As in `merge_words`, a target word has the mean row of its tokens, and a source word the sum of its columns.
+    As in `merge_words`, the rows of a target word's tokens are averaged and the columns of a source word's are summed.
 
     Args:
         codes: as in `Vocabulary.codes`; a code at the beginning of the source is not a word.
@@ -55,7 +55,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
     empty = np.array([not group for _, group in source], dtype=bool)
     links, weights = [], []
     for number, (_, group) in enumerate(target):
-        # The last token of an incomplete translation is not read.
+        # The decoder never reads the last token of an incomplete translation.
         steps = [step for at in group if (step := at + (aligner.step == "read")) < len(rows)] or list(group)
         if steps and not empty.all():
             row = columns[steps].mean(axis=0)
@@ -67,7 +67,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
 
 
 def _units(pieces: Sequence[Piece], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
-    """The words or tokens of a text from one of its characters on, each with the positions of its tokens."""
+    """Return the words or tokens of a text from character `begin` on, each with the positions of its tokens."""
     spoken = [(at, piece.span) for at, piece in enumerate(pieces) if not piece.special and piece.span is not None]
     if unit == "tokens":
         return [(pieces[at].text, (at,)) for at, _ in spoken]

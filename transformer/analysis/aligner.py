@@ -11,13 +11,13 @@ from transformer.analysis.heads.metrics import HeadMetrics
 
 Step = Literal["predicted", "read"]
 STEPS: tuple[Step, ...] = ("predicted", "read")
-# A head is named after alignment if it aligns at least this share of the target tokens.
+# A head is named an alignment head if it aligns at least this share of the target tokens.
 ALIGNS = 0.5
 
 
 @dataclass(frozen=True)
 class Aligner:
-    """Heads of one cross-attention layer whose mean aligns words.
+    """Heads of one cross-attention layer whose mean attention aligns words.
 
     Which layer aligns, and at which step, differs between models (Chen et al. 2020, "Accurate Word Alignment Induction
     from Neural Machine Translation", section 4).
@@ -25,10 +25,10 @@ class Aligner:
     Attributes:
         layer: from 0.
         heads: from 0; the best first.
-        step: "predicted" if the step that predicts a target token aligns it; "read" if the next step does, which reads
-            the token.
-        agreement: share of the target tokens that the best head aligns as all heads together do, 0 to 1.
-        pieces: total number of target tokens for this share.
+        step: "predicted" if a target token is aligned by the step that predicts it; "read" if by the next step, which
+            reads the token.
+        agreement: share of target tokens, 0 to 1, that the best head aligns in the same way as the mean of all heads.
+        pieces: number of target tokens over which this share was measured.
     """
 
     layer: int
@@ -39,10 +39,10 @@ class Aligner:
 
 
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
-    """The aligner of a model, from the metrics of its cross-attention over many sentences.
+    """Choose the alignment heads of a model from the metrics of its cross-attention over many sentences.
 
-    The layer and the step are those of the single head that agrees best with all heads together. Other heads of the
-    layer join it if they align more than half of the tokens at that step.
+    The head that agrees best with the mean of all heads determines the layer and the step. Other heads of that layer
+    join it if they align more than half of the tokens at that step.
 
     Returns:
         None if no head aligns more than half of the tokens.

@@ -1,7 +1,7 @@
 """Aligns target tokens with source tokens by cross-attention.
 
-N = T - 1 is the number of target tokens that are both predicted and read, without the start symbol:
-`trace.target_pieces[1:]`. All functions also accept words instead of tokens, after `merge_words` has merged them.
+N = T - 1 is the number of target tokens that the decoder both predicts and reads, `trace.target_pieces[1:]`; the start
+symbol is not one of them. All functions also accept words instead of tokens, after `merge_words` has merged them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 
 from transformer.values.trace import Trace
 
-# Target position, source position.
+# A pair (target position, source position).
 Link = tuple[int, int]
 
 
 def alignment_rows(trace: Trace, *, shift: bool) -> np.ndarray:
-    """The row of cross-attention that stands for each target token, [L, H, N, S].
+    """Return the row of cross-attention that aligns each target token, [L, H, N, S].
 
     Args:
         trace: of a run.
@@ -28,11 +28,11 @@ def alignment_rows(trace: Trace, *, shift: bool) -> np.ndarray:
 
 
 def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """The source position that each row looks at most, without special tokens; the first one on a tie.
+    """Return the source position with the largest weight in each row, special tokens excluded; the first on a tie.
 
     Args:
         weights: [..., N, S].
-        special: bool [S], True = not a token to align with.
+        special: bool [S], True for tokens that cannot be aligned.
 
     Returns:
         int [..., N].
@@ -48,53 +48,53 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 
 
 def consensus(trace: Trace) -> np.ndarray:
-    """The alignment of the mean of all heads of all layers, int [N], at the step that predicts the token.
+    """Align by the mean of all heads of all layers, at the step that predicts the token: int [N].
 
-    It replaces a human alignment, which a typed sentence does not have. It uses all heads, because the best layer and
-    the best step differ between models. Chen et al. use the third of six layers with `shift`.
+    This stands in for a human alignment, which a typed sentence does not have. All heads are used because the best
+    layer and the best step differ between models. Chen et al. use the third of six layers with `shift`.
     """
     weights = alignment_rows(trace, shift=False).mean(axis=(0, 1))
     return hard_alignment(weights, special_columns(trace))
 
 
 def special_columns(trace: Trace) -> np.ndarray:
-    """Mask of the special source tokens, bool [S]."""
+    """Return a mask of the special source tokens, bool [S]."""
     return np.array([piece.special for piece in trace.source_pieces])
 
 
 def coverage(weights: np.ndarray) -> np.ndarray:
-    """Total attention that each source position received, [..., N, S] to [..., S].
+    """Sum the attention that each source position receives, [..., N, S] to [..., S].
 
-    The sum is N. A source token far below 1 got hardly any attention, and one far above 1 got a lot (Tu et al. 2016,
+    The values sum to N. Far below 1, a source token received hardly any attention; far above 1, a lot (Tu et al. 2016,
     "Modeling Coverage for Neural Machine Translation").
     """
     return weights.sum(axis=-2)
 
 
 def special_share(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """Share of each row on special tokens, which for a source is the end symbol: [..., N, S] to [..., N].
+    """Return the share of each row on special tokens (the end symbol of the source): [..., N, S] to [..., N].
 
-    A large share means that the step needed little of the source. Source: Ferrando and Costa-jussà 2021, "Attention
-    Weights in Transformer NMT Fail Aligning Words Between Sequences but Largely Explain Model Predictions".
+    A large share means that the step needed little information from the source. Source: Ferrando and Costa-jussà 2021,
+    "Attention Weights in Transformer NMT Fail Aligning Words Between Sequences but Largely Explain Model Predictions".
     """
     return weights[..., special].sum(axis=-1)
 
 
 def links(alignment: np.ndarray) -> frozenset[Link]:
-    """An alignment, int [N], as pairs of target and source position."""
+    """Convert an alignment, int [N], to pairs of target and source position."""
     return frozenset((target, int(source)) for target, source in enumerate(alignment))
 
 
 def alignment_error_rate(
     proposed: Collection[Hashable], sure: Collection[Hashable], possible: Collection[Hashable] = ()
 ) -> float:
-    """AER, 0 to 1, of an alignment against a human one (Och and Ney 2003, "A Systematic Comparison of
+    """Return the AER, 0 to 1, of an alignment against a human one (Och and Ney 2003, "A Systematic Comparison of
     Various Statistical Alignment Models").
 
     Args:
-        proposed: the links A to judge.
-        sure: links S that must be there.
-        possible: links that may be there; with the sure ones they are P.
+        proposed: the links A to evaluate.
+        sure: the links S that every correct alignment has.
+        possible: links that a correct alignment may have; P is these links and the sure ones.
 
     Returns:
         1 - (|A and S| + |A and P|) / (|A| + |S|).

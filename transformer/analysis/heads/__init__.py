@@ -1,1 +1,1 @@
-"""The behaviour of each attention head: measured, named, compared and laid out."""
+"""Measures, names, compares and lays out attention heads by their behaviour."""

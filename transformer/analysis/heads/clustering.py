@@ -8,13 +8,13 @@ from scipy.spatial.distance import squareform
 
 
 def average_linkage(distances: np.ndarray) -> np.ndarray:
-    """Cluster by the mean distance between the members of two clusters (UPGMA).
+    """Merge the clusters with the smallest mean distance between their members (UPGMA).
 
     Args:
         distances: [N, N], symmetric, 0 on the diagonal, N at least 1.
 
     Returns:
-        [N - 1, 4], as `scipy.cluster.hierarchy.linkage` defines it.
+        The linkage matrix [N - 1, 4] in the format of `scipy.cluster.hierarchy.linkage`.
     """
     if len(distances) < 2:
         return np.zeros((0, 4))
@@ -22,7 +22,7 @@ def average_linkage(distances: np.ndarray) -> np.ndarray:
 
 
 def leaf_order(linkage: np.ndarray) -> list[int]:
-    """The order of the items in which the branches of a dendrogram do not cross.
+    """Return an order of the items in which the branches of the dendrogram do not cross.
 
     Args:
         linkage: [N - 1, 4], as `average_linkage` returns it.

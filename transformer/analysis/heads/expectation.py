@@ -1,4 +1,4 @@
-"""The cells that a head's name predicts on one sentence, and the row that differs most from the prediction."""
+"""Predicts from a head's name where it looks in one sentence, and finds the row that differs most."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.pieces import Piece
 
-# A row is odd if the heads together give this much more to another column than to the column that a head looks at.
+# A row is odd if the expected weight of another column exceeds that of the column the head looks at by this much.
 ODD = 0.1
 
 
 @dataclass(frozen=True)
 class Odd:
-    """The row at which a head differs most from what its name says.
+    """The row in which a head differs most from what its name predicts.
 
     Attributes:
-        row: of the view.
+        row: index of the row in the view.
         column: the column that the head looks at most.
         expected: the column that its name predicts.
         rows: number of rows that differ, among the `counted` rows that the name predicts.
@@ -36,12 +36,12 @@ class Odd:
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """The cells that the heads of a name look at.
+    """The cells that heads with a certain name are expected to look at.
 
     Attributes:
-        weights: float64 [R, C]: for an alignment head, the mean of all heads that align; for a positional one, 1 at the
-            position. Start and end symbols are left out.
-        counted: bool [R], the rows that the name predicts; at least one.
+        weights: float64 [R, C]: for an alignment head, the mean of all alignment heads; for a positional head, 1 at the
+            predicted position. Start and end symbols are left out.
+        counted: bool [R], True for the rows that the name predicts; at least one.
         read: whether a row is about the token that its step reads, and not the token that it predicts.
     """
 
@@ -50,12 +50,12 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """The share of `self.weights` at the cells with the largest `weights`, mean of the counted rows: [..., R, C] to
+        """Return `self.weights` at each row's largest entry of `weights`, averaged over counted rows: [..., R, C] to
         [...]."""
         return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
 
     def odd(self, weights: np.ndarray) -> Odd | None:
-        """The row at which a head, [R, C], differs most; None if none does."""
+        """Return the row in which a head's map [R, C] differs most from the expectation; None if no row differs."""
         missing = np.where(self.counted, self.weights.max(axis=-1) - self._at_strongest(weights), 0.0)
         row = int(missing.argmax())
         if missing[row] < ODD:
@@ -73,17 +73,17 @@ class Expectation:
 
 
 def aligning(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
-    """The heads of cross-attention that align most words of the sentence, bool [L, H], and whether they are late.
+    """Return the cross-attention heads that align most words, bool [L, H], and whether they do so one step late.
 
-    These heads align the word that a step predicts. If there are none, they are the heads that align the word that a
-    step reads. A map has one row per step, and people read it as the row of the word that is written there.
+    Heads that align the word that a step predicts come first. Only if there are none, the heads that align the word
+    that a step reads are returned. A map has one row per step, and people read it as the row of the word written there.
     """
     early, late = (metrics.values[f"alignment_{step}"] > ALIGNS + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)
 
 
 def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | None:
-    """The expectation of the alignment heads of cross-attention; None if none aligns or no row is about a word."""
+    """Return the expectation of the cross-attention alignment heads; None without such heads or rows about a word."""
     heads, read = aligning(metrics)
     rows = view.axes.rows if read or view.axes.predicted is None else view.axes.predicted
     counted = np.array([_has_word(row, view.axes.row_text) for row in rows])
@@ -94,10 +94,10 @@ def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | Non
 
 
 def position_expectation(view: View, name: str) -> Expectation | None:
-    """The expectation of a self-attention head that is named after a neighbour or the same token; else None.
+    """Return the expectation of a head named after the previous, same or next token; None for other names.
 
     Words of several tokens are left out, because such a head may look at a token of the same word. Rows whose neighbour
-    is the first token or a symbol are left out, because heads rest there.
+    is the first token or a symbol are left out, because heads with nothing to do look there.
     """
     offset = OFFSETS.get(name.removesuffix(" token"))
     if offset is None:

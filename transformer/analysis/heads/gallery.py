@@ -1,9 +1,9 @@
 """Finds heads whose task can be described in one sentence, each with sentences that show it.
 
-For every task of `tasks.py` the text alone determines which cells of a map belong to it (its links). A general task is,
-for example, to look at the previous word. Its head is the one with most of its attention there over many sentences. A
-head of another task must have more attention there than general rules explain. For example, a head that looks at every
-left neighbour also looks at “not” from the word on the right of it.
+For every task of `tasks.py`, the text alone determines which cells of a map belong to it (its links). A general task
+is, for example, to look at the previous word. The head with the largest share of attention on these links, over many
+sentences, represents the task. For a specific task, the share must also exceed what the general tasks explain. For
+example, a head that looks at every left neighbour also looks at “not” from the word after it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3
-# A head does a task if it has at least this share of its attention there (a threshold of this atlas).
+# A head does a task if at least this share of its attention is on the task's links (a threshold of this project).
 DOES = 0.4
-# For a task that is not general, the head also needs this much more than the general rules explain. Voita et al. 2019
-# (section 5.2) require the same 10 points of a syntactic head over the best fixed offset.
+# For a specific task, the share must also exceed the part that the general rules explain by this much. Voita et al.
+# 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
-# Shares are stored with this many digits after the point.
+# Shares are stored with this many decimal places.
 DIGITS = 4
-# A head that looks at every word's neighbour is shown on a sentence with enough words to see it.
+# A head that looks at every word's neighbour is shown on a sentence with enough words to make that visible.
 MANY_LINKS, ENOUGH_LINKS = 6, 5
 
 
@@ -40,12 +40,12 @@ class Example:
     Attributes:
         text, target: the sentence and the model's translation.
         words: whether its tokens are merged into words.
-        rows, columns: positions in the trace of the tokens that look and of the tokens looked at.
-        read: the text that looks; in the decoder, the text just read. "" is a start symbol, "▁" a single space.
+        rows, columns: positions in the trace of the query tokens and of the key tokens.
+        read: the text of the query; in the decoder, the text just read. "" is a start symbol, "▁" a single space.
         written: in the decoder, the predicted text; "" is the end symbol.
-        labels: the texts that may be looked at; "" is a start or end symbol.
-        weights: of the row, one per label.
-        looked_at: the number of the label that is looked at.
+        labels: the texts that the row may look at; "" is a start or end symbol.
+        weights: attention weights of the row, one per label.
+        looked_at: index of the label that the row looks at.
     """
 
     text: str
@@ -62,18 +62,18 @@ class Example:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """The head of a task.
+    """The head that represents a task.
 
     Attributes:
-        task: its name.
+        task: name of the task.
         kind, layer, head: counted from 0.
-        share: mean share of the attention of its rows on the links.
-        everyone: the same share, on average over all heads of the kind.
-        rule: the general task that explains most of the share; empty for a general task, and if none explains any.
-        explained: part of the share that all general tasks explain. If a general task has a link too, it explains as
-            much of it as the head has on the links of that task on average.
+        share: mean share of its attention on the links, over the rows that have links.
+        everyone: this share averaged over all heads of the kind.
+        rule: the general task that explains most of the share; empty for a general task, or if none explains any part.
+        explained: part of the share that the general tasks explain. A general task that also has a link explains as
+            much of it as the head's mean share on that general task.
         rows, sentences: numbers of rows and sentences that were measured.
-        examples: the sentences that show it best, the best first.
+        examples: the sentences that show the task best, best first.
     """
 
     task: str
@@ -90,7 +90,7 @@ class Exhibit:
 
     @property
     def does_it(self) -> bool:
-        """Whether the head has enough of its attention on the links, and not only because of a general rule."""
+        """Whether enough of the head's attention is on the links, beyond what the general rules explain."""
         return self.share >= DOES and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
 
@@ -101,7 +101,7 @@ class Gallery(Record):
     Attributes:
         model: `Translator.version`.
         sentences: number of sentences that were read.
-        exhibits: in the order of `TASKS`, without tasks of other languages and tasks that no sentence has.
+        exhibits: in the order of `TASKS`, without tasks of other languages and tasks without links in any sentence.
     """
 
     model: str
@@ -117,9 +117,9 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
     """Find the head of each task, and the sentences that show it best.
 
     Args:
-        traces: of one model.
+        traces: traces of one model.
         model: `Translator.version` of the model.
-        languages: of the model; a task about the words of another language is left out.
+        languages: languages of the model; tasks about the words of other languages are left out.
 
     Raises:
         ValueError: there is no trace.
@@ -147,7 +147,7 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """The measurements of a sentence for a task: shares [L, H, links], and the trace's rows as words."""
+    """A task measured on one sentence: attention shares [L, H, links], the trace, and the links of the task."""
 
     shares: np.ndarray
     trace: Trace
@@ -161,15 +161,15 @@ def _measured(trace: Trace, kind: Kind, links: Sequence[Link]) -> _Measured:
 
 
 def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
-    """The head that exceeds the rules of a task most; without such a head, the one that does the task most.
+    """Return the head that exceeds the general rules most; if no head passes, the one with the largest share.
 
     Args:
-        rules: the share of every head on the links of each general task, [L, H].
+        rules: by general task, the share of every head on its links, [L, H].
     """
     rows = sum(len(each.links) for each in measured)
     means = np.concatenate([each.shares for each in measured], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # For each rule, the part of each link that it explains, [L, H, links].
+    # The part of each link that each rule explains, [L, H, links].
     parts = [
         np.zeros((*means.shape, rows)),
         *(rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general),
@@ -179,7 +179,7 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
     best = means if task.general or not beyond.any() else beyond
     layer, head = (int(index) for index in np.unravel_index(best.argmax(), means.shape))
     rule = ["", *(each.name for each in general)][int(np.argmax([part[layer, head].mean() for part in parts]))]
-    # If a task has many links in most sentences, a sentence with few shows nothing.
+    # If a task has many links in most sentences, a sentence with only a few does not illustrate it.
     least = ENOUGH_LINKS if np.median([len(each.links) for each in measured]) >= MANY_LINKS else 1
     shown = [each for each in measured if len(each.links) >= least] or list(measured)
     examples = sorted(shown, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
@@ -199,8 +199,8 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
 
 
 def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
-    """Whether each link of a sentence is also a link of a rule. A rule about one place, such as the end symbol, covers
-    that place in every row."""
+    """Return whether a rule also covers each link of a sentence. A rule about one position, such as the end symbol,
+    covers that position in every row."""
     ruled = dict(rule.links(measured.trace))
     places = set(ruled.values())
     anywhere = places.pop() if len(ruled) > 1 == len(places) else ()
@@ -208,15 +208,16 @@ def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
 
 
 def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
-    """The strongest link of a sentence, with its row.
+    """Return the strongest link of a sentence and its row.
 
-    The encoder's example has words. A step of the decoder reads one token and predicts one; words would merge them.
+    Encoder examples use words. Decoder examples use tokens: each step reads one token and predicts one, and merging
+    into words would hide that.
     """
     axes = axes_of(measured.trace, kind, words=kind == "encoder")
     weights = view_of(measured.trace, kind, words=axes.words)
 
     def place(link: Link) -> tuple[int, int]:
-        """Row and column of the view."""
+        """Return the row and column of a link in the view."""
         row, columns = link
         most = max(columns, key=lambda column: float(measured.trace.attention(kind)[layer, head, row, column]))
         return (
@@ -226,7 +227,7 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
     row, column = max(
         map(place, measured.links),
-        # A link within a word of several tokens shows nothing.
+        # A link within one word of several tokens illustrates nothing.
         key=lambda at: (
             axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
             float(weights.weights[layer, head, *at]),
@@ -248,7 +249,7 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
 
 def _label(pieces: Sequence[Piece], text: str) -> str:
-    """The text that tokens cover, or the name of a token that covers none: a language code, or a single space."""
+    """Return the text that tokens cover; for a language code or a single space, the name of the token."""
     first = pieces[0]
     if first.special:
         return first.text if first.role == "language" else ""

@@ -1,7 +1,7 @@
-"""Matches the heads of two models that read the same sentence: which head of B does what a head of A does?
+"""Matches heads of two models that read the same sentence: which head of B behaves like a given head of A?
 
-Heads are numbered as in `head_distances`. The similarity of two heads is 1 minus the Jensen-Shannon divergence of their
-rows in units of ln 2: 1 if their rows are equal, 0 if no two rows have a column in common.
+Heads are numbered as in `head_distances`. The similarity of two heads is 1 minus the mean Jensen-Shannon divergence of
+their rows in units of ln 2: 1 for equal rows, 0 if corresponding rows never look at the same column.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from transformer.analysis.words import Group
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
-# A token or word that both models have: its characters, counted from the end of the text, or the role of a symbol; and
-# how often this occurred before.
+# Identifies a token or word in both models: its characters, counted from the end of the text, or the role of a symbol;
+# and the number of earlier occurrences.
 Key = tuple[object, int]
 
 
 def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
-    """The similarity of each head of A with each of B, float64 [heads of A, heads of B].
+    """Return the similarity of each head of A to each head of B, float64 [heads of A, heads of B].
 
-    If the models split the texts alike, tokens are compared. Otherwise words are: those that both have, and the symbols
-    that both have. Each row is then scaled to sum to 1.
+    If both models tokenize the texts identically, tokens are compared; otherwise the words and symbols that both have.
+    Each row is then scaled to sum to 1.
 
     Args:
-        a, b: of two models that read the same text; a language code before it may differ.
+        a, b: traces of two models that read the same text; a language code before it may differ.
     """
     if a.query_pieces(kind) == b.query_pieces(kind) and a.key_pieces(kind) == b.key_pieces(kind):
         return 1 - head_distances(a.attention(kind), b.attention(kind)) / np.log(2)
@@ -48,16 +48,16 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
     for view, own_rows, own_columns in zip(views, rows, columns, strict=True):
         places = [own_rows.index(key) for key in both_rows], [own_columns.index(key) for key in both_columns]
         weights.append(scaled_rows(view.weights[:, :, places[0]][..., places[1]])[0])
-    # A row that sees none of the columns that both have is left out.
+    # Leave out rows without any weight on the shared columns.
     seen = np.logical_and(*(each.sum(axis=-1).min(axis=(0, 1)) > 0 for each in weights))
     return 1 - head_distances(*(each[:, :, seen] for each in weights)) / np.log(2)
 
 
 def best_match(similarity: np.ndarray) -> np.ndarray:
-    """The head of B for each head of A, int [heads of A]; -1 for a head that has none, because B has fewer.
+    """Assign a head of B to each head of A, int [heads of A]; -1 for heads left over because B has fewer.
 
-    The assignment is one to one, and its total similarity is the largest possible one (Kuhn 1955, "The Hungarian Method
-    for the Assignment Problem").
+    The assignment is one to one and maximises the total similarity (Kuhn 1955, "The Hungarian Method for the Assignment
+    Problem").
     """
     rows, columns = linear_sum_assignment(similarity, maximize=True)
     match = np.full(len(similarity), -1)
@@ -66,19 +66,20 @@ def best_match(similarity: np.ndarray) -> np.ndarray:
 
 
 def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -> np.ndarray:
-    """The expected similarity if the heads of B are shuffled within each layer, [..., heads of A]; NaN without a match.
+    """Return the expected similarity if B's heads are shuffled within each layer, [..., heads of A]; NaN without a
+    match.
 
     Args:
         similarity: [..., heads of A, heads of B].
-        match: of `best_match`.
-        heads: of each layer of B.
+        match: result of `best_match`.
+        heads: number of heads in each layer of B.
     """
     layers = similarity.reshape(*similarity.shape[:-1], -1, heads).mean(axis=-1)
     return _taken(layers, np.where(match < 0, -1, match // heads))
 
 
 def matched_similarity(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
-    """The similarity of each head of A with its match, [..., heads of A]; NaN without one."""
+    """Return the similarity of each head of A to its match, [..., heads of A]; NaN without a match."""
     return _taken(similarity, match)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """A layout.
+    """Items laid out on a plane.
 
     Attributes:
-        points: [N, 2], the mean at (0, 0), the longer axis first.
+        points: coordinates [N, 2], centred at (0, 0), with the longer axis first.
         shown: share of the spread that the plane shows, 0 to 1; the rest lies in the omitted dimensions.
     """
 

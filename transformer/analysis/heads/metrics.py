@@ -1,7 +1,7 @@
-"""Comparable metrics of every head of a kind.
+"""Metrics that compare the heads of one kind of attention.
 
-Each number is a mean over queries. A number may not apply to a query: for example, the first token has no previous one.
-Such a query is left out of the mean. A number that applies to no query is NaN.
+Each metric is a mean over queries. Queries to which it does not apply are left out: for example, the first token has no
+previous token. A metric that applies to no query is NaN.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ OFFSETS = {"previous": -1, "same": 0, "next": 1}
 
 @dataclass(frozen=True)
 class Metric:
-    """One number that a head has.
+    """The description of one metric of a head.
 
     Attributes:
         name: its key in `HeadMetrics.values` and in a URL: at most 30 of a to z, 0 to 9 and _, a letter first.
         title: a few words for a column heading.
         meaning: one sentence.
         unit: "nats", "tokens" or "share".
-        low, high: its range, not below 0; `high` is None if it depends on the sentence.
-        kinds: kinds of attention that have it.
+        low, high: the range of its values, not below 0; `high` is None if it depends on the sentence.
+        kinds: kinds of attention for which it is defined.
     """
 
     name: str
@@ -146,8 +146,8 @@ class HeadMetrics:
 
     Attributes:
         kind: "encoder", "decoder" or "cross".
-        values: by name of the metric, in the order of `METRICS`: [L, H], float64, read-only; NaN for a metric that
-            applied to no query. Only the metrics that the kind has.
+        values: metrics that the kind has, by name, in the order of `METRICS`: [L, H], float64, read-only; NaN for a
+            metric that applied to no query.
         queries: by name of the metric, the number of queries in its mean.
     """
 
@@ -163,7 +163,7 @@ class HeadMetrics:
 
 
 def metrics_of(kind: Kind) -> tuple[Metric, ...]:
-    """The metrics that a kind of attention has."""
+    """Return the metrics that are defined for a kind of attention."""
     return tuple(metric for metric in METRICS if kind in metric.kinds)
 
 
@@ -173,8 +173,8 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
     Args:
         trace: of a run.
         kind: of attention.
-        scores: of each token that the kind looks at, by id; a lower score means a rarer token. See
-            `Vocabulary.key_scores`. None if they are not known; metrics that need them are then left out.
+        scores: score of each token of the key vocabulary, by id; a lower score means a rarer token. See
+            `Vocabulary.key_scores`. If None, the metrics that need scores are left out.
     """
     measured = dict(_each_query(trace, kind, scores))
     values, queries = {}, {}
@@ -191,7 +191,7 @@ def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
     """Average over sentences, each weighted by its number of queries: the mean over the queries of all sentences.
 
     Args:
-        measured: of one kind and one model, at least one.
+        measured: metrics of one kind and one model; at least one.
 
     Raises:
         ValueError: `measured` is empty or has several kinds.
@@ -210,12 +210,12 @@ def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
 
 
 def is_punctuation(piece: Piece, text: str) -> bool:
-    """Whether a token covers punctuation only, in the text that its span refers to."""
+    """Return whether a token covers only punctuation; `text` is the text that its span refers to."""
     covered = text[slice(*piece.span)] if piece.span is not None else ""
     return bool(covered) and all(unicodedata.category(character).startswith("P") for character in covered)
 
 
-# A metric of each query [L, H, Q], and a mask of the queries it applies to, bool [Q].
+# Name of a metric, its value for each query [L, H, Q], and a mask of the queries it applies to, bool [Q].
 Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -254,7 +254,7 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
 
 
 def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray) -> Iterator[Measured]:
-    """Self-attention by position: the previous, same and next one, and the distance."""
+    """Yield the positional metrics of self-attention: previous, same and next token, and distance."""
     count = len(mask)
     rows = np.arange(count)
     for name, offset in OFFSETS.items():

@@ -23,18 +23,18 @@ class Pattern:
     """The pattern of one head.
 
     Attributes:
-        previous, same, following: mean share of a row's attention on the position before it, on its own, and after it;
-            only for self-attention, else 0. Rows without such a position are left out of the mean.
-        special: mean share on start and end symbols.
-        column: the position that is not special and has the largest mean share of all rows; None without one.
-        column_share: that share.
-        peak: mean largest weight of a row, without start and end symbols; only of the rows that may look at another
-            token, 0 if none may.
-        rest: mean share of the same rows on start and end symbols.
-        moves: whether the largest weights are in several columns.
-        entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is that of even attention.
-        strongest: the largest weight on a position that is not special. In self-attention, both positions are not
-            special and differ. None without such a weight.
+        previous, same, following: mean attention of a row to the previous position, to its own and to the next one; 0
+            except in self-attention. Rows without such a position are left out of the mean.
+        special: mean share of attention on start and end symbols.
+        column: the non-special position with the largest mean share over all rows; None if every position is special.
+        column_share: the mean share of that column.
+        peak: mean of each row's largest weight, start and end symbols excluded; over the rows that may look at another
+            token, 0 without such rows.
+        rest: mean share of attention on start and end symbols in the rows counted in `peak`.
+        moves: whether the largest weights of the rows are in different columns.
+        entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is the entropy of uniform attention.
+        strongest: the largest weight on a non-special position. In self-attention, both positions must be non-special
+            and different. None if there is no such weight.
     """
 
     previous: float
@@ -52,13 +52,13 @@ class Pattern:
 
 
 def row_entropy(weights: np.ndarray) -> np.ndarray:
-    """Entropy of each row, nats: [..., R, C] to [..., R]. A row with a single weight of 1 has 0."""
+    """Return the entropy of each row, nats: [..., R, C] to [..., R]. It is 0 for a row with a single weight of 1."""
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     return 0.0 - (weights * logs).sum(axis=-1)
 
 
 def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:
-    """Mean weight at column = row + offset, over the rows that may look there; 0 if none may."""
+    """Return the mean weight at column = row + offset, over the rows that may look there; 0 without such rows."""
     places = [
         (row, row + offset)
         for row in range(weights.shape[0])
@@ -75,19 +75,20 @@ def pattern(
     *,
     same_text: bool,
 ) -> Pattern:
-    """The pattern of one head's map.
+    """Describe the pattern of one head's map.
 
     Args:
         weights: [R, C], rows sum to 1.
         mask: bool [R, C], True = may look.
         rows, columns: tokens of each row and column.
-        same_text: rows and columns are the same text (self-attention), so "previous" and "same" mean something.
+        same_text: whether rows and columns are the same text (self-attention), so that "previous" and "same" are
+            defined.
     """
     special_columns = np.array([group[0].special for group in columns])
     special_rows = np.array([group[0].special for group in rows])
     linkable = mask & ~special_columns[None, :]
     if same_text:
-        # In cross-attention the start symbol's row is the step that writes the first word.
+        # Only in self-attention: in cross-attention the start symbol's row is the step that writes the first word.
         linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
     strongest = None
     if linkable.any():

@@ -8,16 +8,16 @@ from transformer.analysis.heads.pattern import row_entropy
 
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Jensen-Shannon divergence of distributions, nats: [..., K] and [..., K] to [...]; 0 if equal, at most ln 2."""
+    """Return the Jensen-Shannon divergence, nats, 0 to ln 2, of distributions [..., K] and [..., K]: [...]."""
     divergence = row_entropy((first + second) / 2) - (row_entropy(first) + row_entropy(second)) / 2
     return np.maximum(divergence, 0.0)
 
 
 def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """How differently any two heads of a kind look, of one model or of two, nats, 0 to ln 2.
+    """Measure how differently any two heads of a kind attend, in one model or two: nats, 0 to ln 2.
 
-    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences of the rows. This is their mean, so
-    that sentences of different lengths are comparable. It changes only the scale of a layout or a dendrogram.
+    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences of the rows. Here they are averaged, so
+    that sentences of different lengths are comparable. This changes only the scale of a layout or a dendrogram.
 
     Args:
         weights: [L, H, Q, K], rows sum to 1.
@@ -32,7 +32,7 @@ def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.
         return np.stack([jensen_shannon(head, against).mean(axis=-1) for head in heads])
     distances = np.zeros((len(heads), len(heads)))
     for head in range(len(heads) - 1):
-        # This compares one head with all later ones: all pairs at once would need gigabytes for a long sentence.
+        # Compare one head at a time with all later ones: all pairs at once would need gigabytes for a long sentence.
         row = jensen_shannon(heads[head], heads[head + 1 :]).mean(axis=-1)
         distances[head, head + 1 :] = distances[head + 1 :, head] = row
     return distances

@@ -22,7 +22,7 @@ class Statistics(Record):
     Attributes:
         model: `Translator.version` of the model that was measured.
         sentences: number of sentences.
-        heads: the averages, by kind.
+        heads: the averaged metrics, by kind.
     """
 
     model: str
@@ -33,13 +33,13 @@ class Statistics(Record):
         object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
         for kind, metrics in self.heads.items():
             for rule in RULES:
-                # A record may lack newer metrics, but not the metrics that name heads; those raise a KeyError.
+                # A record may lack newer metrics, but a missing metric that names heads raises a KeyError.
                 if kind in rule.kinds:
                     rule.holds(metrics.values)
 
     @property
     def aligner(self) -> Aligner | None:
-        """The heads of cross-attention that align words; None if none do."""
+        """Return the cross-attention heads that align words; None if no head does."""
         return find_aligner(self.heads["cross"])
 
     def _written(self) -> dict[str, Any]:
@@ -58,11 +58,11 @@ class Statistics(Record):
 
 
 def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -> Statistics:
-    """Measure every head on every sentence, and average.
+    """Measure every head on every sentence, and average the metrics.
 
     Args:
-        traces: of one model, at least one; only one is in memory at a time.
-        vocabulary: of the model.
+        traces: traces of one model, at least one; only one is in memory at a time.
+        vocabulary: vocabulary of the model.
         model: `Translator.version` of the model.
 
     Raises:

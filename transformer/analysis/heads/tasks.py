@@ -1,7 +1,7 @@
-"""Defines tasks of heads: one sentence about each, and the cells of a map that belong to it by the text alone.
+"""Defines tasks of heads: a description of each, and the cells of a map that belong to it judging by the text alone.
 
-Heads look at the first token and at the end symbol when they have nothing to do. Links to a neighbour there do not
-count.
+Heads look at the first token and at the end symbol when they have nothing to do, so links to a neighbour exclude these
+two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)
-# A row, and the columns that it should look at: the tokens of a word.
+# A row, and the columns it should look at, which are the tokens of one word.
 Link = tuple[int, tuple[int, ...]]
 
 
@@ -40,7 +40,7 @@ AUXILIARIES = _words("""
     wollten darf dürfen möchte möchten
 """)
 # The other part of the verb. German writes nouns with a capital letter; an adjective after "ist" looks like neither.
-# No such word is so long that the bounds matter.
+# No verb is long enough to reach the upper bounds.
 GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
 
 
@@ -49,13 +49,15 @@ class HeadTask:
     """Something that a head may do.
 
     Attributes:
-        name: of the task, in URLs and files.
+        name: name of the task in URLs and files.
         title: a few plain words; {source} and {target} stand for the languages.
-        meaning: one plain sentence that says what to see in the examples; otherwise like `title`.
+        meaning: one plain sentence that says what the examples show; it has the same placeholders as `title`.
         kind: of attention.
-        links: the cells that belong to it in a run; none if the sentence has nothing of the sort.
-        source, target: the languages of its words; empty for a task in any language.
-        general: whether it is a rule about all rows. A head that does another task must do it more than rules predict.
+        links: function that yields the cells of a run that belong to the task; none if the task does not occur in the
+            sentence.
+        source, target: languages that the task is about; empty for any language.
+        general: whether the task is a general rule about all rows. Heads of specific tasks must exceed what these rules
+            predict.
     """
 
     name: str
@@ -68,17 +70,17 @@ class HeadTask:
     general: bool = False
 
     def fits(self, languages: Languages) -> bool:
-        """Whether a model of these languages can have a head for it."""
+        """Return whether the task exists in a model of these languages."""
         return self.source in ("", languages.source.name) and self.target in ("", languages.target.name)
 
     def described(self, languages: Languages) -> tuple[str, str]:
-        """Title and meaning, with the names of the languages."""
+        """Return title and meaning with the names of the languages filled in."""
         names = {"source": languages.source.name, "target": languages.target.name}
         return self.title.format(**names), self.meaning.format(**names)
 
 
 def covered_text(pieces: Sequence[Piece], text: str) -> str:
-    """The characters that tokens cover; none for special ones."""
+    """Return the text that tokens cover; special tokens cover none."""
     spans = [piece.span for piece in pieces if piece.span is not None]
     return text[spans[0][0] : spans[-1][1]].strip() if spans else ""
 
@@ -91,12 +93,12 @@ def _neighbour(offset: int, pieces: Sequence[Piece]) -> Iterator[Link]:
 
 
 def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    """Positions and letters of the source's words."""
+    """Return the positions and the text of each source word."""
     return _spelled(trace.source_pieces, trace.source_text)
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    """Positions in `target_pieces` and letters of the target's words; row n - 1 predicts position n."""
+    """Return each target word's positions in `target_pieces` and its text; row n - 1 predicts position n."""
     return _spelled(trace.target_pieces, trace.target_text)
 
 
@@ -109,7 +111,7 @@ def _spelled(pieces: Sequence[Piece], text: str) -> list[tuple[tuple[int, ...], 
 
 
 def _end(trace: Trace, *, written: bool) -> Iterator[Link]:
-    """The source's end symbol, at the steps that write the end symbol, or at all others."""
+    """Yield links to the source's end symbol from the steps that write the end symbol, or from all other steps."""
     end = tuple(at for at, piece in enumerate(trace.source_pieces) if piece.role == "end")
     yield from (
         (row, end) for row, piece in enumerate(trace.predicted_pieces) if (piece.role == "end") == written and end
@@ -121,7 +123,7 @@ def _negations(trace: Trace) -> list[tuple[int, ...]]:
 
 
 def _negated(trace: Trace) -> Iterator[Link]:
-    """The words next to an English negation, which it is about."""
+    """Yield links from the words next to an English negation, which are the words that it negates."""
     for group in _negations(trace):
         for row in (group[0] - 1, group[-1] + 1):
             if 0 <= row < len(trace.source_pieces) and not trace.source_pieces[row].special:
@@ -137,7 +139,7 @@ def _negation_translated(trace: Trace) -> Iterator[Link]:
 
 
 def _clause_comma(trace: Trace) -> Iterator[Link]:
-    """A German comma where English has none, and the only word that begins a clause there."""
+    """Yield the link from a German comma that English lacks to the only English word that begins a clause."""
     opening = [group for group, word in _source_words(trace)[1:] if word.lower() in SUBORDINATORS]
     commas = [row for row, piece in enumerate(trace.predicted_pieces) if piece.text.strip("▁") == ","]
     if "," not in trace.source_text and len(opening) == len(commas) == 1:
@@ -145,9 +147,9 @@ def _clause_comma(trace: Trace) -> Iterator[Link]:
 
 
 def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Positions of the auxiliary of a German main clause, and of the last word, which is its verb.
+    """Return the positions of the auxiliary of a German main clause, and of its verb, the last word.
 
-    None without such a clause, that is a sentence without a comma whose verb has two parts.
+    Return None unless the sentence is a single clause (no comma) whose verb has two parts.
     """
     words = [(group, word) for group, word in _target_words(trace) if word]
     auxiliaries = [group for group, word in words[:-1] if word.lower() in AUXILIARIES]
@@ -157,7 +159,7 @@ def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
-    """The step that writes the last German verb, and its English word, if that is not the last one."""
+    """Yield the link from the step that writes the final German verb to its English word, unless that is last too."""
     verb = _last_verb(trace)
     if verb is None:
         return
@@ -170,7 +172,7 @@ def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
 
 
 def _verb_and_auxiliary(trace: Trace) -> Iterator[Link]:
-    """The step that writes the last German verb, and the auxiliary that was read before."""
+    """Yield the link from the step that writes the final German verb to the auxiliary read earlier."""
     verb = _last_verb(trace)
     if verb is not None and verb[1][0] - 1 > verb[0][-1] + 1:
         yield verb[1][0] - 1, verb[0]
