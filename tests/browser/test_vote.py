@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ from tests.browser.test_lecture import PROJECTOR, address
 PATIENCE = 120
 
 
-def lecturers_path(printed: Path) -> str:
+def lecturers_path(printed: Callable[[], str]) -> str:
     """Return the path that the terminal shows to the lecturer last."""
     deadline = time.monotonic() + PATIENCE
-    while not (found := re.findall(r"/vote/lecturer\?\S+", printed.read_text(encoding="utf-8"))):
+    while not (found := re.findall(r"/vote/lecturer\?\S+", printed())):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     return found[-1]
@@ -32,9 +33,8 @@ def bar(dialog: Locator, choice: str, of: str) -> Locator:
 
 
 @pytest.mark.thorough(seconds=60)
-def test_audience_votes_and_sees_the_models_own_answer(browser, tmp_path):
-    printed = tmp_path / "printed"
-    with printed.open("wb") as output, server(2, output.fileno()) as (host, _):
+def test_audience_votes_and_sees_the_models_own_answer(browser):
+    with server(2) as (host, _, printed):
         path, base = lecturers_path(printed), f"http://{host}"
         with (
             window(browser, viewport=PROJECTOR) as screen,
