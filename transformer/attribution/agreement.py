@@ -1,4 +1,4 @@
-"""Whether methods agree, and whether that is more than chance.
+"""Tests whether attribution methods agree, and whether they agree more than by chance.
 
 Kendall's tau-b compares two rankings of the same tokens. With few tokens unrelated rankings agree often: their tau has
 mean 0 and a deviation that only depends on the number of tokens (Kendall 1938, "A New Measure of Rank Correlation").
@@ -23,9 +23,9 @@ class Agreement:
     """The agreement of M methods on the source of one target.
 
     Attributes:
-        methods: their names.
-        columns: which columns of the source were ranked, N of them.
-        tau: Kendall's tau-b of each pair, [M, M]; NaN where a method scores all alike.
+        methods: names of the methods.
+        columns: the N columns of the source that were ranked.
+        tau: Kendall's tau-b of each pair, [M, M]; NaN where a method gives every column the same score.
         same_first: whether each pair puts the same column first, bool [M, M].
         chance: half the width of the band in which 95 % of unrelated rankings lie.
     """
@@ -38,7 +38,7 @@ class Agreement:
 
     @property
     def above_chance(self) -> np.ndarray:
-        """Mask of the pairs that differ from unrelated rankings; bool [M, M]."""
+        """Return a mask of the pairs that agree or disagree more than unrelated rankings do, bool [M, M]."""
         return abs(self.tau) > self.chance
 
 
@@ -46,9 +46,9 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
     """Compare methods on one target.
 
     Args:
-        attributions: of the same targets and groups. Scores that speak against the word rank below those of 0.
-        columns: of the source to rank, such as those of the words: special tokens, which stand for no word, left out.
-        target: which of their targets.
+        attributions: attributions of the same targets and groups. Negative scores rank below scores of 0.
+        columns: columns of the source to rank, for example all words but no special tokens.
+        target: index of the target.
 
     Raises:
         ValueError: there are fewer than two columns to rank.
@@ -67,8 +67,8 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
 
 
 def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
-    """Kendall's tau-b of two lists of scores [N]; NaN if one of them has all scores alike."""
-    # Importing scipy.stats takes 0.7 s, and few processes come here.
+    """Return Kendall's tau-b of two lists of scores [N]; NaN if all scores of a list are equal."""
+    # Import it only when needed: importing scipy.stats takes 0.7 s, and few processes call this function.
     from scipy.stats import kendalltau
 
     return float(np.asarray(kendalltau(one, other, variant="b"))[0])

@@ -1,4 +1,4 @@
-"""ALTI+: layers measured by how close each summand is to their sum, then rolled out.
+"""ALTI+: rates each summand of a layer by how close it is to the sum, then rolls out the layers.
 
 Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI), and
 "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
@@ -26,14 +26,15 @@ def alti(run: Explained, targets: Sequence[Target]) -> Attribution:
 
 
 def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
-    """Every attention layer by `proximity_shares`; the trace has details."""
+    """Apply `proximity_shares` to every attention layer of a trace with details."""
     return mixing_of(trace, weights, proximity_shares)
 
 
 def proximity_shares(transformed: Transformed) -> np.ndarray:
-    """The share of each vector in its row's sum y, [R, C]: c = max(0, |y| - |y - T|) in the 1-norm, over the row's c.
+    """Return each vector's share of its row's sum y, [R, C]: c = max(0, |y| - |y - T|) in the 1-norm, over the row's
+    sum of c.
 
-    A row of which no vector is nearer to the sum than 0 is has no shares: all NaN.
+    If no vector of a row is closer to the sum than the zero vector is, all shares of the row are NaN.
     """
     output = transformed.output
     distances = np.stack([abs(output - vectors).sum(axis=-1) for vectors in transformed.vectors.swapaxes(0, 1)], axis=1)

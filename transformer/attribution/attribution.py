@@ -1,6 +1,6 @@
-"""The result of every attribution method: scores over the source and over what was already written.
+"""The result type of all attribution methods: scores over the source and over the prefix written so far.
 
-Letters: R targets, S source tokens, T target tokens. The score of a word is that of all its tokens together.
+Letters: R targets, S source tokens, T target tokens. The score of a word is the score of all its tokens together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from transformer.values.weights import Weights
 if TYPE_CHECKING:
     from transformer.model.transformer import Transformer
 
-# The name of a method: a key of METHODS.
+# The name of a method, a key of METHODS.
 Method = str
 
 
@@ -27,17 +27,17 @@ class MethodEntry:
     """The description of a method and of its scores.
 
     Attributes:
-        title: its name on a page.
-        text: what it does, in a sentence.
+        title: name of the method on a page.
+        text: one sentence about what the method does.
         unit: of a score.
-        signed: whether a score can speak against the word.
-        contrastive: whether it can say why this token was predicted and not another.
-        adds_up: "separately": to 1 over the source and to 1 over the prefix; "together": to one number over both;
-            "no": nothing is promised.
-        measured: whether it runs the model on changed input, instead of reading its numbers.
-        as_trained: whether it explains the model only as it was trained, without interventions.
+        signed: whether a score can be negative, that is, count against the predicted word.
+        contrastive: whether it can explain why one token was predicted rather than another.
+        adds_up: "separately" if the scores sum to 1 over the source and to 1 over the prefix; "together" if they sum to
+            one number over both; "no" if their sum has no meaning.
+        measured: whether it reruns the model on changed input instead of reading the numbers of one run.
+        as_trained: whether it only works without interventions, on the model as it was trained.
         slow: whether it takes long on a long sentence.
-        baseline: what its numbers are compared with.
+        baseline: the reference that its numbers are compared with.
     """
 
     title: str
@@ -122,13 +122,13 @@ METHODS: Mapping[Method, MethodEntry] = {
 
 @dataclass(frozen=True)
 class Target:
-    """The predictions to explain: the tokens predicted at some positions, together.
+    """The predictions to explain: the tokens predicted at one or more positions, taken together.
 
     Attributes:
         positions: rows of the decoder; row t reads `trace.target_pieces[t]` and predicts `trace.predicted_pieces[t]`.
-            One for a token, several for a word, all for the sentence.
-        against: ids of other candidates, one for each position: why were the tokens predicted and not these? None
-            explains the tokens themselves.
+            One position explains a token, several a word, all the sentence.
+        against: ids of alternative tokens, one for each position, to explain why the tokens were predicted instead of
+            these. None explains the tokens themselves.
     """
 
     positions: tuple[int, ...]
@@ -148,14 +148,15 @@ class Attribution:
     """Scores of one method; float64.
 
     Attributes:
-        method: its name.
-        targets: what is explained, R of them.
+        method: name of the method.
+        targets: the R targets that are explained.
         source: scores of the source, [R, S], or [R, words].
-        prefix: scores of what the decoder had read, the start symbol first, [R, T], or [R, words]; 0 for what it had
-            not read. NaN where a method has no answer.
-        source_groups, prefix_groups: the positions that each column stands for.
-        remainders: parts of the total that belong to no token, such as the biases, by name, [R].
-        total: what the scores and the remainders add up to, computed on its own, [R]; NaN if nothing is promised.
+        prefix: scores of the decoder's input, the start symbol first, [R, T], or [R, words]; 0 for tokens that it had
+            not read yet. NaN where a method has no answer.
+        source_groups, prefix_groups: the positions that each column covers.
+        remainders: by name, parts of the total that belong to no token, such as the biases, [R].
+        total: the expected sum of scores and remainders, computed independently, [R]; NaN if the method does not define
+            one.
     """
 
     method: Method
@@ -176,16 +177,17 @@ class Attribution:
         return METHODS[self.method]
 
     def error(self) -> np.ndarray:
-        """How far the sum is from what it should be, at most, [R]; NaN if nothing is promised."""
+        """Return the largest deviation of the sum from its expected value, [R]; NaN if the method does not define
+        one."""
         source, prefix = self.source.sum(axis=1), self.prefix.sum(axis=1)
         if self.properties.adds_up == "separately":
             return np.maximum(abs(source - self.total), abs(prefix - self.total))
         return abs(source + prefix + sum(self.remainders.values()) - self.total)
 
     def source_share(self) -> np.ndarray:
-        """The share of the source in all scores, source against prefix, [R]; of their sizes if they have signs.
+        """Return the source's share of all scores, [R]; signed scores count by their absolute values.
 
-        NaN for methods that score the two sides apart.
+        It is NaN for methods that score source and prefix separately.
         """
         if self.properties.adds_up == "separately":
             return np.full(len(self.targets), np.nan)
@@ -194,7 +196,8 @@ class Attribution:
         return np.divide(source, both, out=np.full_like(both, np.nan), where=both > 0)
 
     def merged(self, source_groups: Sequence[Group], prefix_groups: Sequence[Group]) -> Attribution:
-        """The scores of groups of tokens: the sums of theirs. Erasure erases groups together instead."""
+        """Sum the scores of the tokens in each group. Erasure does not use this; it erases a group's tokens
+        together."""
         return replace(
             self,
             source=_summed(self.source, source_groups),
@@ -210,9 +213,9 @@ class Explained:
 
     Attributes:
         trace: of the run, with details.
-        model: that ran; its layers are run again by methods that need more than the trace.
-        weights: of the model, in numpy.
-        source_groups, prefix_groups: positions that a method which hides text hides together.
+        model: the model of this run, for methods that need more than the trace and run its layers again.
+        weights: weights of the model as numpy arrays.
+        source_groups, prefix_groups: positions that an erasure method hides together.
     """
 
     trace: Trace
@@ -223,17 +226,17 @@ class Explained:
 
 
 def every_position(trace: Trace) -> tuple[Target, ...]:
-    """One target for each predicted token."""
+    """Return one target for each predicted token."""
     return tuple(Target((position,)) for position in range(len(trace.predicted_pieces)))
 
 
 def whole_sentence(trace: Trace) -> Target:
-    """All predicted tokens together."""
+    """Return one target for all predicted tokens together."""
     return Target(tuple(range(len(trace.predicted_pieces))))
 
 
 def piece_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
-    """The positions of each column over the source and over the prefix: a token each, or a word each."""
+    """Return the positions of each column of source and prefix; a column is a token, or with `words` a word."""
     return (
         groups_of(trace.source_pieces, trace.source_text, words=words),
         groups_of(trace.target_pieces, trace.target_text, words=words),
@@ -243,10 +246,10 @@ def piece_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...
 def shares(
     method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
 ) -> Attribution:
-    """An attribution by shares of each row [T, S] and [T, T]: those of a target are the mean over its positions.
+    """Make an attribution from the shares of each row, [T, S] and [T, T], averaged over the positions of a target.
 
     Raises:
-        ValueError: a target asks for a contrast, which needs a method that knows which token was predicted.
+        ValueError: a target has `against`, but shares do not depend on which token was predicted.
     """
     if any(target.against for target in targets):
         contrastive = ", ".join(name for name, properties in METHODS.items() if properties.contrastive)

@@ -1,9 +1,10 @@
-"""Direct logit attribution: which part of the decoder wrote the word.
+"""Direct logit attribution: how much each part of the decoder contributes to a logit.
 
-The stream that the generator reads is a sum of what the embedding, every head and every feed-forward network wrote to
-it. With the scale of the last layer normalisation at its observed value, so is each logit (Elhage et al. 2021, "A
-Mathematical Framework for Transformer Circuits"; pre-norm models only). The same holds for a norm of the embeddings.
-The encoder writes nothing to this stream: its part is in the heads of cross-attention.
+The residual stream that the generator reads is the sum of the outputs of the embedding, every head and every
+feed-forward network. With the scale of the last layer normalisation fixed at its observed value, each logit is such a
+sum too (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). The same holds
+for a norm of the embeddings. The encoder does not write to this stream; its contribution arrives through the
+cross-attention heads.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class Component:
     """One summand of a logit.
 
     Attributes:
-        kind: of part.
-        layer: of the decoder, from 0; None for what belongs to none.
-        head: from 0; None for what is no head.
+        kind: kind of component.
+        layer: decoder layer, from 0; None for a component outside the layers.
+        head: head, from 0; None for a component that is not a head.
     """
 
     kind: ComponentKind
@@ -60,10 +61,10 @@ class DirectLogits:
     """The contribution of every component to the logits of some targets; float64.
 
     Attributes:
-        targets: R of them.
-        components: N, in the order in which they write.
-        scores: [R, N]; for a target with `against` the differences.
-        logits: what the scores add up to, from the stream of the trace, [R].
+        targets: the R targets.
+        components: the N components, in the order in which they write.
+        scores: contributions [R, N]; differences for a target with `against`.
+        logits: the sums of the scores, computed from the stream of the trace, [R].
     """
 
     targets: tuple[Target, ...]
@@ -73,10 +74,10 @@ class DirectLogits:
 
 
 def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> DirectLogits:
-    """All components of each target's logit; those of several positions are summed. The trace has details.
+    """Split each target's logit into components, summed over the target's positions. The trace must have details.
 
     Raises:
-        ValueError: the model is post-norm, where what one part wrote is normalised again by every later one.
+        ValueError: the model is post-norm, so that every later sub-layer normalises earlier contributions again.
     """
     if weights.config.norm != "pre":
         raise ValueError("direct logit attribution is for pre-norm models: in others no part writes to the logits")
@@ -104,7 +105,8 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
 
 
 def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
-    """The contribution of each component to the decoder's stream, [N, T, D], and the bias of a norm before it, [D]."""
+    """Return the components, what each adds to the decoder's stream [N, T, D], and the bias of an embedding norm
+    [D]."""
     summands, bias = embedding_summands(trace, weights, "decoder")
     components, written = [Component("token embedding"), Component("position")][: len(summands)], [*summands]
     for layer in range(weights.config.decoder_layers):

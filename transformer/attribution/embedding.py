@@ -1,4 +1,4 @@
-"""The embeddings and the positions of a text as summands of the stream before the first layer."""
+"""Splits the residual stream before the first layer into token embeddings and positions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from transformer.values.weights import Weights
 
 
 def embedding_summands(trace: Trace, weights: Weights, stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-    """The embeddings of a stack's tokens, then the positions if any were added, [1 or 2, T, D], and a bias [D].
+    """Return a stack's token embeddings, then its positions if any were added, [1 or 2, T, D], and a bias [D].
 
-    Together they are the stream. A norm of the embeddings is applied to each summand with the deviation of their sum.
-    The bias is that of this norm; without it, the bias is 0. The trace has details.
+    They sum to the stream. An embedding norm is applied to each summand with the deviation of their sum. The bias is
+    the bias of this norm, or 0 without one. The trace must have details.
     """
     text = embedded_text(trace, weights, stack)
     summands = np.stack([text.scaled, *([] if text.positions is None else [text.positions])])

@@ -1,7 +1,7 @@
-"""Erasure: the change of the prediction when a token is made invisible; measured, not estimated.
+"""Erasure: measures how the prediction changes when a token is hidden.
 
 Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". Here a token is hidden
-from every other in every layer, so that positions stay and the model reads only real tokens.
+from all other tokens in every layer, so that positions stay the same and the model reads only real tokens.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Tokens of both sides in one batch.
+# Number of source and target tokens in one batch.
 BATCH_PIECES = 2048
 
 
 def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """By how much each target's log-probability falls when a group of tokens is erased, nats.
+    """Measure by how much each target's log-probability falls when a group of tokens is erased, in nats.
 
-    The tokens read before stay as they are (teacher forcing). A step cannot help seeing the token it has just read:
-    the score of a group that only such a step could see is NaN.
+    The decoder still reads the same prefix (teacher forcing). The token that a step has just read cannot be hidden from
+    it. If only such a step could see a group, its score is NaN.
     """
     variants = [AS_TRAINED]
     source_groups, prefix_groups = run.source_groups, run.prefix_groups
@@ -56,21 +56,21 @@ def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
 def erased_log_probs(
     model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions]
 ) -> np.ndarray:
-    """Log-probabilities of the targets when some tokens are invisible.
+    """Compute the log-probabilities of the targets when some tokens are hidden.
 
     Args:
         model: in evaluation mode.
-        trace: has the tokens read and predicted.
-        targets: R of them.
-        variants: N of them; each may hide tokens from all others in every layer, and changes nothing else.
+        trace: the run with the tokens that were read and predicted.
+        targets: the R targets.
+        variants: the N interventions. Each may only hide tokens from all other tokens in every layer.
 
     Returns:
-        nats, float64 [N, R].
+        Log-probabilities in nats, float64 [N, R].
     """
     length, device = read_for(targets), model.device
     source, prefix = pieces_of(trace, device)
     prefix = prefix[:length]
-    # Variants that hide the same are computed once, and so are sources of which the same is hidden.
+    # Compute variants that hide the same tokens once, and encode sources that hide the same tokens once.
     wanted = [_within(each, length) for each in variants]
     distinct, sources = _numbered(wanted), _numbered(each.encoder_part() for each in wanted)
     encoded, results = [], []
@@ -91,16 +91,17 @@ def erased_log_probs(
 
 
 def _numbered(variants: Iterable[Interventions]) -> dict[Interventions, int]:
-    """Each of them once, with its place in the order in which they come."""
+    """Number the distinct variants in order of first occurrence."""
     return {each: number for number, each in enumerate(dict.fromkeys(variants))}
 
 
 def _within(variant: Interventions, length: int) -> Interventions:
-    """The same without hidden tokens of the target that the decoder does not read."""
+    """Return the variant without the hidden target tokens at positions from `length` on, which the decoder does not
+    read."""
     return replace(variant, hidden_target=tuple(each for each in variant.hidden_target if each < length))
 
 
 def _parts(variants: list[Interventions], pieces: int) -> list[list[Interventions]]:
-    """Variants of so many tokens each, in batches."""
+    """Split variants of `pieces` tokens each into batches of at most BATCH_PIECES tokens."""
     size = max(1, BATCH_PIECES // pieces)
     return [variants[start : start + size] for start in range(0, len(variants), size)]

@@ -1,4 +1,4 @@
-"""A run in which attention weights, the scales of layer norms and the factors of activations are constants."""
+"""Makes attention weights, layer-norm scales and activation factors constants for the gradient."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from transformer.model.attention import scaled_dot_product_attention
 
 
 class Frozen(TorchFunctionMode):
-    """A context, for this thread, in which the layers compute the same but have the gradients of a linear function.
+    """A context manager, for this thread, that gives the layers the same outputs but the gradients of a linear
+    function.
 
     The function is linear in embeddings and biases (Ali et al. 2022, "XAI for Transformers: Better Explanations through
     Conservative Propagation", section 4; Modarressi et al. 2023, "DecompX").
 
-    It takes the calls of the five kinds of functions that the layers are made of. Nothing is set on a module.
+    It intercepts the five kinds of torch functions that the layers call. No module is changed.
 
     Args:
         bias: factor on every bias of the model, broadcastable to [B, T, D].
@@ -36,7 +37,7 @@ class Frozen(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Handle every call of a torch function."""
+        """Intercept a call of a torch function."""
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)
@@ -64,5 +65,5 @@ class Frozen(TorchFunctionMode):
         return scaled_dot_product_attention(query.detach(), key.detach(), value, allowed).output
 
     def activation(self, y: Tensor, x: Tensor) -> Tensor:
-        """y = f(x) as x times a constant; where x is 0, any constant will do."""
+        """Return y = f(x) as x times a constant; where x is 0, the constant is arbitrary."""
         return x * torch.where(x == 0, 0.0, y / x).detach()

@@ -1,9 +1,9 @@
-"""Gradients that add up: every term of the logit, exactly.
+"""Gradients that add up: splits the logit into exact terms.
 
 With constant attention weights, layer normalisation scales and activation factors, a Transformer is linear in its
-embeddings, positions and biases. The logit is then the sum of each times its gradient
-(Ali et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023,
-"DecompX: Explaining Transformers Decisions by Propagating Token Decomposition").
+embeddings, positions and biases. The logit is then the sum of each input times its gradient (Ali et al. 2022, "XAI for
+Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023, "DecompX: Explaining
+Transformers Decisions by Propagating Token Decomposition").
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REMAINDERS = ("source positions", "target positions", "biases")
 
 
 def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """The terms of each target's logit; their remainders are those of positions and of all biases."""
+    """Return the terms of each target's logit; the remainders are the terms of the positions and of all biases."""
     trace = run.trace
     per_batch = max(1, BATCH_PIECES // (len(trace.source_pieces) + len(trace.target_pieces)))
     batches = []
@@ -46,10 +46,10 @@ def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
 
 
 def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:
-    """Terms of the source [B, S] and the prefix [B, T], of positions and biases [B] each, and the logit [B]."""
+    """Return the terms of source [B, S], prefix [B, T], positions [B] and biases [B], and the logit [B]."""
     batch, device = len(targets), model.device
     with torch.enable_grad():
-        # The term of many numbers that share a factor of 1 is the gradient of that factor (Euler).
+        # By Euler's theorem, the term of numbers multiplied by a common factor of 1 is the gradient of that factor.
         source_factor, prefix_factor, bias = (
             torch.ones(batch, 1, 1, device=device, requires_grad=True) for _ in range(3)
         )
@@ -59,13 +59,13 @@ def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple
             for positions, side in ((model.source_positions, x), (model.target_positions, y))
         )
         with Frozen(bias):
-            # The model adds the positions once; a factor less 1 adds nothing more, and has their gradient.
+            # The model already adds the positions. Adding (factor - 1) times them adds 0, but gives their gradient.
             memory = model.encode(x + (source_factor - 1) * source_positions, None)
             hidden = model.decode(y + (prefix_factor - 1) * target_positions, memory)
         logits = objective(model, hidden, trace, targets, log_probs=False, bias=bias)
         leaves = (x, y, source_factor, prefix_factor, bias)
         gradients = torch.autograd.grad(logits.sum(), leaves, materialize_grads=True)
-    # Summed on the CPU: not every device has float64.
+    # Sum on the CPU, because not every device has float64.
     terms = [
         (leaf * gradient).detach().cpu().double().sum(dim=-1) for leaf, gradient in zip(leaves, gradients, strict=True)
     ]

@@ -1,11 +1,10 @@
 """The sub-layers of a run as linear maps, head by head, in float64.
 
-Attention weights, the scales of layer norms and the factors of activations are constants, as in
-`transformer.attribution.frozen`. Here the parts are separate: each head, each network, and what
-one reads of another.
+Attention weights, layer-norm scales and activation factors are constants, as in `transformer.attribution.frozen`. Here
+each head and each feed-forward network is separate, and so is the contribution of one to the input of another.
 
-Letters: W writers, R heads of a sub-layer (1 for a feed-forward network), T positions, S positions that are read,
-D model width, K head width.
+Letters: W writers, R heads of a sub-layer (1 for a feed-forward network), T query positions, S key positions, D model
+width, K head width.
 """
 
 from __future__ import annotations
@@ -35,37 +34,37 @@ class SubLayerId:
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of its attention; None for a feed-forward network."""
+        """Return the kind of attention; None for a feed-forward network."""
         if self.part == "feed_forward":
             return None
         return "cross" if self.part == "cross_attention" else self.stack
 
     @property
     def reads(self) -> Stack:
-        """The stack whose stream its keys and values come from."""
+        """Return the stack whose stream supplies its keys and values."""
         return "encoder" if self.part == "cross_attention" else self.stack
 
 
 @dataclass(frozen=True, eq=False)
 class FrozenNorm:
-    """A layer norm with constant deviations [T, 1]; without a gain it changes nothing."""
+    """A layer norm with constant deviations [T, 1]; the identity if it has no gain."""
 
     gain: np.ndarray | None = None
     bias: np.ndarray | float = 0.0
     deviation: np.ndarray | float = 1.0
 
     def linear(self, vectors: np.ndarray, at: int | slice = slice(None)) -> np.ndarray:
-        """The norm of each summand of its input, [..., T, D], without the bias; `at` selects one position."""
+        """Apply the norm without its bias to each summand of its input, [..., T, D]; `at` selects one position."""
         if self.gain is None:
             return vectors
         return linear_layer_norm(vectors, self.gain, np.asarray(self.deviation)[at])
 
     def adjoint(self, gradient: np.ndarray) -> np.ndarray:
-        """The gradient of the input, from that of the output, [..., T, D]."""
+        """Return the gradient of the input from the gradient of the output, [..., T, D]."""
         return self.centred(gradient) / self.deviation
 
     def centred(self, gradient: np.ndarray) -> np.ndarray:
-        """`adjoint` before the division by the deviations of the positions."""
+        """Return `adjoint` without the division by the deviations of the positions."""
         if self.gain is None:
             return gradient
         scaled = gradient * self.gain
@@ -74,19 +73,20 @@ class FrozenNorm:
 
 @dataclass(frozen=True, eq=False)
 class FrozenLayer:
-    """One sub-layer as a linear map: position t of head r writes the sum over s of mix[r, t, s] times a map of s.
+    """One sub-layer as a linear map: head r writes at position t the sum over s of mix[r, t, s] times a linear map of
+    s.
 
     Attributes:
-        place: which one.
-        before: the stream before it, [T, D].
-        looks: norm of the stream that queries come from.
-        read: norm of the stream that keys and values come from.
-        after: norm of the stream after it; changes nothing in pre-norm.
-        mix: attention weights, [R, T, S]; the identity for a network.
-        written: what each head writes, [R, T, D].
-        constant: the part of it that depends on no stream, [R, T, D].
-        bias: bias that the sub-layer adds, [D].
-        factor: activation over its input, [T, F]; None for attention.
+        place: identifies the sub-layer.
+        before: the stream before the sub-layer, [T, D].
+        looks: norm of the stream that the queries come from.
+        read: norm of the stream that the keys and values come from.
+        after: norm of the stream after the sub-layer; the identity in pre-norm.
+        mix: attention weights, [R, T, S]; the identity for a feed-forward network.
+        written: the output of each head, [R, T, D].
+        constant: the part of `written` that does not depend on a stream, [R, T, D].
+        bias: output bias of the sub-layer, [D].
+        factor: output of the activation function divided by its input, [T, F]; None for attention.
     """
 
     place: SubLayerId
@@ -101,7 +101,7 @@ class FrozenLayer:
     factor: np.ndarray | None
 
     def pulled(self, gradient: np.ndarray, weights: Weights) -> np.ndarray:
-        """The gradient of what the sub-layer reads, [R, T, D], from that of what it writes, [T, D]."""
+        """Return the gradient of the sub-layer's input, [R, T, D], from the gradient of its output, [T, D]."""
         place = self.place
         if place.kind is not None:
             projections = weights.attention(place.kind, place.layer)
@@ -113,13 +113,14 @@ class FrozenLayer:
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """The parts of a residual stream at some point, whose sum it is.
+    """The parts that a residual stream is the sum of at some point.
 
     Attributes:
-        writers: what each writer wrote, after the norms that followed, [W, T, D]: embeddings, positions if the model
-            adds any, then every head and network in order.
-        constant: what biases wrote, [T, D].
-        names: of the writers: a sub-layer and the number of the head there; None for embeddings 0 and positions 1.
+        writers: the contribution of each writer after the norms that followed, [W, T, D]: embeddings, positions if the
+            model adds any, then every head and feed-forward network in order.
+        constant: the contribution of all biases, [T, D].
+        names: names of the writers: a sub-layer and its head; (None, 0) for the embeddings and (None, 1) for the
+            positions.
     """
 
     writers: np.ndarray
@@ -128,15 +129,16 @@ class Streams:
 
 
 class FrozenRun:
-    """A run of a trace's model, with everything that is not linear at its observed value.
+    """A run of a trace's model in which everything non-linear is fixed at its observed value.
 
     Attributes:
-        layers: in the order in which they run.
-        output: norm of the output of each stack.
+        layers: the sub-layers in the order in which they run.
+        output: norm at the output of each stack.
         last: the stream at the end of each stack, [T, D].
 
     Raises:
-        ValueError: the trace was not made as the model was trained, or its attention does not see single tokens.
+        ValueError: the trace has interventions, or the model's attention is not full attention with one key for each
+            token.
     """
 
     def __init__(self, trace: Trace, weights: Weights) -> None:
@@ -144,7 +146,7 @@ class FrozenRun:
             raise ValueError("a path is traced in the model as it was trained: make the trace without interventions")
         if weights.config.attention != "full":
             raise ValueError("a path needs one key for each token, and this model's attention is not full attention")
-        # Every weight of a layer is used several times, so it is converted once.
+        # Every weight of a layer is used several times, so convert it to float64 once.
         doubled = {name: array.astype(np.float64) for name, array in weights.arrays.items() if "_layers." in name}
         weights = replace(weights, arrays={**weights.arrays, **doubled})
         self.trace, self.weights = trace, weights
@@ -165,19 +167,19 @@ class FrozenRun:
             self.output[stack] = self._norm(f"{stack}_norm", x, "pre")
 
     def stack_output(self, stack: Stack, last: np.ndarray) -> np.ndarray:
-        """The output of a stack from its last stream, [..., T, D], with nothing frozen."""
+        """Return the output of a stack from its last stream, [..., T, D], without freezing anything."""
         return self._normed(f"{stack}_norm", last, "pre")
 
     def after(self, place: SubLayerId, summed: np.ndarray) -> np.ndarray:
-        """The stream after a sub-layer from its sum with what the sub-layer wrote, [..., D], with nothing frozen."""
+        """Return the stream after a sub-layer, given input plus output [..., D], without freezing anything."""
         return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
 
     def embedded(self, stack: Stack) -> np.ndarray:
-        """The embeddings of a stack's tokens, and their positions if the model adds any, [1 or 2, T, D]."""
+        """Return the embeddings of a stack's tokens, and their positions if the model adds any, [1 or 2, T, D]."""
         return self._embedded[stack].writers
 
     def steps(self) -> Iterator[tuple[FrozenLayer | None, Mapping[Stack, Streams]]]:
-        """Each sub-layer with the streams before it; at the end None with the last streams."""
+        """Yield each sub-layer with the streams before it, then None with the final streams."""
         streams: Mapping[Stack, Streams] = self._embedded
         for layer in self.layers:
             yield layer, streams
@@ -190,15 +192,15 @@ class FrozenRun:
         yield None, streams
 
     def streams_before(self, place: SubLayerId | None) -> Mapping[Stack, Streams]:
-        """The streams before a sub-layer; None for the end."""
+        """Return the streams before a sub-layer; None selects the final streams."""
         return next(streams for layer, streams in self.steps() if (layer and layer.place) == place)
 
     def at(self, place: SubLayerId) -> FrozenLayer:
-        """The sub-layer at a place."""
+        """Return the layer of a sub-layer id."""
         return next(layer for layer in self.layers if layer.place == place)
 
     def run(self, place: SubLayerId, x: np.ndarray, memory: np.ndarray | None, notes: Notes) -> np.ndarray:
-        """Run a sub-layer with nothing frozen, from streams [B, T, D] to streams [B, T, D]."""
+        """Run a sub-layer without freezing anything, from streams [B, T, D] to streams [B, T, D]."""
         parameters = select(self.weights.arrays, f"{place.stack}_layers.{place.layer}")
         config = self.weights.config
         if place.kind is None:
@@ -224,7 +226,7 @@ class FrozenRun:
         else:
             expanded, hidden = noted["expanded"][0], noted["hidden"][0]
             expand, contract = weights.linear(f"{name}.expand"), weights.linear(f"{name}.contract")
-            # Any constant would do where the input is 0.
+            # The factor is arbitrary where the input is 0.
             factor = np.divide(hidden, expanded, out=np.zeros_like(hidden), where=expanded != 0)
             mix, bias = np.eye(len(x))[None], np.zeros(x.shape[-1])
             written = (hidden @ contract.matrix + contract.bias)[None]
@@ -235,7 +237,7 @@ class FrozenRun:
         return FrozenLayer(place, x, looks, read, after, mix, written, constant, bias, factor), x_after
 
     def _norm(self, name: str, x: np.ndarray, where: str) -> FrozenNorm:
-        """A norm that normalises x [T, D], if the model has its norms at this place."""
+        """Freeze the norm that normalises x [T, D]; the identity unless the model's norms are placed at `where`."""
         if self.weights.config.norm != where:
             return FrozenNorm()
         deviation = np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)

@@ -1,7 +1,8 @@
 """Integrated gradients (Sundararajan, Taly and Yan 2017, "Axiomatic Attribution for Deep Networks", section 3).
 
-The embeddings grow from 0 to what they are, positions kept, and each is credited with its part in the growth of the
-log-probability. The parts add up to the whole growth, but for the error of the numerical integral.
+The embeddings are scaled up from 0 to their real values while the positions stay. Each embedding is credited with its
+part of the change in the log-probability. The parts add up to the whole change, up to the error of the numerical
+integral.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 
-# Steps of the integral: doubled until the error is small enough.
+# Number of steps of the integral, doubled until the error is small enough.
 MIN_STEPS, MAX_STEPS = 32, 256
-# Largest error, relative to the difference that the scores add up to, or to one nat if that is less.
+# Largest error, relative to the difference that the scores add up to, or to one nat if the difference is smaller.
 TOLERANCE = 0.05
 
 
 def integrated_gradients(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Scores of each target's log-probability against that of empty embeddings, in nats."""
+    """Attribute the log-probability of each target, relative to all-zero embeddings, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     source_groups, prefix_groups = piece_groups(run.trace)
@@ -50,23 +51,23 @@ def integrate(
 ) -> list[Tensor]:
     """Integrated gradients of a function from the baseline 0, by the trapezoidal rule.
 
-    The points on the straight path are a = v^2 for even steps of v: more of them near the baseline, where layer
-    normalisation changes fastest.
+    The points on the straight path are a = v^2 for equal steps of v. This puts more of them near the baseline, where
+    layer normalisation changes fastest.
 
     Args:
-        function: from tensors [B, ...], one for each input, to [B].
-        inputs: without the dimension B.
+        function: maps tensors [B, ...], one for each input, to [B].
+        inputs: the inputs without the batch dimension B.
         steps: number of intervals.
-        batch: how many points to compute at once.
-        coarser: the result for half as many steps; only the points between its own are then computed.
+        batch: number of points to compute at once.
+        coarser: the result for half as many steps, if known; then only the new points in between are computed.
 
     Returns:
-        For each input a float64 tensor of its shape, on the CPU.
+        A float64 tensor on the CPU for each input, with the shape of the input.
     """
     v = torch.arange(1, steps + 1, 1 if coarser is None else 2) / steps
-    # da = 2v dv; the point v = 0 counts nothing and v = 1 half.
+    # da = 2v dv, so the point v = 0 has weight 0; v = 1 has half weight, as in the trapezoidal rule.
     shares = torch.where(v == 1, v, 2 * v) / steps
-    # Summed on the CPU: not every device has float64.
+    # Sum on the CPU, because not every device has float64.
     sums = [torch.zeros(x.shape, dtype=torch.float64) for x in inputs]
     for points, weights in zip(v.split(batch), shares.split(batch), strict=True):
         with torch.enable_grad():
@@ -84,7 +85,7 @@ def integrate(
 
 
 def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The scores of one target over the source [S] and the prefix [T], and the difference [] that they add up to."""
+    """Return one target's scores over source [S] and prefix [T], and the difference [] that they add up to."""
     inputs = embed(model, trace, [target])
 
     def log_prob(x: Tensor, y: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Mixing matrices: how much of each position every layer mixes into each; rollout multiplies them."""
+"""Mixing matrices: how much of each input position a layer mixes into each output position; rollout multiplies them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 class Mixing:
     """Shares of the input positions in the output positions of each attention layer, residual connection included.
 
-    L layers, S source tokens, T target tokens; float64. Rows sum to 1; a row of cross-attention together with its
-    share in `residual`.
+    L layers, S source tokens, T target tokens; float64. Each row sums to 1; for cross-attention, including its share in
+    `residual`.
 
     Attributes:
         encoder: [L, S, S].
         decoder: [L, T, T].
         cross: [L, T, S].
-        residual: what is left of the decoder's own stream after cross-attention, [L, T].
+        residual: share of the decoder's own stream after cross-attention, [L, T].
     """
 
     encoder: np.ndarray

@@ -1,8 +1,8 @@
-"""Attribution by the lengths of the vectors that attention adds up.
+"""Attribution by the norms of the vectors that attention adds up.
 
-For the layer: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms",
-section 3. Heads may cancel each other. Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into
-Analysis of Masked Language Models", adds the residual connection and the layer normalisation that follows it. In a
+The norms of a layer are from Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector
+Norms", section 3; heads may cancel each other. Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers
+into Analysis of Masked Language Models", adds the residual connection and the layer normalisation that follows it. In a
 pre-norm layer no normalisation follows the sum, so only the residual connection is added.
 """
 
@@ -21,18 +21,18 @@ from transformer.values.weights import Weights
 
 
 def norms(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Shares of each row in the sum of its lengths, averaged over the layers; the trace has details."""
+    """Return each vector's share of the norms in its row, averaged over layers; the trace must have details."""
     source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
     return shares("norms", run.trace, targets, source, prefix)
 
 
 def mixing_by_norms(trace: Trace, weights: Weights) -> Mixing:
-    """Shares of the lengths of the transformed vectors, residual connection included; the trace has details."""
+    """Mix by the norms of the transformed vectors, residual connection included; the trace must have details."""
     return mixing_of(trace, weights, norm_shares)
 
 
 def norm_shares(transformed: Transformed) -> np.ndarray:
-    """The share of each vector in the sum of the lengths of its row, [R, C]."""
+    """Return the norm of each vector, as a share of the sum of norms in its row, [R, C]."""
     return _normalised(np.linalg.norm(transformed.vectors, axis=-1))
 
 

@@ -1,4 +1,4 @@
-"""The number that a method explains: the logit or the log-probability of a target, as a tensor."""
+"""The quantity that a method explains: the logit or log-probability of a target, as a tensor."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from transformer.attribution.frozen import Frozen
 from transformer.model.transformer import Transformer
 from transformer.values.trace import Trace
 
-# Tokens of both sides in one batch: bounds the memory of a pass with gradients to a few hundred MB.
+# Number of source and target tokens in one batch. It limits a pass with gradients to a few hundred MB of memory.
 BATCH_PIECES = 1024
 
 
 def pieces_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Ids of the tokens that the encoder reads [S] and that the decoder reads [T]."""
+    """Return the ids of the tokens that the encoder reads [S] and that the decoder reads [T]."""
     source, prefix = ([piece.id for piece in pieces] for pieces in (trace.source_pieces, trace.target_pieces))
     return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
 
 
 def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[Tensor, Tensor]:
-    """The scaled embeddings of the source [S, D], and of as much of the prefix as all targets need [T', D]."""
+    """Return the scaled embeddings of the source [S, D], and of the part of the prefix that the targets need [T',
+    D]."""
     source, prefix = pieces_of(trace, model.device)
     return (
         model.token_vectors(source, model.source_embedding).detach(),
@@ -33,12 +34,12 @@ def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[
 
 
 def over_all_read(scores: Tensor, trace: Trace) -> Tensor:
-    """Scores of the tokens that `embed` took of the prefix, [..., T']: 0 for those after them, [..., T]."""
+    """Extend scores over the part of the prefix that `embed` returned, [..., T'], with zeros to [..., T]."""
     return torch.nn.functional.pad(scores, (0, len(trace.target_pieces) - scores.shape[-1]))
 
 
 def read_for(targets: Sequence[Target]) -> int:
-    """How many tokens the decoder has to read to predict all targets."""
+    """Return the number of tokens that the decoder must read to predict all targets."""
     return max(max(target.positions) for target in targets) + 1
 
 
@@ -51,14 +52,15 @@ def objective(
     log_probs: bool,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """The logit or log-probability of each row's target: sums over the target's positions, [B].
+    """Return the logit or log-probability of each row's target, summed over the target's positions, [B].
 
     Args:
         model: in evaluation mode.
         hidden: the decoder's output, [B, T, D].
-        trace: has the tokens predicted.
-        targets: one for each row, or one for all.
-        log_probs: of log-probabilities, nats, instead of logits. Differences between candidates are the same in both.
+        trace: the run with the predicted tokens.
+        targets: one target for each row, or one for all rows.
+        log_probs: return log-probabilities in nats instead of logits. Differences between candidates are the same in
+            both.
         bias: factor on the generator's bias in a frozen run, [B, 1, 1].
     """
     if len(targets) == 1:
@@ -68,7 +70,7 @@ def objective(
         rows += [row] * len(target.positions)
         positions += target.positions
         taken += [trace.predicted_pieces[position].id for position in target.positions]
-        # A contrast with nothing is one with a candidate whose score is taken as 0.
+        # A target without a contrast is compared with id -1, whose score counts as 0.
         others += target.against or [-1] * len(target.positions)
     index = torch.tensor(rows, device=hidden.device)
     read = hidden[index, torch.tensor(positions, device=hidden.device)]  # [B, T, D] -> [N, D]
@@ -81,6 +83,6 @@ def objective(
 
 
 def _picked(scores: Tensor, ids: Sequence[int]) -> Tensor:
-    """The scores [N, V] of one id each, [N]; 0 for the id -1."""
+    """Pick the score of one id from each row of scores [N, V]: [N]; 0 for the id -1."""
     wanted = torch.tensor(ids, device=scores.device)
     return scores.gather(1, wanted.clamp(min=0)[:, None])[:, 0] * (wanted >= 0)

@@ -1,8 +1,8 @@
-"""Path patching: the effect on the prediction when one edge of its graph is cut.
+"""Path patching: measures how the prediction changes when one edge of its graph is cut.
 
-The receiver reads its stream without what the sender wrote there (Wang et al. 2023, "Interpretability in the Wild",
-section 3.1). Its norm, its attention and its activation are computed again, and so is everything after it. All others
-read what the sender wrote. The graph predicts the effect with all of this frozen.
+The receiver reads its stream without the sender's contribution (Wang et al. 2023, "Interpretability in the Wild",
+section 3.1). Its norm, attention and activation are computed again, and so is everything after it. All other components
+still read the sender's contribution. The graph predicts this effect with norms, attention and activations frozen.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from transformer.attribution.graph import Node, Path, output_directions
 from transformer.backpropagation.notes import Notes, select
 from transformer.values.cancellation import check_cancelled
 
-# Copies of the text in one batch.
+# Number of copies of the text in one batch.
 TOGETHER = 8
 
 
 def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
-    """By how much the target's logit falls when each path is cut, [P], logits; negative if it rises.
+    """Measure by how much the target's logit falls when each path is cut, [P]; negative if it rises.
 
     Args:
-        run: of the trace.
-        target: as of the graph.
+        run: the frozen run of the trace.
+        target: the target of the graph.
         paths: edges of the graph.
     """
     directions, _ = output_directions(run, target)
@@ -45,7 +45,8 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
 
 
 def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
-    """The stream [D] at the receiver's position after the receiver has read without what the sender wrote."""
+    """Return, for each path, the stream [D] at the receiver's position when it has read without the sender's
+    contribution."""
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
         place = layer.place if layer else None
@@ -67,7 +68,7 @@ def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
 
 
 def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
-    """The stream at a head's or network's position after it has read position `read` without a vector."""
+    """Return the stream at a receiver's position after it has read position `read` with the vector `wrote` removed."""
     frozen, crosses = run.at(place), place.part == "cross_attention"
     x = frozen.before.copy()
     memory = None
@@ -92,7 +93,7 @@ def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrot
 
 
 def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.ndarray:
-    """The decoder's last stream [B, T, D]; each row of the batch replaces one cell of its receiver's stream."""
+    """Return the decoder's last stream [B, T, D]; each batch row replaces one position of its receiver's stream."""
     places = [receiver.place for (_, receiver), _ in changes]
     first = next((number for number, layer in enumerate(run.layers) if layer.place in places), len(run.layers))
     x, memory = np.zeros(0), None
@@ -113,5 +114,5 @@ def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.
 
 
 def _score(run: FrozenRun, last: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """The target's logit without the output's bias, [B], of the decoder's last streams [B, T, D]."""
+    """Return the target's logit without the output bias, [B], from the decoder's last streams [B, T, D]."""
     return (run.stack_output("decoder", last) * directions).sum(axis=(1, 2))

@@ -1,8 +1,8 @@
 """Attention rollout through an encoder-decoder.
 
-Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", section 4, for one stack; Ferrando et al. 2022,
-"Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
-section 3, for the two together.
+For one stack: Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", section 4. For both stacks:
+Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of
+the Transformer", section 3.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def rollout(run: Explained, targets: Sequence[Target]) -> Attribution:
 
 
 def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
-    """The shares of the input tokens in the decoder's output.
+    """Compute the shares of the input tokens in the decoder's output.
 
     Returns:
-        Over the source [T, S] and over the prefix [T, T]; the two rows of a position sum to 1 together.
+        Shares over the source [T, S] and over the prefix [T, T]; together, the two rows of a position sum to 1.
     """
     encoder = encoder_rollout(mixing)
     source = np.zeros_like(mixing.cross[0])
@@ -39,7 +39,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encoder_rollout(mixing: Mixing) -> np.ndarray:
-    """The shares of the source tokens in the encoder's output, [S, S]."""
+    """Return the shares of the source tokens in the encoder's output, [S, S]."""
     product = np.eye(mixing.encoder.shape[-1])
     for layer in mixing.encoder:
         product = _product(layer, product)
@@ -47,7 +47,7 @@ def encoder_rollout(mixing: Mixing) -> np.ndarray:
 
 
 def _product(shares: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """shares @ below, where a row of NaN below spoils only the rows that have a share of it."""
+    """Return shares @ below, in which a NaN row of `below` affects only the rows with a non-zero share of it."""
     product = shares @ np.nan_to_num(below, nan=0.0)
     product[(shares > 0) @ np.isnan(below).any(axis=-1)] = np.nan
     return product

@@ -1,7 +1,7 @@
-"""Why a head looks somewhere: its score as a sum over pairs of parts of the model.
+"""Explains why a head looks somewhere, by splitting its score into pairs of model parts.
 
-A score is the product of a query and a key. With the scales of the norms constant, each of them is a sum over the
-writers of a stream. So the score is a sum over pairs of writers (Elhage et al. 2021, "A Mathematical Framework for
+A score is the product of a query and a key. With constant norm scales, query and key are each a sum over the writers of
+a stream. The score is therefore a sum over pairs of writers (Elhage et al. 2021, "A Mathematical Framework for
 Transformer Circuits", section "QK circuits").
 """
 
@@ -16,20 +16,20 @@ from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Streams
 from transformer.model.encodings import NO_POSITIONS, relative_positions, turn
 from transformer.values.trace import Kind
 
-# A sub-layer and the number of its head; without a sub-layer 0 is the embedding, 1 the position and 2 all biases.
+# A sub-layer and the number of its head. Without a sub-layer, 0 is the embedding, 1 the position and 2 all biases.
 Writer = tuple[SubLayerId | None, int]
 BIASES: Writer = (None, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class ScorePairs:
-    """The score of one cell; float64.
+    """The attention score of one cell, split into pairs; float64.
 
     Attributes:
-        query_parts: the writers of the query's stream and their biases, A of them.
-        key_parts: those of the key's stream, B of them.
-        scores: of each pair, [A, B].
-        distance: what the positions add to the score by themselves; 0 in most models.
+        query_parts: the A parts of the query: the writers of its stream, then the biases.
+        key_parts: the B parts of the key, likewise.
+        scores: contribution of each pair, [A, B].
+        distance: bias that relative positions add to the score; 0 in most models.
     """
 
     query_parts: tuple[Writer, ...]
@@ -39,14 +39,15 @@ class ScorePairs:
 
     @property
     def total(self) -> float:
-        """The score."""
+        """Return the sum of all pairs and the distance bias, which is the score itself."""
         return float(self.scores.sum()) + self.distance
 
     def largest(self, count: int) -> tuple[list[Writer | None], list[Writer | None], np.ndarray]:
-        """Return the parts with the largest scores; the last row and column are the sums of all others.
+        """Return the `count` parts with the largest scores; the last row and column are the sums of all other parts.
 
         Returns:
-            The parts of the query and of the key, None for the others, and scores with the same sum.
+            The parts of the query and of the key, where None is the sum of the other parts, and scores with the same
+            total.
         """
         rows = _leading(abs(self.scores).sum(axis=1), count)
         columns = _leading(abs(self.scores).sum(axis=0), count)
@@ -57,7 +58,7 @@ class ScorePairs:
 
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
-    """The pairs of one cell of an attention map; layer, head and positions count from 0."""
+    """Split the score of one cell of an attention map into pairs; layer, head and positions count from 0."""
     place = SubLayerId(
         "encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else "self_attention"
     )
@@ -82,13 +83,13 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
 
 
 def _parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
-    """The normalised stream of a position as a sum of its writers and, last, its biases, [W + 1, D]."""
+    """Split the normalised stream of a position into its writers and, last, its biases, [W + 1, D]."""
     biases = norm.linear(streams.constant[position], position) + norm.bias
     return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
 
 
 def _leading(sizes: np.ndarray, count: int) -> list[np.ndarray]:
-    """The largest of some sizes, each alone and in their order, and all others together."""
+    """Group the indices of sizes: the `count` largest alone, in their original order, then all others as one group."""
     order = np.argsort(-sizes, kind="stable")
     alone = [np.array([each]) for each in sorted(order[:count])]
     return alone + ([order[count:]] if len(order) > count else [])

@@ -2,7 +2,7 @@
 
 Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models",
 section 3: y_i = sum over j of T_i(x_j), plus biases. T_i(x_j) is the sum over the heads of a_ij f_h(x_j), plus x_i
-itself if j = i. In post-norm each also passes the linear part of the layer normalisation that follows.
+itself if j = i. In post-norm, the linear part of the layer normalisation that follows is also applied to each vector.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Transformed:
-    """The transformed vectors of one attention layer; R rows, C columns, D model width; float64.
+    """The transformed vectors of one attention layer: R rows, C columns, D model width; float64.
 
     Attributes:
-        vectors: T_i(x_j), [R, C, D]. Cross-attention has one more column, the last: the decoder's own stream.
-        output: their sum with the biases, [R, D].
+        vectors: T_i(x_j), [R, C, D]. Cross-attention has one more column at the end for the decoder's own stream.
+        output: sum of the vectors and the biases, [R, D].
     """
 
     vectors: np.ndarray
@@ -33,7 +33,7 @@ class Transformed:
 
 
 def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Transformed:
-    """The transformed vectors of one attention layer; the trace has details."""
+    """Compute the transformed vectors of one attention layer; the trace must have details."""
     stack: Stack = "encoder" if kind == "encoder" else "decoder"
     part: Part = "cross_attention" if kind == "cross" else "self_attention"
     stream = trace.residual(stack, layer, part)[0].astype(np.float64)
@@ -65,7 +65,7 @@ def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarr
 
 
 def mixing_of(trace: Trace, weights: Weights, measure: Callable[[Transformed], np.ndarray]) -> Mixing:
-    """Every attention layer measured by a function from its vectors to shares [R, C] that sum to 1 in each row."""
+    """Build a Mixing with `measure`, which turns a layer's vectors into shares [R, C] that sum to 1 in each row."""
 
     def measured(kind: Kind) -> np.ndarray:
         layers = range(len(trace.attention(kind)))

@@ -1,6 +1,7 @@
-"""Attention weights as an attribution: what every other method is compared with.
+"""Attention weights as an attribution: the baseline for all other methods.
 
-A weight says where a head looks, not what it takes from there (Jain and Wallace 2019, "Attention is not Explanation").
+A weight shows where a head looks, not what information it takes (Jain and Wallace 2019, "Attention is not
+Explanation").
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from transformer.values.trace import Trace
 
 
 def weights(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Means over all layers and heads: of cross-attention over the source, of self-attention over the prefix."""
+    """Return mean weights of all layers and heads: cross-attention for the source, self-attention for the prefix."""
     source, prefix = (run.trace.attention(kind).mean(axis=(0, 1), dtype=np.float64) for kind in ("cross", "decoder"))
     return shares("weights", run.trace, targets, source, prefix)
 
 
 def mixing_by_weights(trace: Trace) -> Mixing:
-    """Half the mean weights of the heads, half the residual connection (Abnar and Zuidema 2020, section 4)."""
+    """Mix half the mean weights of the heads with half the residual connection (Abnar and Zuidema 2020, section 4)."""
     encoder, decoder, cross = (
         trace.attention(kind).mean(axis=1, dtype=np.float64) / 2 for kind in ("encoder", "decoder", "cross")
     )

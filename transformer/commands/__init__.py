@@ -1,1 +1,1 @@
-"""The command lines of the library, one file a command or a family of commands."""
+"""The command-line interfaces of the library, one file for each command or group of related commands."""

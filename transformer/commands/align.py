@@ -58,7 +58,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
-    """The pairs of a file, in its order; of the model's own translations, the source and None.
+    """Yield the pairs of a file in order; with `own`, each source and None for the model's own translation.
 
     Raises:
         FileNotFoundError, ValueError: as in `read_lines`; the latter also for a line without a tab.
@@ -71,7 +71,7 @@ def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
 
 
 def chosen_aligner(heads: Sequence[str], step: str | None, translator: Translator) -> Aligner:
-    """The aligner of the heads that the user named.
+    """Return an aligner made of the heads that the user named.
 
     Raises:
         ValueError: they are not heads of one layer of the model's cross-attention.
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
         raise ValueError("--step belongs to --heads: without them, heads and step are measured")
     check_corpus(options.pairs)
     gold = Gold(options.gold, options.gold_first) if options.gold else None
-    # The operations of one sentence are small: a second thread costs more than it saves.
+    # The operations for one sentence are so small that a second thread costs more than it saves.
     use_one_thread()
     translator = Translator.load(options.model, options.device)
 

@@ -22,9 +22,9 @@ from transformer.training.data import read_lines, read_pairs, without
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 
 DEFAULTS = DecodingSettings()
-# So many of the best heads are printed.
+# Number of the best heads to print.
 SHOWN = 3
-# Tokens to write, which takes minutes: a model without learned positions would never end.
+# Limit of the tokens to write, which takes minutes. A model without learned positions has no limit of its own.
 MOST_LIMIT = 65_536
 
 

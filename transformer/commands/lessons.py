@@ -1,4 +1,4 @@
-"""attention-atlas lessons check FILE: whether a lesson is written as it should be, and true of the model."""
+"""attention-atlas lessons check FILE: checks that a lesson is valid and that its claims hold for the model."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def list_claims() -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Print a line a lesson that is right. The files are read first, because the model takes seconds to load.
+    """Print one line for each correct lesson. All files are read first, because the model takes seconds to load.
 
     Raises:
-        AtlasError: something is wrong; a line for each.
+        AtlasError: a lesson has errors; the message has one line for each.
     """
     lessons, wrong = {}, []
     for path in options.files:

@@ -39,9 +39,9 @@ from transformer.values.head_means import FILE, HeadMeans, sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, MODES
 
 SENTENCES = ASSETS / "sentences.txt"
-# That measure, each with a model of its own: a slip of a finger would fill the memory.
+# Each process loads its own model, so a typing error in the number could fill the memory.
 MOST_PROCESSES = 256
-# Random orders of removal.
+# Number of random orders in which heads are removed.
 SEEDS = 3
 
 
@@ -106,10 +106,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def read_sentences(path: Path) -> list[str]:
-    """The lines of a file that are not blank.
+    """Read the lines of a file that are not blank.
 
     Raises:
-        ValueError: there is none, or a line is no UTF-8 text.
+        ValueError: every line is blank, or a line is not UTF-8.
     """
     sentences = list(sentences_of(path))
     if not sentences:
@@ -118,20 +118,20 @@ def read_sentences(path: Path) -> list[str]:
 
 
 def model_of(options: argparse.Namespace) -> Translator:
-    """The model to measure: after all else was read, because it takes a while to load."""
+    """Load the model to measure. Call this last, after all input was checked, because loading takes a while."""
     return Translator.load(options.model, options.device)
 
 
 class Clock:
-    """Says on the terminal how far a long measurement is, when it has taken a while."""
+    """Reports the progress of a long measurement on the terminal."""
 
     EVERY = 10.0
 
     def __init__(self, sentences: Path, processes: int) -> None:
         self._sentences = sentences
         self._said = 0.0
-        # When each process has given its first part, and what had been read by then. What an earlier call had read took
-        # no time of this one; nor do the first sentences say how fast it is.
+        # The times at which the first parts arrived, and the number of sentences read by then. The speed is measured
+        # from there: an earlier call may have read sentences before, and the first ones are not typical.
         self._firsts: deque[tuple[float, int]] = deque()
         self._processes = processes
         self._total = 0
@@ -143,8 +143,8 @@ class Clock:
         if len(self._firsts) < self._processes:
             self._firsts.append((now, read))
             return
-        # Processes that began together give their parts together: between this part and the one that is counted from,
-        # each has given as many as the others.
+        # Processes that start together also deliver together. Between the reference part and this one, all processes
+        # have delivered equally many parts.
         began, first = self._firsts[0]
         self._firsts.rotate(-1)
         if now - self._said > self.EVERY:
@@ -173,7 +173,7 @@ def measure(options: argparse.Namespace) -> None:
         print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
     statistics = Statistics(translator.version, found.sentences, found.heads)
     write_text(options.output, statistics.to_json() + "\n")
-    # Not before: a disk may be full after half a day.
+    # Delete the state only now: writing the result can fail after half a day, for example if the disk is full.
     state.unlink(missing_ok=True)
     print(describe_heads(statistics))
 
@@ -192,7 +192,7 @@ def match(options: argparse.Namespace) -> None:
 
 
 def state_of(options: argparse.Namespace) -> Path:
-    """The file of an interrupted measurement; checks it, and the sentences, before a model is loaded."""
+    """Return the path of the state file, after checking it and the sentences before a model is loaded."""
     state = options.output.with_name(f"{options.output.name}.partial")
     check_output(state)
     check_corpus(options.sentences)
@@ -201,7 +201,7 @@ def state_of(options: argparse.Namespace) -> Path:
 
 @contextmanager
 def resumable(state: Path, part: int) -> Iterator[None]:
-    """Say at Ctrl-C what is kept; `part` is the number of sentences after which something is."""
+    """Report at Ctrl-C what is kept; the state is saved after every `part` sentences."""
     try:
         yield
     except KeyboardInterrupt:

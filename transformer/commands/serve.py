@@ -15,7 +15,7 @@ from transformer.files.terminal import MOST_PORT, at_terminal
 from transformer.serving.client import SERVER
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
-# On all machines of a cluster: a slip of a finger would start processes without end.
+# Limit over all machines of a cluster, because a typing error could start countless processes.
 MOST_REPLICAS = 1_000
 
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         sys.exit(f"error: {copies:,} copies of the model: the limit is {MOST_REPLICAS:,}")
     if not 1 <= options.port <= MOST_PORT:
         sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
-    # Ray, too, looks for a name among addresses of IPv4 alone.
+    # Ray, too, resolves a host name to IPv4 addresses only.
     ipv6 = ":" in options.host
     place = f"{f'[{options.host}]' if ipv6 else options.host}:{options.port}"
     with socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET) as probe:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         except OSError as error:
             sys.exit(f"error: cannot listen on {place} ({error.strerror}): give another --host or --port")
     try:
-        # Here, where a person reads what is wrong with it, and not in a replica's log.
+        # Check the model here, so that the user sees an error on the terminal and not in a replica's log.
         load_description(options.model)
         from transformer.serving.server import Scale, start, stop
     except ModuleNotFoundError as error:

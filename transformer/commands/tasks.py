@@ -1,4 +1,4 @@
-"""attention-atlas tasks train TASK: let a small Transformer learn a task, and keep the run."""
+"""attention-atlas tasks train TASK: trains a small Transformer on a task and saves the run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 def train(options: argparse.Namespace) -> None:
     given = vars(options)
-    # Before the steps, which may take minutes.
+    # Check the output before the training, which may take minutes.
     if options.output:
         check_output(options.output)
     if options.models is not None and options.models < 2:
@@ -69,7 +69,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def learn(config: TaskConfig, watch: str | None) -> TaskRun:
-    """Take all steps, and say now and then how far they are."""
+    """Take all training steps and report the progress from time to time."""
     trainer = TaskTrainer(config, watch)
     while not trainer.finished:
         trainer.advance(steps=-(-config.steps // LINES))

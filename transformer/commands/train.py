@@ -159,7 +159,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _add_data(command: argparse.ArgumentParser) -> None:
-    """The options of both commands that prepare a run."""
+    """Add the options that both commands for preparing a run share."""
     command.add_argument("--run", type=Path, required=True, help="folder of the run; created if missing")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
     command.add_argument("--validation", type=Path, required=True, help="file of pairs on which the loss is watched")

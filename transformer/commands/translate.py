@@ -96,7 +96,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def describe(translator: Translator) -> str:
-    """The architecture and its parameter table, for a terminal."""
+    """Format the architecture and its parameter table for a terminal."""
     settings = json.loads(translator.config.to_json())
     rows = [(part, f"{count:,}") for part, count in parameter_table(translator.config)]
     rows.append(("total", f"{translator.parameters:,}"))
@@ -109,13 +109,13 @@ def describe(translator: Translator) -> str:
 
 
 def in_language(translator: Translator, text: str, language: str) -> str:
-    """A text that asks for a language to be written.
+    """Return the text with the code of the language that the model should write.
 
     Args:
-        language: its code, "fra" or ">>fra<<".
+        language: code of the language, "fra" or ">>fra<<".
 
     Raises:
-        TextError: the model does not write it, or the text asks for another one.
+        TextError: the model does not write this language, or the text asks for another one.
     """
     codes = translator.tokenizer.codes
     inside = language.removeprefix(">>").removesuffix("<<")
@@ -129,7 +129,7 @@ def in_language(translator: Translator, text: str, language: str) -> str:
 
 
 def patched(translator: Translator, text: str, options: argparse.Namespace) -> Interventions:
-    """The patches of the options; the other sentence reads the given translation, or the model's own.
+    """Return the patches that the options ask for. The other sentence reads the given or the model's own translation.
 
     Raises:
         InterventionError: there are patches without another sentence, or vice versa.
@@ -142,12 +142,12 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
 
 
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
-    """Print the translations of the draws, and their log-probabilities of the translation with every head on.
+    """Print the draws' translations, and under each draw the log-probability of the unchanged model's translation.
 
-    Returns the trace of the first draw, which reads the given translation or writes its own.
+    Return the trace of the first draw, which reads the given translation or writes its own.
 
     Raises:
-        InterventionError: there is nothing to draw.
+        InterventionError: no head is resampled.
     """
     draws = DEFAULT_DRAWS if options.draws is None else options.draws
     if not options.off or draws < 2:

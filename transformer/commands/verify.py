@@ -1,4 +1,4 @@
-"""attention-atlas verify FILE: runs a saved experiment again, and says whether its numbers are the same."""
+"""attention-atlas verify FILE: reruns a saved experiment and reports whether its numbers are the same."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def verify(path: Path, load: Any, folder: Path | None) -> Report:
-    """Check the experiment in a file.
+    """Rerun the experiment in a file and compare its numbers.
 
     Raises:
         AtlasError, OSError, ValueError: it cannot be checked.
