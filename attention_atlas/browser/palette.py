@@ -13,7 +13,7 @@ PALETTE = json.loads(SOURCE.read_text(encoding="utf-8").partition("const PALETTE
 
 
 def pixels(places: np.ndarray, colours: list[str]) -> np.ndarray:
-    """Return the colours at places of a scale.
+    """Return the colours at the given positions of a colour scale.
 
     Args:
         places: [...], 0 to 1.

@@ -53,7 +53,7 @@ class Record:
 
     @classmethod
     def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """The fields by name, from the values in a file."""
+        """Map the values stored in a file to field names. A subclass overrides it if its file uses other names."""
         return values
 
 

@@ -140,7 +140,7 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
 
 
 def card(model: Imported, name: str, commit: str) -> str:
-    """The card of the imported model: its origin, the decisions of the import, and its own card."""
+    """Model card of the imported model: where it came from, what the import decided, and the original card."""
     title = f"{name.split('/')[-1]}, imported"
     if model.card.languages:
         title = f"{' → '.join(each.name for each in model.card.languages)}, imported"
