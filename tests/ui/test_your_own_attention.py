@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_file_of_the_folder_is_shown(folder):
+def test_json_file_in_the_folder_is_shown(folder):
     test = opened(PAGE, own_file="bert.json")
     assert healthy(test) and "This head mostly looks at" in texts(test)
 

@@ -91,7 +91,7 @@ def folder_with_means(model_folder, small_translator, tmp_path):
     return folder
 
 
-def test_heads_are_resampled(folder_with_means, tmp_path, run_main):
+def test_translate_command_resamples_heads_like_the_library(folder_with_means, tmp_path, run_main):
     path, translator = tmp_path / "off.npz", Translator.load(folder_with_means, "cpu")
     arguments = (
         "translate",

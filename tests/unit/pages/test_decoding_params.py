@@ -75,7 +75,7 @@ def test_invalid_browser_state_falls_back_to_defaults(value):
     assert DecodingParams.from_browser(value) == FIRST
 
 
-def test_only_writable_tokens_are_forced():
+def test_forced_tokens_that_cannot_be_written_are_dropped():
     assert DecodingParams(forced=(7, 9)).within(8).forced == ()
     assert DecodingParams(forced=(7, PAD)).within(8).forced == DecodingParams(forced=(START,)).within(8).forced == ()
     assert DecodingParams(forced=(7, END, 6, PAD)).within(8).forced == (7, END), "nothing stands behind the end"

@@ -85,7 +85,7 @@ def test_code_of_head_importance_gives_the_displayed_numbers(small_translator, r
         assert np.array_equal(found.estimated[kind], importance.estimated[kind])
 
 
-def test_code_of_head_importance_covers_other_sentences():
+def test_python_lines_for_resampling_contain_seed_and_draws():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     changed = Interventions({("cross", 1, 0): 0.0}, "resample", seed=7)
     lines = effect_lines(trace, changed, folder=None, given=False, draws=9)

@@ -286,7 +286,7 @@ def test_search_size_counts_its_rows(small_translator):
     assert rows + weights < size_in_bytes(beam) < 3 * (rows + weights)
 
 
-def test_browser_message_empties_no_cache(small_translator):
+def test_browser_cannot_clear_the_caches(small_translator):
     """Streamlit clears `st.cache_resource` and `st.cache_data` for all users whenever a client asks."""
     runs, run = CachedRuns(small_translator), TraceRun("A dog.")
     trace, weights = runs.get(run), runs.weights()

@@ -79,7 +79,7 @@ def test_events_are_named_from_the_numbers(small_run):
     assert (events(run)[0].kind, events(run)[0].layer, events(run)[0].head) == ("cross", 0, 1)
 
 
-def test_grokking_is_an_event(small_run):
+def test_late_generalisation_is_reported_as_grokking(small_run):
     steps = (0, 100, 1_200, 2_000, 3_000)
     run = replace(
         small_run,

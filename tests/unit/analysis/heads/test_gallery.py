@@ -52,7 +52,7 @@ def test_comma_opens_a_clause_where_english_has_none(made_up_trace):
     assert links(made_up_trace, "comma", "That dog sleeps.", target) == [], "the first word opens no clause"
 
 
-def test_verb_at_the_end_looks_back_to_the_middle_of_the_sentence(made_up_trace):
+def test_final_participle_is_linked_to_its_source_verb(made_up_trace):
     source, target = "I have seen the old house .", "Ich habe das alte Haus gesehen ."
     # The step that reads "Haus" writes "gesehen".
     cross = looking(8, 8, [(5, 2)])

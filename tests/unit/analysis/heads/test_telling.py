@@ -57,7 +57,7 @@ def test_most_certain_head_that_does_not_park_is_chosen_without_names(made_up_tr
     assert (found.head, found.name) == (1, "")
 
 
-def test_most_certain_head_is_chosen_if_all_park(made_up_trace):
+def test_most_certain_head_is_chosen_if_all_rest_on_the_end_symbol(made_up_trace):
     found = telling(made_up_trace, END, 0.8 * END + 0.2 * THIRD)
     assert (found.head, found.name, found.rests) == (1, "", True)
     assert not telling(made_up_trace, END, THIRD).rests
