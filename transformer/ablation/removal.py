@@ -9,12 +9,16 @@ import numpy as np
 
 from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, flattened
 from transformer.config import TransformerConfig
+from transformer.errors import InterventionError
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.running.translator_run import ReadTarget
 from transformer.values.interventions import Head, Interventions, Mode, all_heads
 from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
+
+# The most random orders of a run; each scores as many variants as the model has heads.
+MOST_ORDERS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +93,16 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
         importance: importance of the heads; the curves use the first of its draws.
         orders: number of random orders.
 
-    Raises: the errors of `TraceRun`.
+    Raises:
+        InterventionError: `orders` is not from 0 to MOST_ORDERS.
     """
 
     importance: ImportanceRun
     orders: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.orders <= MOST_ORDERS:
+            raise InterventionError(f"The number of random orders is {self.orders:,}: give 0 to {MOST_ORDERS}.")
 
     message = "Removing the heads one after the other …"
     long = True

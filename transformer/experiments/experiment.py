@@ -29,6 +29,8 @@ VERSION = 1
 MARK = "attention-atlas-experiment:"
 # Limits of an experiment and of a figure that carries one, bytes.
 MOST_BYTES, MOST_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
+# The most runs of an experiment; a page has fewer than ten, and each may take seconds.
+MOST_RUNS = 50
 # Numbers count as the same if they differ by less than this, as a share of the larger ones and of 1.
 TOLERANCE = 1e-5
 DIGITS = 9
@@ -72,7 +74,7 @@ class ClaimedRun:
         return cls(label, run, {name: ClaimedValue.of(value) for name, value in run.states(result).items()})
 
 
-class _ClaimedRun(Struct, forbid_unknown_fields=True):
+class _WrittenRun(Struct, forbid_unknown_fields=True):
     label: str
     run: Raw
     claims: dict[str, ClaimedValue]
@@ -87,7 +89,7 @@ class _File(_Versioned, forbid_unknown_fields=True):
     model: str
     name: str
     page: str
-    parts: list[_ClaimedRun]
+    parts: list[_WrittenRun]
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Experiment:
     parts: tuple[ClaimedRun, ...]
 
     def to_json(self) -> str:
-        parts = [_ClaimedRun(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
+        parts = [_WrittenRun(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
         written = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
         return msgspec.json.format(msgspec.json.encode(written), indent=1).decode()
 
@@ -134,6 +136,8 @@ class Experiment:
                     "Attention Atlas."
                 )
             file: _File = decoded(text, _File)
+            if len(file.parts) > MOST_RUNS:
+                raise ExperimentError(f"The experiment has {len(file.parts)} runs: at most {MOST_RUNS} are computed.")
             parts = tuple(ClaimedRun(each.label, read_run(each.run, Run), each.claims) for each in file.parts)
         except RequestError as error:
             raise ExperimentError(

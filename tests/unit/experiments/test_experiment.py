@@ -176,6 +176,15 @@ def test_contradictory_interventions_are_reported(saved):
         Experiment.read(changed(saved, contradict))
 
 
+def test_file_cannot_ask_for_more_than_a_page(saved):
+    with pytest.raises(ExperimentError, match="has 51 runs: at most 50"):
+        Experiment.read(replace(saved, parts=saved.parts[:1] * 51).to_json().encode())
+    removal = ClaimedRun("", RemovalRun(ImportanceRun(READ, "zero"), 1), {})
+    content = replace(saved, parts=(removal,)).to_json().replace('"orders": 1', '"orders": 1000000000')
+    with pytest.raises(InterventionError, match="1,000,000,000: give 0 to 16"):
+        Experiment.read(content.encode())
+
+
 def test_runs_that_no_page_combines_are_reported(shipped, saved):
     """A trace is expected where a table of importance arrives; a number is claimed that the run does not state."""
     read = TraceRun("A dog.")
