@@ -25,7 +25,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
-from pages.ui.what_mattered.missing_word import FEWEST
+from pages.ui.what_mattered.missing_word import ASKS, FEWEST
 from pages.ui.what_mattered.question import is_long, shown, source_columns
 from pages.ui.what_mattered.words import slow_choice
 from transformer.analysis.words import Group
@@ -36,7 +36,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
 PAGE, YOU = "what_mattered", "you"
-QUESTION = "**Without which one word would the translation change most?**"
+QUESTION = f"**{ASKS}**"
 # Column widths in pixels that let a projector show all columns.
 WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 

@@ -10,6 +10,7 @@ from transformer.attribution.attribution import whole_sentence
 from transformer.running.runs.attribution import AttributionRun
 
 FEWEST = 2
+ASKS = "Without which one word would the translation change most?"
 
 
 def missing_word(reading: Reading) -> Bet | None:
@@ -29,4 +30,4 @@ def missing_word(reading: Reading) -> Bet | None:
         )
         return settled(choices, falls, reason)
 
-    return Bet("Without which one word would the translation change most?", choices, settle)
+    return Bet(ASKS, choices, settle)
