@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +26,6 @@ pytest_plugins = ["tests.share"]
 # workers, read the variable when they load numpy and torch.
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
-
-# Child processes share compiled modules, also where the system asks Python not to keep them.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 # Imported and collected objects live until the end; a garbage search among them takes seconds and finds nothing.
 gc.disable()
