@@ -1,8 +1,8 @@
-"""The bet of *Decoding step by step*: how does the translation go on, where the model hesitates most?"""
+"""The bet of *Decoding step by step*: which token comes second, where the model hesitates most?"""
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from attention_atlas.browser.labels import told_apart
 from attention_atlas.browser.piece_labels import bare, entry_label
@@ -11,7 +11,7 @@ from pages.ui.reading.sentence import Reading
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
 
-# The number of candidates to choose from.
+# The number of candidates to choose from, without the most likely one, which the translation shows.
 COUNT = 4
 
 
@@ -24,15 +24,18 @@ def of_trace(trace: Trace, tokenizer: TextVocabulary) -> Bet:
     step = int(trace.entropy.argmax())
     span = trace.predicted_pieces[step].span
     before = trace.target_text[: span[0]].strip() if span is not None else trace.target_text
-    names = told_apart(bare(entry_label(tokenizer, piece)) for piece in trace.candidate_ids[step, :COUNT].tolist())
-    probability = dict(zip(names, map(math.exp, trace.candidate_log_probs[step, :COUNT].tolist()), strict=True))
-    choices = tuple(sorted(names, key=str.casefold))
+    labels = (bare(entry_label(tokenizer, piece)) for piece in trace.candidate_ids[step, : COUNT + 1].tolist())
+    first, *others = told_apart(labels)
+    probability = dict(zip((first, *others), np.exp(trace.candidate_log_probs[step]).tolist(), strict=False))
+    choices = tuple(sorted(others, key=str.casefold))
     shares = tuple(probability[name] for name in choices)
 
     def settle() -> Settled:
-        first, second = names[:2]
-        reason = f"The model gives “{first}” {probability[first]:.0%} and “{second}” {probability[second]:.0%}."
+        reason = (
+            f"The model gives “{first}” {probability[first]:.0%} and “{others[0]}” {probability[others[0]]:.0%}; next "
+            f"comes “{others[1]}” with {probability[others[1]]:.0%}."
+        )
         return settled(choices, shares, reason, shares)
 
-    begins = f"After “{before}”, which token" if before else "Which token"
-    return Bet(f"{begins} does the model find most likely?", choices, settle)
+    begins = f"After “{before}”" if before else "At first"
+    return Bet(f"{begins}, the model finds “{first}” most likely. Which token comes second?", choices, settle)

@@ -48,13 +48,15 @@ def test_other_kinds_have_a_bet_too(reading, kind):
     assert bet is not None and sum(bet.settle().shares) == pytest.approx(1, abs=1e-3)
 
 
-def test_next_token_bet_has_the_models_own_probabilities(reading):
+def test_token_bet_has_the_models_own_probabilities_and_hides_the_answer(reading):
     bet = next_token(reading)
     trace, found = reading.trace, bet.settle()
     step = int(trace.entropy.argmax())
-    probabilities = np.exp(trace.candidate_log_probs[step, :4])
+    probabilities = np.exp(trace.candidate_log_probs[step, 1:5])
     assert sorted(found.shares, reverse=True) == pytest.approx(probabilities.tolist())
-    assert found.question.choices[found.question.answer] == trace.predicted_pieces[step].text.strip("▁")
+    second = reading.tokenizer.texts[trace.candidate_ids[step, 1]].strip("▁")
+    assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.asks
+    assert f"finds “{trace.predicted_pieces[step].text.strip('▁')}” most likely" in bet.asks
     before = trace.target_text[: trace.predicted_pieces[step].span[0]].strip()
     assert f"After “{before}”" in bet.asks or not before
 
