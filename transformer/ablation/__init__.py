@@ -1,1 +1,1 @@
-"""Ablation: the model without some of its parts, for one change, each head alone, and heads removed in turn."""
+"""Ablation: measures the effect of one change, of each head alone, and of removing the heads one after the other."""

@@ -1,4 +1,4 @@
-"""Predicts the next token with a changed model, and lets it continue the translation from there."""
+"""Predicts the next token with a changed model, and lets that model continue the translation."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Continuation:
     """One step of a translation, with and without interventions.
 
     Attributes:
-        before: the translation as the model reads it as trained.
-        after: the changed model reading the same translation.
-        step: the position of the predicted token.
-        written: text that the changed model writes after the tokens before it.
+        before: the translation, read by the model as trained.
+        after: the same translation, read by the changed model.
+        step: position of the predicted token, from 0.
+        written: the first `step` tokens of the translation, and what the changed model writes after them.
     """
 
     before: Trace
@@ -33,22 +33,22 @@ class Continuation:
 
     @property
     def step_change(self) -> np.ndarray:
-        """Change of the log-probability of each token of the translation, nats [T]."""
+        """Change of each predicted token's log-probability, nats [T]; above 0 if the token became more likely."""
         return self.after.log_probs - self.before.log_probs
 
     @property
     def next_pieces(self) -> tuple[int, int]:
-        """Ids of the most likely token at the step, as trained and changed."""
+        """Ids of the most likely token at the step: as trained, and changed."""
         return int(self.before.candidate_ids[self.step, 0]), int(self.after.candidate_ids[self.step, 0])
 
 
 @dataclass(frozen=True)
 class RereadRun(Run[Trace]):
-    """The result of `reread` for a translation.
+    """Run of `reread`: a changed model reads an existing translation.
 
     Attributes:
-        trace: run that has the translation.
-        interventions: interventions of the changed model.
+        trace: run whose result contains the translation.
+        interventions: changes of the model.
 
     Raises: the errors of `TraceRun`.
     """
@@ -68,11 +68,11 @@ class RereadRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class ContinuationRun(Run[Continuation]):
-    """The result of `continue_from` for a step of a translation that a changed model has read.
+    """Run of `continue_from`: a changed model continues a translation that it has read.
 
     Attributes:
-        read: run of the changed model that reads it.
-        step: argument of `continue_from`.
+        read: run in which the changed model reads the translation.
+        step: as in `continue_from`.
 
     Raises: the errors of `TraceRun`.
     """
@@ -99,11 +99,11 @@ class ContinuationRun(Run[Continuation]):
 
 
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:
-    """A changed model reading the translation of a trace (teacher forcing), with details if the trace has them.
+    """Let a changed model read the translation of a trace (teacher forcing), with details if the trace has them.
 
     Raises: the errors of `Translator.trace`.
     """
-    # The text would not do: the model may have written a word in other tokens than the tokenizer would.
+    # The ids are needed, not the text: the model may have split a word into other tokens than the tokenizer does.
     read = [piece.id for piece in before.predicted_pieces]
     return translator.trace(before.source_text, read, details=bool(before.details), interventions=interventions)
 
@@ -113,7 +113,7 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 
     Args:
         translator: the model.
-        before, after: the translation, read as trained and by `reread`.
+        before, after: traces of the same translation, read by the model as trained and by the changed model (`reread`).
         step: the position of a predicted token; None takes `telling_step`.
 
     Raises: the errors of `Translator.translate`.
@@ -125,10 +125,10 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 
 
 def telling_step(before: Trace, after: Trace) -> int:
-    """The step to show, given two traces of one translation.
+    """Choose the step to show, given two traces of one translation.
 
-    It is the first step at which another token is the most likely, or whose row of masked or cross-attention is given.
-    If there is none, it is the step whose token changed most in log-probability.
+    It is the first step at which the most likely token differs, or whose row of masked or cross-attention the
+    interventions set. If there is none, it is the step whose token changed most in log-probability.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
     given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
@@ -137,9 +137,16 @@ def telling_step(before: Trace, after: Trace) -> int:
 
 
 def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int, tuple[float, ...]]]:
-    """The most likely next tokens of some traces, best first: id, and log-probability in each trace.
+    """Return the most likely next tokens of several traces, best first.
 
-    A token that is not among a trace's stored candidates is NaN there: it is less likely than all of them.
+    Args:
+        traces: traces of one translation, by different models or with different interventions.
+        step: position of the predicted token.
+        count: number of tokens to take from each trace.
+
+    Returns:
+        For each token, its id and its log-probability in each trace (nats). A trace stores only its best candidates;
+        the log-probability of any other token is NaN, and is lower than those.
     """
     known = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The effect of one change of the model on one sentence."""
+"""Measures the effect of one change of the model on one sentence."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ class Effect:
     """One sentence with and without interventions.
 
     Attributes:
-        before: trace of the translation as trained, or of the one passed in.
-        after: the changed model reading the same translation; in the mode "resample", in the first draw.
-        free: the changed model writing its own translation; in the first draw.
+        before: trace of the model as trained, reading its own translation or the given one.
+        after: trace of the changed model reading the same translation. In the mode "resample", it is the first draw.
+        free: trace of the changed model writing its own translation. In the mode "resample", it is the first draw.
         scores: scores of the changed model compared with `before`, one variant per draw: KL, TVD and ranks of each
             step.
-        translations: translation of the changed model in each draw [R].
-        unchanged: number of draws whose translation is the old one, token by token.
-        others: in the mode "resample", the sentence of each draw whose outputs replace the heads' [R]; otherwise empty.
+        translations: translation by the changed model in each draw, R texts.
+        unchanged: number of draws whose translation has exactly the tokens of `before`.
+        others: in the mode "resample", the sentence of each draw whose head outputs replace the original ones, R texts;
+            otherwise empty.
     """
 
     before: Trace
@@ -49,22 +50,22 @@ class Effect:
 
     @property
     def step_changes(self) -> np.ndarray:
-        """Change of each token's log-probability in each draw, nats [R, T]; below 0 it became less likely."""
+        """Change of each token's log-probability in each draw, nats [R, T]; below 0 if the token became less likely."""
         return self.scores.log_probs - self.scores.baseline
 
     @property
     def step_change(self) -> np.ndarray:
-        """Their mean over the draws, nats [T]."""
+        """Mean of `step_changes` over the draws, nats [T]."""
         return self.step_changes.mean(axis=0)
 
     @property
     def change(self) -> float:
-        """Change of the log-probability of the whole translation, nats; the mean over the draws."""
+        """Change of the log-probability of the whole translation, mean over the draws, nats."""
         return float(self.scores.change.mean())
 
     @property
     def first_difference(self) -> int | None:
-        """The first step at which the changed model writes another token; None if it writes the same translation."""
+        """First step, from 0, at which the changed model writes another token; None if the translation is the same."""
         old, new = ([piece.id for piece in trace.predicted_pieces] for trace in (self.before, self.free))
         if old == new:
             return None
@@ -74,10 +75,10 @@ class Effect:
 
 @dataclass(frozen=True)
 class EffectRun(Run[Effect]):
-    """The result of `effect_of` for a text.
+    """Run of `effect_of` for a text.
 
     Attributes:
-        trace: run with the translation, as trained or given.
+        trace: run with the translation, which is the model's own or a given one.
         interventions: the changes.
         draws: number of draws of the mode "resample".
 
@@ -92,7 +93,7 @@ class EffectRun(Run[Effect]):
 
     @property
     def long(self) -> bool:
-        # Each draw is a run of its own.
+        # Each draw runs the whole model again.
         return self.interventions.mode == "resample"
 
     def compute(self, runs: Translator) -> Effect:
@@ -151,7 +152,7 @@ def effect_of(
 
 
 def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
-    """The other sentence of each run that uses one."""
+    """Return the text of the sentence that each run takes head outputs from; empty if no run uses another sentence."""
     source, means = _ids(before.source_pieces), translator.means
     return tuple(
         translator.tokenizer.decode(drawn(means.pairs, source, run.seed, run.draw)[0][0])

@@ -1,4 +1,4 @@
-"""Statistics of a measurement: a mean with its interval, and how well an estimate ranks what is measured."""
+"""Statistics of measurements: a mean with its confidence interval, and a rank correlation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Estimate:
     """A mean over sentences or draws.
 
     Attributes:
-        mean: float64.
-        low, high: ends of its 95 % interval, of the same shape.
+        mean: the mean, float64.
+        low, high: ends of its 95 % confidence interval, in the shape of `mean`.
     """
 
     mean: np.ndarray
@@ -23,9 +23,9 @@ class Estimate:
 
 
 def over_draws(values: np.ndarray) -> Estimate:
-    """Mean of values [R, ...] over R independent draws, with Student's 95 % interval.
+    """Return the mean of R independent draws, values [R, ...], with Student's 95 % interval.
 
-    A bootstrap of so few values would be too narrow.
+    A bootstrap would give too narrow an interval, because there are only a few draws.
 
     Raises:
         ValueError: there is only one draw, which gives no spread.
@@ -39,8 +39,8 @@ def over_draws(values: np.ndarray) -> Estimate:
 
 
 def rank_correlation(estimated: np.ndarray, measured: np.ndarray) -> float:
-    """Spearman's rank correlation of estimated and measured numbers, [N] each."""
-    # Importing scipy.stats takes 0.7 s, and few processes come here.
+    """Return Spearman's rank correlation, -1 to 1, of estimated and measured numbers, [N] each."""
+    # Importing scipy.stats takes 0.7 s, and most processes never call this function.
     from scipy.stats import rankdata
 
     return float(np.corrcoef(rankdata(estimated), rankdata(measured))[0, 1])

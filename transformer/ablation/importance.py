@@ -1,4 +1,4 @@
-"""The importance of each head for a translation, measured by ablation and estimated by a gradient."""
+"""Measures the importance of each head for a translation, by ablation and by a gradient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions,
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.run import Run, Stated
 
-# One number per head: float64 [L, H], by kind.
+# One number per head: float64 [L, H] for each kind of attention.
 ByHead = Mapping[Kind, np.ndarray]
 
 
@@ -23,16 +23,18 @@ ByHead = Mapping[Kind, np.ndarray]
 class MeasuredImportance:
     """The change of one translation's log-probability when each head is switched off.
 
-    Above 0 the translation becomes more likely without the head.
+    A change above 0 means that the translation becomes more likely without the head.
 
     Attributes:
         mode: how a head is replaced.
-        measured: change of the log-probability when that head alone is off, nats; the mean over the draws.
-        estimated: first-order estimate of the change in the mode "zero": minus the gradient by the head's gate, nats.
+        measured: change of the log-probability when only this head is off, mean over the draws, nats.
+        estimated: first-order estimate of the change in the mode "zero", nats. It is minus the gradient with respect to
+            the factor that multiplies the head's output.
         log_prob: log-probability of the translation with every head on, nats.
-        drawn: the change in each draw of the mode "resample", [R, L, H] by kind; in the other modes R is 1.
-        changed: share of the draws in which another token than the translation's becomes the most likely at some step,
-            so that greedy decoding would write another translation.
+        drawn: change in each draw of the mode "resample", nats, [R, L, H] for each kind of attention. In the other
+            modes R is 1.
+        changed: share of the draws, 0 to 1, in which some step prefers a token that is not the translation's. Greedy
+            decoding would then write another translation.
     """
 
     mode: Mode
@@ -49,17 +51,17 @@ class MeasuredImportance:
 
     @property
     def agreement(self) -> float:
-        """Spearman's rank correlation of the measured and the estimated numbers over all heads."""
+        """Spearman's rank correlation, over all heads, of the measured and the estimated changes."""
         return rank_correlation(flattened(self.estimated), flattened(self.measured))
 
 
 @dataclass(frozen=True)
 class ImportanceRun(Run[MeasuredImportance]):
-    """The result of `head_importance` for a translation.
+    """Run of `head_importance` for a translation.
 
     Attributes:
-        trace: run that has the translation.
-        mode, seed, draws: arguments of `head_importance`.
+        trace: run whose result contains the translation.
+        mode, seed, draws: as in `head_importance`.
 
     Raises: the errors of `TraceRun`.
     """
@@ -93,14 +95,15 @@ def head_importance(
     seed: int = 0,
     draws: int = DEFAULT_DRAWS,
 ) -> MeasuredImportance:
-    """Switch every head off by itself, all in batches, and take the gradient.
+    """Switch off each head in turn, all in batches, and compute the gradient estimate.
 
     Args:
         translator: the model.
         text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the model's own.
+        target: its translation, or the ids of its tokens; None takes the model's own, as trained.
         mode: how a head is replaced.
-        seed, draws: for the mode "resample": every head is replaced by the same sentences, one per draw.
+        seed, draws: seed and number of draws of the mode "resample". In each draw, the same sentence replaces every
+            head.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -124,7 +127,7 @@ def head_importance(
 
 
 def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[float]) -> dict[Kind, np.ndarray]:
-    """Numbers of heads as arrays [L, H] by kind; NaN for other heads."""
+    """Arrange one number per head as arrays [L, H] by kind of attention; NaN for heads that are not given."""
     config = translator.config
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     arrays: dict[Kind, np.ndarray] = {kind: np.full((layers[kind], config.heads), np.nan) for kind in KINDS}
@@ -134,14 +137,14 @@ def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[floa
 
 
 def flattened(values: ByHead) -> np.ndarray:
-    """The numbers in the order of `all_heads`."""
+    """Return the numbers of all heads as one array, in the order of `all_heads`."""
     return np.concatenate([values[kind].ravel() for kind in KINDS])
 
 
 def normalised_by_layer(values: np.ndarray) -> np.ndarray:
-    """Magnitudes of [L, H] over the Euclidean norm of their layer (Michel et al. 2019, section 4.1).
+    """Divide the magnitudes of values [L, H] by the Euclidean norm of their layer (Michel et al. 2019, section 4.1).
 
-    A layer of zeros stays unchanged.
+    A layer that is all zeros stays unchanged.
     """
     norm = np.sqrt((values**2).sum(axis=-1, keepdims=True))
     return np.abs(values) / np.where(norm == 0, 1, norm)

@@ -1,8 +1,9 @@
-"""Patches a sentence's run with values of another sentence's run, and measures what they do to a choice of words.
+"""Activation patching: copies values from the run of one sentence into the run of another, and measures the effect.
 
-Heimersheim and Nanda 2024, "How to use and interpret activation patching". A noising patch puts the corrupted value
-into the clean run and asks whether the place is needed. A denoising patch puts the clean value into the corrupted run
-and asks whether the place is enough. The two need not agree.
+The effect is measured on the choice between two next tokens. Source: Heimersheim and Nanda 2024, "How to use and
+interpret activation patching". A noising patch puts a corrupted value into the clean run and asks whether the place is
+needed. A denoising patch puts a clean value into the corrupted run and asks whether the place is enough. The two need
+not agree.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from transformer.values.patches import Place, Site, has_heads, is_residual, kind
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
-# Places, and the positions of the other sentence that they take their values from.
+# Each patched place, and the position in the other sentence whose value it takes.
 Patches = tuple[tuple[Place, int], ...]
-# The two sentences must differ by more nats than this for an effect to be a share of the difference.
+# If the contrasts of the two sentences differ by less than this (nats), shares of the difference are not computed.
 CLOSE = 0.5
 
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """A choice between two next tokens, in two sentences.
+    """A choice between two next tokens, which patching compares in two sentences.
 
     Attributes:
         text: sentence whose run is patched.
-        other: sentence whose run gives the values.
+        other: sentence whose run supplies the values.
         target: ids of the translation that both runs read.
-        step: position of the token that is predicted, from 0.
-        pieces: ids of the two tokens.
+        step: position of the predicted token, from 0.
+        pieces: ids of the two next tokens.
     """
 
     text: str
@@ -50,23 +51,23 @@ class PatchingQuestion:
 
     @property
     def reversed(self) -> PatchingQuestion:
-        """The question with the two sentences exchanged."""
+        """The same question with the two sentences exchanged."""
         return replace(self, text=self.other, other=self.text)
 
     @property
     def runs(self) -> tuple[TraceRun, TraceRun]:
-        """The run of each sentence, as trained."""
+        """The runs of `text` and of `other`, both as trained."""
         return (TraceRun(self.text, self.target, details=True), TraceRun(self.other, self.target, details=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Logit of the first token minus that of the second, nats.
+    """Logit differences of the two next tokens, first minus second, nats.
 
     Attributes:
-        run: in the run that is patched, before the patch.
-        other: in the run that gives the values.
-        patched: with each patch, of any shape; NaN where a patch is not possible.
+        run: difference in the run that is patched, before the patch.
+        other: difference in the run that supplies the values.
+        patched: difference with each patch, any shape; NaN where no patch is possible.
     """
 
     run: float
@@ -78,26 +79,26 @@ class Contrasts:
 
     @property
     def close(self) -> bool:
-        """Whether the two runs hardly differ."""
+        """Whether the two runs differ by less than `CLOSE` nats."""
         return abs(self.other - self.run) < CLOSE
 
     @property
     def effects(self) -> np.ndarray | None:
-        """Share of the difference of the runs that each patch makes: 0 as unpatched, 1 as in the other run.
+        """Effect of each patch as a share of the difference between the runs: 0 as unpatched, 1 as in the other run.
 
-        Values below 0 and above 1 exist. None if the runs are too close for a share.
+        The share can be below 0 or above 1. None if the two runs are too close to compute one.
         """
         return None if self.close else (self.patched - self.run) / (self.other - self.run)
 
     def stated(self) -> dict[str, Stated]:
-        """All numbers by name."""
+        """Return all numbers by name."""
         effects = {} if self.effects is None else {"effect": self.effects}
         return {"unpatched": self.run, "other run": self.other, "patched": self.patched, **effects}
 
 
 @dataclass(frozen=True)
 class PatchRun(Run[Contrasts]):
-    """The contrasts after applying one set of patches [1], or those of the two unpatched runs if the set is empty."""
+    """Run that applies one set of patches together, which gives one contrast [1]; an empty set changes nothing."""
 
     question: PatchingQuestion
     patches: Patches
@@ -115,10 +116,10 @@ class PatchRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class GridRun(Run[Contrasts]):
-    """The contrasts of every single patch of a site.
+    """Run that patches every cell of a grid, one at a time.
 
-    [depths or layers, positions]; for the heads' outputs [L, H], where a head is patched at all positions that have a
-    partner. The target's positions are those up to the step.
+    The grid is [depths or layers, positions], and covers the target only up to the step. For head outputs it is [L, H];
+    such a patch changes the head at all positions that have a partner.
     """
 
     question: PatchingQuestion
@@ -144,12 +145,12 @@ class GridRun(Run[Contrasts]):
 
 
 def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:
-    """The question that patches of A with values of B answer, about the tokens that the two prefer.
+    """Return the question about the two tokens that sentences A and B prefer; values of B are patched into A.
 
     Args:
-        a, b: traces of both sentences, which read the same translation.
-        step: position of the predicted token; None takes `telling_step`. Where both prefer the same token, the second
-            one is A's next best.
+        a, b: traces of the two sentences, which read the same translation.
+        step: position of the predicted token; None takes `telling_step`. If both sentences prefer the same token, the
+            second token of the question is A's second choice.
     """
     step = telling_step(a, b) if step is None else step
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
@@ -159,7 +160,7 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
 
 
 def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequence[Interventions]) -> Contrasts:
-    """The contrasts of some interventions [N]."""
+    """Measure the contrasts of the question with each of N interventions."""
     asked = ContrastsRun(question.text, question.target, question.step, question.pieces, (AS_TRAINED, *variants))
     run, *patched = runs.get(asked).astype(float)
     (other,) = runs.get(replace(asked, text=question.other, variants=(AS_TRAINED,))).astype(float)
@@ -167,25 +168,26 @@ def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequenc
 
 
 def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
-    """The interventions that take the values of some places from a trace as trained.
+    """Return the interventions that copy values from an unpatched trace.
 
     Args:
-        patches: places, and the positions in the trace.
-        other: of the other sentence.
+        patches: each place to patch, and the position in `other` whose value it takes.
+        other: trace of the other sentence, as trained.
     """
     source, target = (tuple(piece.id for piece in pieces) for pieces in (other.source_pieces, other.target_pieces))
     return Interventions(patches=dict(patches), other=(source, target))
 
 
 def reversed_patches(patches: Patches) -> Patches:
-    """The patches of the other sentence's run at the same pairs of positions."""
+    """Return the patches for the exchanged sentences, with the same pairs of positions."""
     return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
 def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
-    """Positions of a site, and their partners in the other trace, which reads the same translation.
+    """Map the positions at a site to their partners in the other trace, which reads the same translation.
 
-    A row of attention has a partner only if both sentences have equally many tokens.
+    Attention weights over source tokens (in the encoder and in cross-attention) have partners only if both sentences
+    have equally many tokens.
     """
     rows = {position: position for position in range(step + 1)}
     if site.endswith("weights") and site != "decoder.weights" and len(text.source_pieces) != len(other.source_pieces):
@@ -196,11 +198,11 @@ def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]
 
 
 def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
-    """The patches of every cell of a grid, an array of dicts; empty where no token has a partner.
+    """Return the patches of each cell of a grid, an array of dicts; a dict is empty if no token has a partner.
 
     Args:
-        site: of the grid.
-        config: of the model.
+        site: site that the grid is about.
+        config: configuration of the model.
         partner: result of `partners`.
     """
     layers = range(config.layers_of(kind_of(site)) + is_residual(site))
@@ -218,19 +220,19 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
 
 
 def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
-    """The patches of a head at all positions that have a partner."""
+    """Return the patches of one head at all positions that have a partner."""
     return tuple(((site, layer, head, position), other) for position, other in partner.items())
 
 
 def cone(interventions: Interventions, config: TransformerConfig, source: int, target: int) -> dict[str, np.ndarray]:
-    """The cells of the residual stream that patches can change, by stack: bool [1 + L, S] and [1 + L, T].
+    """Find the residual stream cells that patches can change, for each stack: bool [1 + L, S] and [1 + L, T].
 
     Every other cell is bit-identical in the patched run. Row 0 is the embedding, and row l the stream after l layers.
 
     Args:
         interventions: patches of the run.
-        config: of the model.
-        source, target: numbers of tokens that encoder and decoder read.
+        config: configuration of the model.
+        source, target: numbers of tokens that the encoder and the decoder read.
     """
     reached = {
         "encoder": np.zeros((1 + config.encoder_layers, source), bool),
@@ -247,13 +249,14 @@ def cone(interventions: Interventions, config: TransformerConfig, source: int, t
 
 
 def changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
-    """How far each cell of the residual stream moves between two traces with details, by stack, shaped as in `cone`.
+    """Measure how far each residual stream cell moves between two traces with details; shapes as in `cone`.
 
-    The length of the difference over the length of the vector before; exactly 0 where the two are bit-identical.
+    The change is the length of the difference divided by the length of the vector before. It is exactly 0 where the two
+    are bit-identical.
     """
     found = {}
     for stack in STACKS:
-        # The stream is stored after every sub-layer.
+        # The trace stores the stream after every sub-layer; take it after every layer.
         old, new = (trace.residual_stream(stack)[:: len(trace.parts(stack))] for trace in (before, after))
         found[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
     return found

@@ -17,7 +17,7 @@ from transformer.values.interventions import Head, Interventions, Mode, all_head
 from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
-# The most random orders of a run; each scores as many variants as the model has heads.
+# Largest number of random orders in a run. Each order scores as many variants as the model has heads.
 MOST_ORDERS = 16
 
 
@@ -26,9 +26,9 @@ class RemovalCurve:
     """The log-probability of a translation while heads are removed.
 
     Attributes:
-        order: the heads, first removed first.
+        order: the N heads in the order of their removal.
         mode: how a head is replaced.
-        log_probs: log-probability of the translation without the first k heads, nats [N + 1].
+        log_probs: log-probability of the translation without the first k heads, nats, for k from 0 to N: [N + 1].
     """
 
     order: tuple[Head, ...]
@@ -40,18 +40,18 @@ class RemovalCurve:
 
 
 def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[Head, ...]:
-    """The heads in the order of removal: first those without which the translation is most likely.
+    """Order the heads by importance, least important first: without it, the translation stays most likely.
 
     Args:
         config: model configuration.
-        change: change of the log-probability without each head, `MeasuredImportance.measured` or `.estimated`.
+        change: change of the log-probability without each head, such as `MeasuredImportance.measured` or `.estimated`.
     """
     heads = all_heads(config)
     return tuple(heads[index] for index in np.argsort(-flattened(change), kind="stable"))
 
 
 def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
-    """The heads, shuffled."""
+    """Return all heads in random order."""
     heads = all_heads(config)
     return tuple(heads[index] for index in np.random.default_rng(seed).permutation(len(heads)))
 
@@ -67,7 +67,7 @@ def removal_curve(
         target: its translation, or the ids of its tokens; None takes the model's own, as trained.
         order: N heads, for example from `least_important_first` or `random_order`.
         mode: how a head is replaced.
-        seed: seed of the mode "resample", whose first draw is used, because a curve needs a run for every head.
+        seed: seed of the mode "resample". Only its first draw is used, because a curve already needs a run per head.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -78,7 +78,7 @@ def removal_curve(
 
 
 def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
-    """The interventions that switch all of these heads off."""
+    """Return the interventions that switch off all of these heads."""
     return Interventions(gates=dict.fromkeys(heads, 0.0), mode=mode, seed=seed)
 
 
@@ -86,11 +86,11 @@ def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interv
 class RemovalRun(Run[tuple[RemovalCurve, ...]]):
     """The log-probability of a translation while heads are removed, in several orders.
 
-    The first order is by the importance that `head_importance` measures, the second by its gradient; the others are
-    random.
+    The first order uses the importance that `head_importance` measures, and the second uses its gradient estimate. The
+    other orders are random.
 
     Attributes:
-        importance: importance of the heads; the curves use the first of its draws.
+        importance: run that measures the importance; the curves use its mode, and the first of its draws.
         orders: number of random orders.
 
     Raises:

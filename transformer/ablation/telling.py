@@ -1,4 +1,4 @@
-"""Finds changes that are worth trying first, because the model writes another translation under them."""
+"""Finds a change to show first: one with which the model writes another translation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from transformer.values.kinds import KINDS
 from transformer.values.run import Run
 from transformer.values.trace import Trace
 
-# How many heads are tried alone, and how many together: for most sentences this is enough for another translation.
+# Numbers of heads to switch off: each of the best 8 alone, then 2 to 32 together. For most sentences this is enough.
 ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
 class TellingHeads:
-    """Heads to switch off.
+    """Heads whose removal changes the translation.
 
     Attributes:
-        heads: the fewest found, in the order of the gradient.
+        heads: the smallest set found, ordered by gradient estimate.
         written: text that the model writes without them; empty if it still writes the same translation.
     """
 
@@ -33,7 +33,7 @@ class TellingHeads:
 
 @dataclass(frozen=True)
 class TellingHeadsRun(Run[TellingHeads]):
-    """The result of `telling_heads` for a text."""
+    """Run of `telling_heads` for a text."""
 
     text: str
 
@@ -45,11 +45,11 @@ class TellingHeadsRun(Run[TellingHeads]):
 
 @dataclass(frozen=True)
 class TellingChangeRun(Run[int | None]):
-    """The index of the first change under which the model writes another translation.
+    """Run that returns the index of the first change that alters the translation; None if none does.
 
     Attributes:
-        trace: the translation as trained.
-        variants: the changes.
+        trace: run with the translation as trained.
+        variants: the changes, in the order to try.
     """
 
     trace: TraceRun
@@ -68,13 +68,13 @@ class TellingChangeRun(Run[int | None]):
 
 
 def telling_heads(translator: Translator, text: str) -> TellingHeads:
-    """The fewest heads, of a few with a high gradient, without which the model writes another translation.
+    """Find a few heads without which the model writes another translation.
 
-    Each of the heads that the gradient estimates as most important is tried alone, then several of them together. If
-    nothing changes the words, the result is the most important head by that estimate.
+    Each of the heads with the largest gradient estimate is switched off alone, then several of them together. If the
+    translation never changes, the result is the head with the largest estimate.
 
     Args:
-        translator: whose model runs.
+        translator: the model.
         text: a sentence in the source language.
 
     Raises: the errors of `Translator.trace`.
@@ -92,12 +92,12 @@ def telling_heads(translator: Translator, text: str) -> TellingHeads:
 def first_that_changes(
     translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
-    """The index of the first variant under which the model writes another text, and that text.
+    """Return the index of the first variant with which the model writes another text, and that text; None if none does.
 
     Args:
         translator, text: as in `telling_heads`.
         own: ids of the translation as trained.
-        variants: tried together, in one batch.
+        variants: interventions to try, in one batch.
     """
     before = translator.tokenizer.decode(own)
     written = translator.translate_variants(text, variants) if variants else []
