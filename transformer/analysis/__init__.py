@@ -1,1 +1,1 @@
-"""Computes numbers from a trace and a model's weights, and the mathematics behind them: numpy only, no model."""
+"""Measurements of a trace, and the mathematics behind them, in numpy; they never run the model."""

@@ -1,4 +1,4 @@
-"""Aligns the words or tokens of a sentence with those of its translation, one source word for each target word."""
+"""Aligns a sentence with its translation: each target word or token gets one source word or token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.vocabulary import split_code
 from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 
-# "words" uses `word_groups`; "spaces" splits at white space, as other alignment programs do.
+# "words" uses `word_groups`. "spaces" splits at white space, as other alignment programs do.
 Unit = Literal["words", "spaces", "tokens"]
 UNITS: tuple[Unit, ...] = ("words", "spaces", "tokens")
 
@@ -27,9 +27,10 @@ class AlignedPair:
     """A sentence, its translation, and the source word of each target word.
 
     Attributes:
-        source, target: the words or tokens of each side, without special tokens.
-        links: pairs of source and target index from 0, in target order. A word without a token has no link.
-        weights: the attention weight of each link, from 0 to 1.
+        source, target: words or tokens of each sentence, without special tokens.
+        links: pairs (source index, target index), counted from 0, in the order of the target. A word without tokens has
+            no link.
+        weights: attention weight of each link, 0 to 1.
     """
 
     source: tuple[str, ...]
@@ -41,10 +42,14 @@ class AlignedPair:
 def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ()) -> AlignedPair:
     """Align a translation by the mean attention of the aligner's heads, at the aligner's step.
 
-    As in `merge_words`, the rows of a target word's tokens are averaged and the columns of a source word's are summed.
+    As in `merge_words`, a target word is the mean of its tokens' rows, and a source word is the sum of its tokens'
+    columns.
 
     Args:
-        codes: as in `Vocabulary.codes`; a code at the beginning of the source is not a word.
+        trace: trace of the translation.
+        aligner: cross-attention heads to use, and the step to read them at.
+        unit: unit to align.
+        codes: language codes, as in `Vocabulary.codes`; a code at the beginning of the source is not a word.
     """
     code, _ = split_code(trace.source_text, codes)
     begin = trace.source_text.find(code) + len(code) if code else 0
@@ -55,7 +60,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
     empty = np.array([not group for _, group in source], dtype=bool)
     links, weights = [], []
     for number, (_, group) in enumerate(target):
-        # The decoder never reads the last token of an incomplete translation.
+        # In an incomplete translation, the decoder never reads the last token, so that token has no step that reads it.
         steps = [step for at in group if (step := at + (aligner.step == "read")) < len(rows)] or list(group)
         if steps and not empty.all():
             row = columns[steps].mean(axis=0)
@@ -67,14 +72,14 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
 
 
 def _units(pieces: Sequence[Piece], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
-    """Return the words or tokens of a text from character `begin` on, each with the positions of its tokens."""
+    """Return the words or tokens of a text from character `begin`, each with the positions of its tokens."""
     spoken = [(at, piece.span) for at, piece in enumerate(pieces) if not piece.special and piece.span is not None]
     if unit == "tokens":
         return [(pieces[at].text, (at,)) for at, _ in spoken]
     if unit == "spaces":
         words = list(re.compile(r"\S+").finditer(text, begin))
         ends = [word.end() for word in words]
-        # A lone space mark belongs to the word after it.
+        # A token that is only a space belongs to the word after it.
         owners = [(bisect_right(ends, start), at) for at, (start, _) in spoken]
         return [(word[0], tuple(at for owner, at in owners if owner == number)) for number, word in enumerate(words)]
     at_place = dict(spoken)

@@ -1,4 +1,4 @@
-"""Finds the heads of cross-attention that align words best, and the step at which to read them."""
+"""Finds the cross-attention heads that align words best, and the decoding step at which to read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 
 Step = Literal["predicted", "read"]
 STEPS: tuple[Step, ...] = ("predicted", "read")
-# A head is named an alignment head if it aligns at least this share of the target tokens.
+# A head counts as an alignment head if it aligns more than this share of the target tokens.
 ALIGNS = 0.5
 
 
@@ -19,16 +19,17 @@ ALIGNS = 0.5
 class Aligner:
     """Heads of one cross-attention layer whose mean attention aligns words.
 
-    Which layer aligns, and at which step, differs between models (Chen et al. 2020, "Accurate Word Alignment Induction
+    The layer and the step that align best differ between models (Chen et al. 2020, "Accurate Word Alignment Induction
     from Neural Machine Translation", section 4).
 
     Attributes:
-        layer: from 0.
-        heads: from 0; the best first.
-        step: "predicted" if a target token is aligned by the step that predicts it; "read" if by the next step, which
-            reads the token.
-        agreement: share of target tokens, 0 to 1, that the best head aligns in the same way as the mean of all heads.
-        pieces: number of target tokens over which this share was measured.
+        layer: layer of the heads, from 0.
+        heads: heads from 0, best first.
+        step: "predicted" if the step that predicts a target token aligns it; "read" if the next step does, which reads
+            the token.
+        agreement: share of the target tokens, 0 to 1, that the best head aligns in the same way as the mean of all
+            heads.
+        pieces: number of target tokens over which the agreement was measured.
     """
 
     layer: int
@@ -41,11 +42,11 @@ class Aligner:
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
     """Choose the alignment heads of a model from the metrics of its cross-attention over many sentences.
 
-    The head that agrees best with the mean of all heads determines the layer and the step. Other heads of that layer
-    join it if they align more than half of the tokens at that step.
+    The layer and the step are those of the head that agrees best with the mean of all heads. Other heads of that layer
+    are added if they align more than half of the tokens at that step.
 
     Returns:
-        None if no head aligns more than half of the tokens.
+        The heads and the step; None if no head aligns more than half of the tokens.
     """
     agreement = np.stack([np.nan_to_num(metrics.values[f"alignment_{step}"]) for step in STEPS])
     best = float(agreement.max())

@@ -1,4 +1,4 @@
-"""The components of sinusoidal positional encodings, and their distances.
+"""Analyses sinusoidal positional encodings: their wavelengths, distances, and the rotation between two positions.
 
 See "Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.model.sinusoids`. All numbers
 are float64. Letters: P positions, D dimensions.
@@ -15,12 +15,12 @@ from transformer.model.sinusoids import frequencies, sine_and_cosine_dimensions
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
-    """A matrix between positions, read along its diagonals.
+    """Values of a matrix between positions, grouped by the offset between the two positions.
 
     Attributes:
-        offsets: 0 to P - 1.
-        mean: over all pairs of positions at that offset, [P].
-        spread: largest value minus smallest among those pairs, [P]; 0 if only the offset counts.
+        offsets: distances in positions, 0 to P - 1.
+        mean: mean over all pairs of positions with that offset, [P].
+        spread: largest minus smallest value among these pairs, [P]; 0 if the value depends only on the offset.
     """
 
     offsets: np.ndarray
@@ -29,25 +29,26 @@ class Offsets:
 
 
 def wavelengths(d_model: int) -> np.ndarray:
-    """Number of positions in which each pair of dimensions turns once, [D / 2]: from 2 pi towards 10000 * 2 pi."""
+    """Return the wavelength of each pair of dimensions, in positions, [D / 2]: from 2 pi towards 10000 * 2 pi."""
     return 2 * np.pi / frequencies(d_model)
 
 
 def halves_order(d_model: int) -> np.ndarray:
-    """The interleaved dimension of each dimension in halves, [D]: `interleaved[:, order]` is in halves.
+    """Return the order of dimensions, [D], that turns an interleaved encoding into one in halves.
 
-    `order.argsort()` is the inverse.
+    Interleaved encodings alternate sines and cosines; in halves, all sines come first. `interleaved[:, order]` is in
+    halves, and `order.argsort()` is the inverse.
     """
     return np.concatenate(sine_and_cosine_dimensions(d_model, halves=False))
 
 
 def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
-    """Set a share of the values to 0 and scale the others up, as in training (Srivastava et al. 2014).
+    """Set random values to 0 and scale the others up, as in training (Srivastava et al. 2014).
 
     Args:
         table: any array.
-        rate: chance of each value to be dropped, at least 0 and below 1.
-        seed: of the random choice.
+        rate: probability that a value is set to 0, at least 0 and below 1.
+        seed: seed of the random choice.
     """
     if not 0 <= rate < 1:
         raise ValueError(f"the rate of dropout must be at least 0 and below 1, not {rate}")
@@ -56,18 +57,18 @@ def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
 
 
 def dot_products(table: np.ndarray) -> np.ndarray:
-    """The dot product of every position with every other, [P, D] to [P, P]."""
+    """Return the dot product of each two positions, [P, D] to [P, P]."""
     return table @ table.T
 
 
 def distances(table: np.ndarray) -> np.ndarray:
-    """The Euclidean distance of every position from every other, [P, D] to [P, P]."""
-    # The differences give exact distances; from dot products, a small distance would lose half of its digits.
+    """Return the Euclidean distance of each two positions, [P, D] to [P, P]."""
+    # Subtract the vectors: computed from dot products, a small distance would lose half of its digits.
     return np.stack([np.linalg.norm(table - position, axis=1) for position in table])
 
 
 def by_offset(matrix: np.ndarray) -> Offsets:
-    """Read a symmetric matrix between positions [P, P] by the offset between them."""
+    """Average a symmetric matrix [P, P] between positions over each offset."""
     diagonals = [np.diagonal(matrix, offset) for offset in range(len(matrix))]
     return Offsets(
         offsets=np.arange(len(matrix)),
@@ -77,15 +78,15 @@ def by_offset(matrix: np.ndarray) -> Offsets:
 
 
 def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
-    """The linear map M [D, D] that takes any position to the one `offset` further: M @ PE[p] = PE[p + offset].
+    """Return the matrix M [D, D] that moves any position by the offset: M @ PE[p] = PE[p + offset].
 
-    Each pair (sin, cos) is turned by offset times its frequency, so M is orthogonal: its transpose is the inverse.
-    Section 3.5 of the paper states that there is such a map.
+    M rotates each pair (sin, cos) by the offset times the pair's frequency. M is therefore orthogonal, and its
+    transpose is its inverse. Section 3.5 of the paper states that such a map exists.
 
     Args:
-        offset: in positions; may be negative.
+        offset: number of positions; may be negative.
         d_model: even width D.
-        halves: for the encoding in halves.
+        halves: whether the encoding has all sines first, then all cosines, instead of alternating them.
     """
     angles = offset * frequencies(d_model)
     sines, cosines = sine_and_cosine_dimensions(d_model, halves=halves)
@@ -97,8 +98,8 @@ def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
 
 
 def binary_counter(length: int, bits: int) -> np.ndarray:
-    """The binary digits of 0 to P - 1, uint8 [P, bits], the fastest first as in the encoding.
+    """Return the binary digits of the positions 0 to P - 1, uint8 [P, bits], fastest digit first as in the encoding.
 
-    Bit b has a wavelength of 2^(b + 1) positions.
+    Bit b repeats every 2^(b + 1) positions.
     """
     return (np.arange(length)[:, None] >> np.arange(bits) & 1).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""The frames of a film that follows one word through the model, with their numbers taken from a trace."""
+"""Computes the frames of a film that follows one word through the model, with numbers from a trace."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 Named = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
-# Tokens whose values are shown, of the largest weights.
+# Number of tokens whose values are shown: those with the largest weights.
 MIXED = 3
-# Links of a word, of those that stand out most, from which one is shown.
+# The link to show is chosen among this many links of a word, those that stand out most.
 OUTSTANDING = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Numbers of a frame, one for each token, word, layer or dimension.
+    """One row of numbers in a frame: a number for each token, word, layer or dimension.
 
     Attributes:
-        name: what the numbers are.
-        of: what each number belongs to.
-        numbers: [N].
-        at: int [N], the id in the vocabulary that each number belongs to; None for the places 0 to N - 1.
-        seen: bool [N], False where the mask hides a token; None if it hides none.
-        token: the source token whose vector it is, or -1.
+        name: name of the quantity.
+        of: kind of thing that each number belongs to.
+        numbers: the numbers, [N].
+        at: id in the vocabulary that each number belongs to, int [N]; None if number i belongs to the i-th thing.
+        seen: whether the mask allows each token, bool [N]; None if there is no mask.
+        token: position of the source token that the vector belongs to; -1 if there is none.
     """
 
     name: str
@@ -48,10 +48,10 @@ class Frame:
     """One frame of the film.
 
     Attributes:
-        name: of the frame.
-        row: the word, token or step that the frame is about, from 0.
-        lines: its numbers.
-        kind, layer, head: the head whose numbers it shows; None and -1 if it shows none.
+        name: name of the frame.
+        row: index of the word, token or step that the frame is about, from 0.
+        lines: rows of numbers to show.
+        kind, layer, head: head whose numbers the frame shows; None and -1 if it shows no head.
     """
 
     name: str
@@ -63,17 +63,18 @@ class Frame:
 
 
 def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int) -> tuple[Frame, ...]:
-    """The film of a source word: from the word to its translation, which the decoder reads in its next step.
+    """Return the film of a source word, from the word to the step in which the decoder reads its translation.
 
-    The followed word of the translation has the most cross-attention with the source word. Cross-attention shows the
-    head of the link between both (`word_links`). Self-attention shows, of the links of the followed word that stand out
-    most, the one in the highest layer. Without such a link, a kind shows its telling head.
+    The translated word is the one with the most cross-attention to the source word. In cross-attention, the film shows
+    the head of the link between these two words (`word_links`). In self-attention, it considers the followed word's
+    links that stand out most, and shows the one in the highest layer. If a kind of attention has no such link, the film
+    shows the head that `telling_head` chooses.
 
     Args:
-        trace: with details, of a model with an encoder and a decoder.
-        weights: of the model.
-        metrics: of the heads of all kinds.
-        word: number of the source word; -1 for the first token.
+        trace: trace with details, from a model with an encoder and a decoder.
+        weights: weights of the model.
+        metrics: head metrics for each kind of attention.
+        word: index of the source word, from 0; -1 for the first token.
 
     Raises:
         ValueError: the trace has no details.
@@ -103,7 +104,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     strongest = np.argsort(-attention.numbers, kind="stable")[:MIXED].tolist()
     text = embedded_text(trace, weights, "encoder")
     vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
-    # The stream after each layer, without the sums in between.
+    # The stream after each layer, without the states between its sub-layers.
     stream = trace.residual_stream("encoder")[:: len(trace.parts("encoder")), row].astype(np.float64)
     similarity = stream @ stream[0] / (np.linalg.norm(stream, axis=-1) * np.linalg.norm(stream[0]))
     back = Line("weights", "target", trace.decoder[heads["decoder"]][step], seen=trace.decoder_mask[step])

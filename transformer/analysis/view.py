@@ -1,4 +1,4 @@
-"""Prepares one kind of attention for display: of tokens or words, with or without special tokens."""
+"""Prepares one kind of attention for display: by token or by word, with or without special tokens."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Axes:
     """The rows and columns of an attention map: R groups of query positions, C groups of key positions.
 
     Attributes:
-        kind: "encoder", "decoder" or "cross".
+        kind: kind of attention.
         row_positions, column_positions: positions of each row and column in the trace's arrays.
-        rows, columns: the tokens of each row and column.
-        predicted: the tokens that each row predicts; None for the encoder, and if they are unknown.
-        row_text, column_text: the texts that the spans of these tokens refer to.
+        rows, columns: tokens of each row and column.
+        predicted: tokens that each row predicts; None for the encoder, or if they are unknown.
+        row_text, column_text: texts that the tokens' spans refer to.
         words: whether tokens are merged into words.
-        special: whether start and end symbols are among them.
+        special: whether start and end symbols are included.
     """
 
     kind: Kind
@@ -42,11 +42,11 @@ class View:
     """Attention of all layers and heads, ready to be shown.
 
     Attributes:
-        axes: the rows and columns.
+        axes: rows and columns of the maps.
         weights: [L, H, R, C]; rows are queries and sum to 1, columns are keys.
-        mask: bool [R, C], True = may look; the weight is 0 elsewhere.
-        hidden: share of each row, [L, H, R], on the columns that are hidden; the rest was scaled up to 1. None if
-            nothing is hidden.
+        mask: bool [R, C], True where the row may look; the weight is 0 elsewhere.
+        hidden: share of each row that lies on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. The other
+            columns were scaled up to sum to 1.
     """
 
     axes: Axes
@@ -64,14 +64,15 @@ class View:
 
 
 def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> Axes:
-    """The rows and columns to show.
+    """Choose the rows and columns to show.
 
     Args:
-        trace: of a run.
-        kind: of attention.
+        trace: trace of a run.
+        kind: kind of attention.
         words: merge tokens into words.
-        special: include start and end symbols. If False, their columns are removed, in self-attention their rows too,
-            and also rows that may look at nothing else. A text of only such symbols always includes them.
+        special: include start and end symbols. If False, their columns are removed, and in self-attention also their
+            rows. Rows that could look only at removed columns are removed too. A text that has only such symbols keeps
+            them.
     """
     row_pieces, column_pieces = trace.query_pieces(kind), trace.key_pieces(kind)
     row_text = trace.source_text if kind == "encoder" else trace.target_text
@@ -103,9 +104,9 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 
 
 def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
-    """The attention to show; the arguments are those of `axes_of`.
+    """Return the attention to show; the arguments are those of `axes_of`.
 
-    `merge_words` merges words. If symbols are hidden, the rest of each row is scaled to sum to 1.
+    `merge_words` merges tokens into words. If symbols are hidden, the rest of each row is scaled to sum to 1.
     """
     axes = axes_of(trace, kind, words=words, special=special)
     rows, columns = axes.row_positions, axes.column_positions
@@ -125,7 +126,7 @@ def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         weights: [..., R, C].
 
     Returns:
-        The weights, and the share of each row that is missing, [..., R]. A row of zeros stays 0.
+        The scaled weights, and the share of each row that was removed, [..., R]. A row of zeros stays 0.
     """
     total = weights.sum(axis=-1, keepdims=True)
     scaled = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

@@ -1,4 +1,4 @@
-"""Finds the words that each word of a run looks at, and those that look at it, over all heads of all kinds."""
+"""Finds the words that each word looks at and those that look at it, over all heads of all kinds of attention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.analysis.words import Group, groups_of, has_word, merge_mask, m
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
-# Heads with these names look at a position, regardless of the token there.
+# Heads with these names look at a fixed position, whichever token is there.
 POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
@@ -23,12 +23,12 @@ class Words:
     """The words of one sentence of a run, without start and end symbols.
 
     Attributes:
-        text: the text that the tokens' spans refer to.
+        text: text that the tokens' spans refer to.
         pieces: tokens of each word.
-        rows: positions of the queries of the word: in the encoder its own positions, in the decoder the steps that
-            wrote it.
-        columns: positions of its keys; empty for a word that was written last and never read.
-        spoken: whether it holds a letter or a digit.
+        rows: positions of each word's queries. In the encoder these are the word's own positions, and in the decoder
+            the steps that wrote it.
+        columns: positions of each word's keys; empty for the last word of a translation if the decoder never read it.
+        spoken: whether each word contains a letter or a digit.
     """
 
     text: str
@@ -40,14 +40,15 @@ class Words:
 
 @dataclass(frozen=True)
 class WordLink:
-    """A link of two words, in the head of a kind in which it stands out most.
+    """Attention from one word to another, in the head where it exceeds the head's usual weight most.
 
     Attributes:
-        kind: of attention.
-        row, column: the word that looks and the word looked at, as numbers from 0 in their sentences.
-        layer, head: counted from 0.
-        weight: the attention there, from 0 to 1: the mean of the row's queries, summed over the column's keys.
-        beyond: by how much the weight exceeds the head's usual weight.
+        kind: kind of attention.
+        row, column: the word that looks and the word that it looks at, as indices in their sentences, from 0.
+        layer, head: the head, counted from 0.
+        weight: attention from one word to the other, 0 to 1: the mean over the row's queries of the sum over the
+            column's keys.
+        beyond: the weight minus the head's usual weight.
     """
 
     kind: Kind
@@ -60,14 +61,14 @@ class WordLink:
 
 
 def source_words(trace: Trace) -> Words:
-    """The words of the sentence that was read."""
+    """Return the words of the source sentence."""
     pieces, text = trace.source_pieces, trace.source_text
     groups = _spelled(pieces, text)
     return _words(pieces, text, groups, groups)
 
 
 def target_words(trace: Trace) -> Words:
-    """The words of the translation. Each word looks in the steps that wrote it, and is looked at after it was read."""
+    """Return the words of the translation: rows are the steps that wrote a word, columns the steps that read it."""
     pieces, text = trace.predicted_pieces, trace.target_text
     groups = _spelled(pieces, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(pieces)) for group in groups)
@@ -75,18 +76,22 @@ def target_words(trace: Trace) -> Words:
 
 
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
-    """The links between any two words of a run, the one that stands out most first.
+    """Return the links between words of a run, in descending order of `beyond`.
 
-    There is one link for each two words that may look at each other. It is in the head where its weight exceeds the
-    head's usual weight most. A head's usual weight is its mean weight in the other rows, on the same word or at the
-    same distance, whichever is larger. Ties are in the order of kinds, rows and columns.
+    There is one link for each two words that may look at each other. It belongs to the head in which the weight exceeds
+    the head's usual weight most. The usual weight is the larger of two means over the other rows: on the same word, and
+    at the same distance. Ties are sorted by kind, row and column.
 
-    The links leave out start and end symbols, and words without a letter or a digit. They also leave out a word's own
-    column and its neighbours' columns, links that do not stand out, and heads named after a position.
+    Three kinds of tokens have no links: start symbols, end symbols, and words without a letter or a digit. Links to the
+    word itself or to its neighbours are left out, and so are weights that do not exceed the usual one. Heads that are
+    named after a position are not considered.
 
     Args:
-        trace: of a run.
-        metrics: of the heads of each kind to look through.
+        trace: trace of a run.
+        metrics: head metrics of each kind of attention to consider.
+
+    Returns:
+        The links of all given kinds.
     """
     source, target = source_words(trace), target_words(trace)
     found: list[WordLink] = []
@@ -98,10 +103,11 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
 
 
 def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[WordLink], list[WordLink]]]:
-    """The links from each word and the links to it, in the order of the links.
+    """Group links by word, in the order of the links.
 
     Returns:
-        Two lists for each word. A key says whether the word is in the source, and its number in its sentence, from 0.
+        For each word, the links from it and the links to it. The key is whether the word is in the source, and the
+        word's index in its sentence, from 0.
     """
     found: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
     for link in links:
@@ -113,11 +119,11 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
 
 
 def across(trace: Trace) -> tuple[list[int], list[int]]:
-    """The words of both sentences that have the most cross-attention with each other, as the mean of all heads.
+    """Pair each word with the word of the other sentence that has the most cross-attention with it, mean of all heads.
 
     Returns:
-        For each source word, the number of the translated word that looks at it most. For each translated word, the
-        number of the source word that it looks at most. -1 if no word has a letter or a digit.
+        For each source word, the index of the translated word that looks at it most. For each translated word, the
+        index of the source word that it looks at most. The index is -1 if there is no word with a letter or a digit.
     """
     source, target = source_words(trace), target_words(trace)
     if not source.columns or not target.rows:
@@ -167,16 +173,17 @@ def _links(
 
 
 def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
-    """The mean weight of each head in the other rows, on the same column or, within one sentence, the same distance.
+    """Return each head's usual weight: its mean weight in the other rows, on the same column or at the same distance.
 
     Args:
-        weights: [..., R, C].
+        weights: attention weights, [..., R, C].
         mask: bool [R, C].
-        distance: int [R, C], of the column from the row.
-        same: whether rows and columns are one sentence; if so, other rows' own columns do not count.
+        distance: position of the column minus that of the row, int [R, C].
+        same: whether rows and columns are words of the same sentence. If so, the distance also counts, and the other
+            rows' weights on themselves do not.
 
     Returns:
-        The larger mean, [..., R, C]; 0 where no other row may look.
+        The larger of the two means, [..., R, C]; 0 where no other row may look.
     """
     seen = weights * mask
     on_word = mask & (distance != 0) if same else mask

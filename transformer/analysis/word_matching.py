@@ -1,4 +1,4 @@
-"""Matches the tokens of two sentences by their words."""
+"""Matches the tokens of two similar sentences word by word."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from transformer.values.pieces import Piece
 
 
 def matched_positions(first: tuple[Piece, ...], second: tuple[Piece, ...], texts: tuple[str, str]) -> dict[int, int]:
-    """Positions of the first sentence that have a partner, and the position of the partner in the second.
+    """Map positions of the first sentence to positions of their partners in the second.
 
-    Equal words are partners. Where the sentences differ, words are partners in their order if both have equally many
-    there. The tokens of two words are partners if both words have equally many. Partners are mutual.
+    Equal words are partners. Where the sentences differ, words are partners in their order if both sentences have
+    equally many words there. The tokens of two such words are partners if both words have equally many tokens. Partners
+    are mutual.
 
     Args:
-        first, second: tokens of the sentences.
-        texts: the sentences.
+        first, second: tokens of the two sentences.
+        texts: texts of the two sentences.
     """
     sides = first, second
     groups = [word_groups(pieces, text) for pieces, text in zip(sides, texts, strict=True)]
@@ -24,7 +25,8 @@ def matched_positions(first: tuple[Piece, ...], second: tuple[Piece, ...], texts
         [tuple(pieces[at].id for at in group) for group in each] for pieces, each in zip(sides, groups, strict=True)
     ]
     if words[1] < words[0]:
-        # difflib takes the first of equally long matches, and which one is first depends on the order of its arguments.
+        # From several equally long matches, difflib takes the first. The order of its arguments decides which match is
+        # first.
         return {one: other for other, one in matched_positions(second, first, (texts[1], texts[0])).items()}
     found: dict[int, int] = {}
     for operation, i, j, k, end in SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_opcodes():

@@ -19,18 +19,18 @@ WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-# Punctuation of these scripts. It also ends a word between two other words, because no space follows it.
+# Punctuation of these scripts. No space follows it, so it also ends a word when another word comes next.
 WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]")
 
 
 @dataclass
 class _Unit:
-    """Tokens that no word border may separate: those of one character, and the white space before it.
+    """Tokens that cannot be in different words: all tokens of one character, and the white space before it.
 
     Attributes:
-        positions: of the tokens.
-        start, end: the characters [start, end) of the text that they cover, without the white space around them.
-        special: whether it is a special token.
+        positions: positions of the tokens.
+        start, end: characters [start, end) of the text that they cover, without surrounding white space.
+        special: whether the unit is a special token.
     """
 
     positions: list[int]
@@ -39,19 +39,19 @@ class _Unit:
     special: bool
 
 
-# Cached, because several parts of a page need the groups of the same sentence a dozen times in a run.
+# Cached, because several parts of a page need the groups of the same sentence, about a dozen times per script run.
 @lru_cache(maxsize=256)
 def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
-    """Group positions into the words of the text.
+    """Group token positions into the words of the text.
 
-    A word ends where white space stands in the text; the white space belongs to the word after it. Punctuation before
-    and after a word stands alone ("Yes" and "." are two, "didn't" is one), and so does each special token. In scripts
-    without spaces between words every token is a word. Letters of other scripts, digits and punctuation in such a text
-    form words as elsewhere. Tokens of one character belong to one word.
+    A word ends at white space, which belongs to the word after it. Punctuation before or after a word is a word of its
+    own: "Yes." is two words, "didn't" is one. Each special token is a word of its own. In scripts without spaces
+    between words, every token is a word. In such a text, letters of other scripts, digits and punctuation form words as
+    elsewhere. Tokens of one character belong to the same word.
 
     Args:
-        pieces: in the order of the text.
-        text: the text that their spans refer to.
+        pieces: tokens in the order of the text.
+        text: text that their spans refer to.
     """
     groups: list[list[_Unit]] = []
     for unit in _units(pieces, text):
@@ -63,18 +63,18 @@ def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
 
 
 def groups_of(pieces: Sequence[Piece], text: str, *, words: bool) -> tuple[Group, ...]:
-    """The positions of each word, as in `word_groups`, or of each token."""
+    """Return the positions of each word, as in `word_groups`, or of each token if `words` is False."""
     return word_groups(pieces, text) if words else tuple((position,) for position in range(len(pieces)))
 
 
 def has_word(group: Group, pieces: Sequence[Piece], text: str) -> bool:
-    """Whether any token of a group covers a letter or a digit of the text."""
+    """Return whether any token of a group covers a letter or a digit of the text."""
     spans = [pieces[position].span for position in group]
     return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
 
 
 def parted(before: str, after: str) -> bool:
-    """Whether a word ends between two adjacent characters of different tokens."""
+    """Return whether a word ends between two adjacent characters that belong to different tokens."""
     if unicodedata.category(after).startswith("M"):
         return False
     return any(script.match(each) for script in (WITHOUT_SPACES, WIDE_MARKS) for each in (before, after))
@@ -98,7 +98,7 @@ def _units(pieces: Sequence[Piece], text: str) -> list[_Unit]:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Characters [start, end) without the white space around them; [end, end) if there is only white space."""
+    """Trim white space from the characters [start, end); return [end, end) if there is only white space."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -107,14 +107,14 @@ def _inked(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _begins(last: _Unit, unit: _Unit, text: str) -> bool:
-    """Whether a word begins with a unit."""
+    """Return whether a word begins with `unit`, which follows `last`."""
     if last.special or unit.special or any(map(str.isspace, text[last.end : unit.start])):
         return True
     return last.start < last.end and unit.start < unit.end and parted(text[last.end - 1], text[unit.start])
 
 
 def _without_punctuation(group: Sequence[_Unit], text: str) -> Iterator[Group]:
-    """The punctuation before a word, one unit each; the word; the punctuation after it."""
+    """Yield the groups of punctuation marks before a word (one unit each), the word, and the marks after it."""
     begin, marks = 0, [_punctuation(text[unit.start : unit.end]) for unit in group]
     for end in range(1, len(group)):
         if all(marks[:end]) or all(marks[end:]):
@@ -129,14 +129,14 @@ def _punctuation(covered: str) -> bool:
 
 
 def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Attention between words.
+    """Compute the attention between words from the attention between tokens.
 
-    Attention *to* a word is the sum over its tokens; attention *from* a word is the mean over its tokens. Rows that
-    summed to 1 still do.
+    Attention *to* a word is the sum over its tokens; attention *from* a word is the mean over its tokens. A row that
+    summed to 1 still does.
 
     Args:
-        weights: [..., T, S].
-        rows, columns: positions of each word, in order.
+        weights: attention between tokens, [..., T, S].
+        rows, columns: token positions of each word, in order.
 
     Returns:
         [..., words of the rows, words of the columns].
@@ -147,12 +147,12 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
 
 
 def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Whether any token of a word may look at any token of another; bool [words of the rows, words of the columns]."""
+    """Return whether any token of a word may look at any token of another, bool [row words, column words]."""
     return _membership(rows, mask.shape[0]) @ mask @ _membership(columns, mask.shape[1]).T > 0
 
 
 def _membership(groups: Sequence[Group], count: int) -> np.ndarray:
-    """[groups, count]: 1 where a position is in a group."""
+    """Return an array [groups, count] that is 1 where a position is in a group, and 0 elsewhere."""
     members = np.zeros((len(groups), count))
     for index, group in enumerate(groups):
         members[index, list(group)] = 1

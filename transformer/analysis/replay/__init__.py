@@ -1,1 +1,1 @@
-"""Repeats the forward pass in numpy float64, number by number, from a trace with details and the model's weights."""
+"""Repeats the forward pass step by step in numpy float64, from a trace with details and the model's weights."""

@@ -1,4 +1,4 @@
-"""One cell of one head, from its query and key to what it adds to the sub-layer's output."""
+"""Replays one cell of one head: from its query and key to what it adds to the sub-layer's output."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The weight of column j in row i of a head: how it is computed, and what it adds; float64.
+    """The weight of key j for query i in one head: how it is computed, and what it adds. All arrays are float64.
 
-    Query, key, scores, weights, values and output are the trace's own numbers. All others are computed from these, so
-    the sums agree with the trace to the precision of float32 (1e-5).
+    The query, the key, the scores, the weights, the values and the output come from the trace. All other numbers are
+    computed from these, so the sums agree with the trace to the precision of float32 (1e-5).
 
     Letters: C columns (keys), K head width, D model width.
 
     Attributes:
         query: q_i, [K].
         key: k_j, [K].
-        products: of query and key, element by element, [K]; their sum is the raw score.
+        products: element-wise product of query and key, [K]; its sum is the raw score.
         raw_score: q_i . k_j
         divisor: sqrt(K).
-        bias: the amount that positions add, 0 in most models.
-        score: raw score over the divisor, plus the bias.
+        bias: number that the relative position adds to the score, 0 in most models.
+        score: raw score divided by the divisor, plus the bias.
         allowed: whether i may look at j.
-        scores: of the whole row, before the mask, [C].
-        row_allowed: bool [C].
-        masked_scores: the scores, minus infinity where i may not look, [C].
-        exponentials: exp of the masked scores, less the row's largest one, [C].
-        weights: exponentials over their sum, [C].
-        weight: the one at j.
-        values: v of every column, [C, K].
-        weighted_values: weight times value of every column, [C, K]; their sum is the output.
-        output: of the head for row i, [K].
+        scores: scores of the whole row before the mask, [C].
+        row_allowed: whether i may look at each column, bool [C].
+        masked_scores: the scores, with minus infinity where i may not look, [C].
+        exponentials: exp of each masked score minus the largest score of the row, [C].
+        weights: the exponentials divided by their sum, [C].
+        weight: the weight of j.
+        values: value vector of every column, [C, K].
+        weighted_values: each value vector times its weight, [C, K]; their sum is the output.
+        output: output of the head for row i, [K].
         term: contribution of this cell to the sub-layer's output, weight times v_j W^O_h, [D].
-        head_term: contribution of the whole row of this head, output times W^O_h, [D]; the heads' terms and b^O add up
-            to the sub-layer's output.
+        head_term: contribution of the head's whole row, output times W^O_h, [D]. The sub-layer's output is the sum of
+            all heads' terms and b^O.
     """
 
     query: np.ndarray
@@ -67,19 +67,19 @@ class Cell:
 
 
 def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositionArrays:
-    """The effect of positions in the attention of a kind."""
+    """Return how relative positions change this kind of attention: score biases or rotation angles, if any."""
     acts = kind != "cross" and trace.interventions.positions
     return relative_positions(weights.config, len(trace.mask(kind))) if acts else NO_POSITIONS
 
 
 def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row: int, column: int) -> Cell:
-    """Every step of one cell of a trace.
+    """Compute every step of one cell of a trace.
 
     Args:
-        trace: with details.
-        weights: of the model that made it.
-        kind: of attention.
-        layer, head, row, column: which cell, the first being 0.
+        trace: trace with details.
+        weights: weights of the model that made the trace.
+        kind: kind of attention.
+        layer, head, row, column: the cell, each index from 0.
     """
 
     def detail(name: Detail) -> np.ndarray:

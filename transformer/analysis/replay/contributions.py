@@ -1,9 +1,9 @@
-"""The contribution of every position, through every head, to the output of an attention layer.
+"""Computes what each position contributes, through each head, to the output of an attention layer.
 
 Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms". The output at
 position i is the sum over heads h and positions j of `a_ij f_h(x_j)`, plus `b^O`. The function is
-`f_h(x) = (x W^V_h + b^V_h) W^O_h`. A large weight on a short vector has little effect, so the norm says more than the
-weight.
+`f_h(x) = (x W^V_h + b^V_h) W^O_h`. A large weight on a short vector has little effect. The norm of `a_ij f_h(x_j)`
+therefore says more than the weight.
 
 Letters: H heads, R rows (queries), C columns (keys), D model width.
 """
@@ -20,11 +20,11 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """The sum that is the output of one attention layer; float64.
+    """The terms whose sum is the output of one attention layer, float64.
 
     Attributes:
-        weights: a, [H, R, C].
-        transformed: f_h(x_j), each position's value times the head's rows of the output projection, [H, C, D].
+        weights: attention weights a, [H, R, C].
+        transformed: f_h(x_j), each position's value times the head's part of the output projection, [H, C, D].
         bias: b^O, [D].
     """
 
@@ -33,24 +33,24 @@ class Contributions:
     bias: np.ndarray
 
     def terms(self, row: int) -> np.ndarray:
-        """a_ij f_h(x_j) of one row i, [H, C, D]."""
+        """Return the terms a_ij f_h(x_j) of row i, [H, C, D]."""
         return self.weights[:, row, :, None] * self.transformed
 
     def heads(self) -> np.ndarray:
-        """The contribution of each head, [H, R, D]."""
+        """Return the contribution of each head, [H, R, D]."""
         return self.weights @ self.transformed
 
     def output(self) -> np.ndarray:
-        """The sub-layer's contribution to the residual stream, [R, D]."""
+        """Return the output of the attention layer, [R, D]: the sum over the heads, plus the bias."""
         return self.heads().sum(axis=0) + self.bias
 
     def head_norms(self) -> np.ndarray:
-        """Euclidean norms of all a_ij f_h(x_j), [H, R, C]: the norm-based weights of each head."""
+        """Return the norm-based weights of each head, the Euclidean norms of a_ij f_h(x_j), [H, R, C]."""
         return self.weights * np.linalg.norm(self.transformed, axis=-1)[:, None, :]
 
     def layer_norms(self) -> np.ndarray:
-        """Norms of the sums over the heads of a_ij f_h(x_j), [R, C]: the norm-based weights of the layer."""
-        # The sums are computed column by column: all at once would be R * C * D numbers.
+        """Return the norm-based weights of the layer, [R, C]: norms of the sum of a_ij f_h(x_j) over the heads."""
+        # Column by column, because all columns together would need R * C * D numbers.
         columns = [
             np.linalg.norm(np.einsum("hr,hd->rd", self.weights[:, :, column], self.transformed[:, column]), axis=-1)
             for column in range(self.weights.shape[-1])
@@ -59,7 +59,7 @@ class Contributions:
 
 
 def contributions(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Contributions:
-    """The contributions in one attention layer; the trace must have details."""
+    """Compute the contributions in one attention layer from a trace with details."""
     projections = weights.attention(kind, layer)
     values = trace.detail(kind, "values")[layer].astype(np.float64)
     return Contributions(

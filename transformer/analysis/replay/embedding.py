@@ -1,4 +1,4 @@
-"""The input of a stack: scaled token embeddings plus positions."""
+"""Replays the input of a stack: scaled token embeddings plus positions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedText:
-    """N tokens as they enter a stack; float64.
+    """The vectors of N tokens at the input of a stack, float64.
 
     Attributes:
-        pieces: ids [N].
+        pieces: ids of the tokens, [N].
         tokens: rows of the embedding matrix, [N, D].
-        scale: sqrt(D), or 1 in a model that does not scale.
-        scaled: tokens times scale, [N, D].
-        positions: the added vectors, [N, D]; None if the model has no positions or the run left them out.
-        total: the residual stream before the first layer, from the trace, [N, D]; the normalised sum in a model that
-            normalises it.
+        scale: sqrt(D), or 1 if the model does not scale embeddings.
+        scaled: `tokens` times `scale`, [N, D].
+        positions: the position vectors that are added, [N, D]; None if the model adds none or the run left them out.
+        total: residual stream before the first layer, from the trace, [N, D]. It is after the norm if the model
+            normalises the sum.
     """
 
     pieces: np.ndarray
@@ -35,12 +35,12 @@ class EmbeddedText:
 
     @property
     def summed(self) -> np.ndarray:
-        """Scaled embeddings plus positions, [N, D]; `total` before its norm, if there is one."""
+        """Scaled embeddings plus positions, [N, D]: equal to `total` unless the model normalises the sum."""
         return self.scaled if self.positions is None else self.scaled + self.positions
 
 
 def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
-    """The embedded text of one stack, "encoder" or "decoder"; the trace must have details."""
+    """Return the embedded text of one stack, "encoder" or "decoder", from a trace with details."""
     config, side = weights.config, SIDES[stack]
     pieces = np.array([piece.id for piece in (trace.source_pieces if stack == "encoder" else trace.target_pieces)])
     tokens = weights.arrays[f"{side}_embedding.weight"][pieces].astype(np.float64)

@@ -1,5 +1,7 @@
-"""Computes whether other attention weights would give the same output (Brunner et al. 2020, "On Identifiability in
-Transformers", section 3)."""
+"""Computes whether other attention weights would give the same output.
+
+Source: Brunner et al. 2020, "On Identifiability in Transformers", section 3.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,26 @@ import numpy as np
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# Vectors that differ by less than this, relative to their length, count as equal.
+# Two vectors count as equal if their difference is at most this share of their length.
 SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    """The part of one head's weights A that its output A T depends on; float64.
+    """A head's attention weights A, split into the part that changes its output A T and the rest; float64.
 
-    T = (X W^V + b^V) W^O is the vector that each of the C columns can add to the output. With more columns than d_v
-    numbers in a value, T has a left null space: weights can change there without any effect. A masked row can change
-    only where it may look. Each row therefore has the null space of the columns that it may look at.
+    Row j of T = (X W^V + b^V) W^O is what column j adds to the output per unit of weight. If there are more columns
+    than d_v, the number of values in a value vector, T has a left null space. Weights can change within that space
+    without any effect. A row can change only weights that the mask allows, so each row uses the null space of its
+    visible columns.
 
     Attributes:
-        visible: number of columns that each row may look at, the paper's sequence length, [R].
-        width: d_v = K, which bounds the rank of T.
-        rank: of T, as far as each row sees it, [R].
-        sum_keeping: number of directions of its null space in which a row's weights keep their sum, as the weights of a
-            softmax must, [R].
-        effective: A minus its part in the left null space of T, [R, C]; effective @ T = A @ T. Masked cells are 0.
+        visible: number of columns that each row may look at, which is the paper's sequence length, [R].
+        width: d_v = K, the largest possible rank of T.
+        rank: rank of T restricted to the columns that each row may look at, [R].
+        sum_keeping: for each row, the number of null space directions that keep the sum of its weights, [R]. Softmax
+            weights must keep their sum.
+        effective: A without its part in the left null space of T, [R, C]; effective @ T = A @ T. Masked cells are 0.
         null: the part of A in that null space, [R, C].
     """
 
@@ -41,22 +44,22 @@ class Identifiability:
 
     @property
     def warning(self) -> bool:
-        """Whether the weights of some row cannot be unique: it sees more columns than d_v."""
+        """Whether the weights of some row cannot be unique, because it sees more columns than d_v."""
         return bool((self.visible > self.width).any())
 
     @property
     def null_dimensions(self) -> np.ndarray:
-        """The dimension of each row's left null space, [R]; more than visible - d_v if values repeat."""
+        """Dimension of each row's left null space, [R]; more than visible - d_v if, for example, values repeat."""
         return self.visible - self.rank
 
 
 def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarray, *, width: int) -> Identifiability:
-    """Split weights into the part that the output depends on and the rest.
+    """Split attention weights into the part that changes the output and the part that does not.
 
     Args:
         weights: A [R, C].
         transformed: T [C, D].
-        mask: bool [R, C], True = may look.
+        mask: bool [R, C], True where the row may look at the column.
         width: d_v.
     """
     effective, (rank, sum_keeping) = np.zeros(weights.shape), np.zeros((2, len(weights)), dtype=int)
@@ -67,7 +70,7 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         seen = _column_space(transformed[columns])
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ seen @ seen.T
         rank[rows] = seen.shape[1]
-        # A column of ones next to T keeps the sum constant. It removes one more direction, unless T contains it.
+        # A column of ones beside T keeps the sum constant. It removes one more direction, unless T already spans it.
         ones = np.ones(len(seen))
         new = np.linalg.norm(ones - seen @ (ones @ seen)) > SAME * np.sqrt(len(seen))
         sum_keeping[rows] = len(seen) - seen.shape[1] - new
@@ -75,7 +78,7 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
 
 
 def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int) -> Identifiability:
-    """The identifiability of one head; the trace must have details."""
+    """Compute the identifiability of one head from a trace with details."""
     values = trace.detail(kind, "values")[layer, head].astype(np.float64)
     transformed = values @ weights.attention(kind, layer).output[head]
     attention = trace.attention(kind)[layer, head].astype(np.float64)
@@ -83,7 +86,7 @@ def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int,
 
 
 def _column_space(matrix: np.ndarray) -> np.ndarray:
-    """An orthonormal basis [C, rank] of what matrix [C, D] can reach: the complement of its left null space."""
+    """Return an orthonormal basis [C, rank] of the column space of a matrix [C, D]."""
     left, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
     # The values come from float32, so a singular value below the rounding errors of float32 counts as 0.
     return left[:, sizes > sizes[0] * max(matrix.shape) * np.finfo(np.float32).eps]

@@ -1,4 +1,4 @@
-"""From the decoder's output to the next word ("Attention Is All You Need", section 3.4)."""
+"""Replays the step from the decoder's output to the next token ("Attention Is All You Need", section 3.4)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The model's prediction after each of T target tokens; float64.
+    """The model's prediction after each of T target tokens, float64.
 
     Attributes:
-        logits: of the generator, [T, V].
-        probabilities: their softmax, [T, V].
-        likeliest: ids of the most likely next tokens, [T].
+        logits: output of the generator, [T, V].
+        probabilities: softmax of the logits, [T, V].
+        likeliest: id of the most likely next token, [T].
     """
 
     logits: np.ndarray
@@ -30,7 +30,7 @@ class Prediction:
 def prediction(trace: Trace, weights: Weights) -> Prediction:
     """Apply the generator to the decoder's output; the trace must have details."""
     hidden = stack_output(trace, weights, "decoder").astype(np.float32)
-    # The product is in float32 as in the model: a float64 copy of the largest matrix would gain nothing.
+    # The model computes this product in float32 too; a float64 copy of the model's largest matrix would gain nothing.
     logits = (hidden @ weights.arrays["generator.weight"].T).astype(np.float64)
     if weights.config.output_bias:
         logits += weights.arrays["generator.bias"]

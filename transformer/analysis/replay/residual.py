@@ -1,4 +1,4 @@
-"""The residual stream: the input and the output of every sub-layer."""
+"""Replays the residual stream: the input and the output of every sub-layer."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SubLayer:
-    """One sub-layer with its residual connection and its layer normalisation, for N positions; float64.
+    """One sub-layer with its residual connection and its layer normalisation, for N positions, float64.
 
-    Pre-norm is after = before + f(norm(before)); post-norm is after = norm(before + f(before)).
+    In pre-norm, after = before + f(norm(before)). In post-norm, after = norm(before + f(before)).
 
     Attributes:
-        stack, layer, part: which one; the first layer is 0.
-        before: the residual stream before it, from the trace, [N, D].
-        read: the sub-layer's input, [N, D]: the normalised stream in pre-norm, the stream itself in post-norm.
-        written: the sub-layer's output, added to the stream, [N, D].
+        stack, layer, part: stack, layer from 0, and kind of sub-layer.
+        before: residual stream before the sub-layer, from the trace, [N, D].
+        read: input of f, [N, D]: the normalised stream in pre-norm, the stream itself in post-norm.
+        written: output of f, which is added to the stream, [N, D].
         summed: before + written, [N, D].
-        after: the stream after it, from the trace, [N, D].
-        norm_before, normalised, normed: the layer normalisation of `before` in pre-norm and of `summed` in post-norm:
-            its input, the input with mean 0 and deviation 1, and the result after gain and bias, [N, D] each.
-        hidden: the hidden layer of a feed-forward network, [N, F]; None for attention.
+        after: residual stream after the sub-layer, from the trace, [N, D].
+        norm_before: input of the layer normalisation, [N, D]: `before` in pre-norm, `summed` in post-norm.
+        normalised: that input with mean 0 and standard deviation 1, [N, D].
+        normed: `normalised` after gain and bias, [N, D].
+        hidden: hidden layer of a feed-forward network, [N, F]; None for attention.
     """
 
     stack: Stack
@@ -49,11 +50,11 @@ class SubLayer:
 
 @dataclass(frozen=True, eq=False)
 class StreamSizes:
-    """Euclidean norms along a stack of P sub-layers, for N positions.
+    """Euclidean norms at each of P sub-layers of a stack, for N positions.
 
     Attributes:
-        stream: before the first sub-layer and after each, [P + 1, N].
-        written: of the vector that each adds, [P, N].
+        stream: norm of the residual stream before the first sub-layer and after each, [P + 1, N].
+        written: norm of the vector that each sub-layer adds, [P, N].
     """
 
     stream: np.ndarray
@@ -91,7 +92,7 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
 
 
 def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
-    """Norms of the residual stream through a stack, and of every sub-layer's output; the trace must have details."""
+    """Compute norms of the residual stream and of every sub-layer's output in a stack, from a trace with details."""
     stream = trace.residual_stream(stack).astype(np.float64)
     parts = trace.parts(stack)
     layers = (len(stream) - 1) // len(parts)
@@ -100,6 +101,6 @@ def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
 
 
 def stack_output(trace: Trace, weights: Weights, stack: Stack) -> np.ndarray:
-    """The output of a stack, float64 [N, D]: its last stream, normalised in pre-norm."""
+    """Return the output of a stack, float64 [N, D]: the last residual stream, normalised in pre-norm."""
     last = trace.residual_stream(stack)[-1].astype(np.float64)
     return layer_norm(last, *weights.gain_and_bias(f"{stack}_norm"))[0] if weights.config.norm == "pre" else last

@@ -1,6 +1,6 @@
-"""One sentence through the model, stage by stage, in the order of a textbook.
+"""Replays one sentence through the model, stage by stage, in the order of a textbook.
 
-Every stage has its usual name, its formula, its shape in letters, and the array itself. Letters: B batch (1), S source
+Each stage has its usual name, its formula, its shape in letters, and its array. Letters: B batch (1), S source
 tokens, T target tokens, H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
 
@@ -38,13 +38,13 @@ HEADS = r"[A_1 V_1; \dots; A_H V_H]"
 def stages(
     trace: Trace, weights: Weights, *, encoder_layer: int = 0, decoder_layer: int = 0, head: int = 0
 ) -> tuple[Stage, ...]:
-    """All stages from the tokens to the predicted words, of the stacks that the model has.
+    """Return all stages from the tokens to the predicted tokens, for the stacks that the model has.
 
     Args:
-        trace: with details.
-        weights: of the model that made it.
-        encoder_layer, decoder_layer: the layers to show stage by stage, from 0.
-        head: whose queries, keys, values, scores and weights to take.
+        trace: trace with details.
+        weights: weights of the model that made the trace.
+        encoder_layer, decoder_layer: layers to show in detail, from 0.
+        head: head whose queries, keys, values, scores and weights are shown.
     """
     layers = {"encoder": encoder_layer, "decoder": decoder_layer}
     found = []
@@ -58,7 +58,7 @@ def stages(
 
 
 def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
-    """Stages from tokens to the stream before the first layer."""
+    """Yield the stages from the tokens to the stream before the first layer."""
     text, rows = embedded_text(trace, weights, stack), _rows(stack)
     scaled = r"\sqrt{D}\, E_w" if weights.config.scale_embedding else "E_w"
 
@@ -82,7 +82,7 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
 
 
 def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:
-    """All sub-layers of one layer."""
+    """Yield the stages of all sub-layers of one layer."""
     pre, rows = weights.config.norm == "pre", _rows(stack)
     for number, part in enumerate(trace.parts(stack)):
         replayed = sublayer(trace, weights, stack, layer, part)
@@ -96,7 +96,7 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
             yield from _attention(trace, weights, replayed, head)
         name = "FFN" if part == "feed_forward" else "MultiHead"
         added = rf"x + \mathrm{{{name}}}({_read(weights)})"
-        # The trace has this stream itself if the sum is the stream.
+        # In pre-norm this sum is the stream itself, which the trace has.
         yield _stage(
             replayed, "residual", "residual connection", added, f"{rows}, D", replayed.after if pre else replayed.summed
         )
@@ -106,7 +106,7 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
 
 
 def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
-    """Stages of one head from its queries to its output, then of all heads."""
+    """Yield the stages of one head from queries to output, then those of all heads together."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
     rows, columns = _rows(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
@@ -169,7 +169,7 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         trace.attention(kind)[part.layer, head],
     )
     yield stage("head", "scaled dot-product attention", "A_h V_h", f"{rows}, K", detail("outputs")[head])
-    # [H, rows, K] to [rows, H * K]: the model multiplies this by W^O.
+    # [H, rows, K] to [rows, H * K], which the model multiplies by W^O.
     joined = detail("outputs").swapaxes(0, 1).reshape(len(queries), -1)
     yield stage("heads", "all heads joined", HEADS, f"{rows}, D", joined)
     yield stage("written", f"{name}, output projection", rf"{HEADS}\, W^O + b^O", f"{rows}, D", part.written)
@@ -185,7 +185,7 @@ def _feed_forward(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Itera
 
 
 def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
-    """The output of the stack."""
+    """Yield the output of the stack."""
     symbol, pre = "m" if stack == "encoder" else "y", weights.config.norm == "pre"
     formula = rf"{symbol} = {NORM}" if pre else rf"{symbol} = x"
     if len(trace.stacks) > 1:
@@ -204,10 +204,10 @@ def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
 
 
 def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
-    """Stages from the decoder's output to the words."""
+    """Yield the stages from the decoder's output to the next token."""
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
-    # The matrix is the table that the tokens were looked up in, or a separate one.
+    # With tied embeddings, the output matrix is the embedding table of the target; otherwise it is a separate matrix.
     matrix = "W" if weights.config.tied_embeddings == "none" else "E"
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
@@ -218,7 +218,7 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
 
 
 def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
-    """A stage of a sub-layer; `letters` and `array` are without the batch."""
+    """Return a stage of a sub-layer; `letters` and `array` lack the batch dimension."""
     return Stage(f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None])
 
 
@@ -227,5 +227,5 @@ def _rows(stack: Stack) -> str:
 
 
 def _read(weights: Weights) -> str:
-    """The input of a sub-layer: the normalised stream in pre-norm, the stream itself in post-norm."""
+    """Return the symbol for a sub-layer's input: the normalised stream in pre-norm, the stream itself in post-norm."""
     return r"\hat{x}" if weights.config.norm == "pre" else "x"
