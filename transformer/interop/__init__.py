@@ -1,1 +1,1 @@
-"""Import and export of models and attention of other programs."""
+"""Imports translation models of Hugging Face, and exports ours to its format."""

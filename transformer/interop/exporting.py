@@ -37,17 +37,18 @@ THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu", "gelu_tanh
 
 
 def export_huggingface(model: Path, output: Path) -> None:
-    """Write a model folder that `MarianMTModel` and `MarianTokenizer` of Hugging Face's transformers can read.
+    """Write one of our model folders as a folder that `MarianMTModel` and `MarianTokenizer` of transformers can read.
 
-    Logits and attention are the same there. A vocabulary made here gives the same tokens only for normalised texts
-    (`transformer.text.normalisation`), because Marian's tokenizer does not normalise them.
+    The exported model gives the same logits and attention. Marian's tokenizer does not normalise texts. A vocabulary
+    that was made here therefore gives the same tokens only for texts that are already normalised
+    (`transformer.text.normalisation`).
 
     Args:
-        model: our folder.
-        output: the folder to write; it must not exist, or be empty.
+        model: our model folder.
+        output: folder to write; it must not exist, or be empty.
 
     Raises:
-        AtlasError: the model has a shape that Marian does not have, or the output folder is in use.
+        AtlasError: Marian does not support a feature of the model, or the output folder is in use.
     """
     with new_folder(output) as unfinished:
         checkpoint = load_checkpoint(model)
@@ -150,7 +151,7 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     bias = model.generator.bias
     theirs[OUTPUT_BIAS] = torch.zeros(1, config.target_vocabulary) if bias is None else bias[None]
     if config.positions != "sinusoidal_halves":
-        # Hugging Face computes only sinusoidal positions, and reads others from the file.
+        # Hugging Face computes only this kind of sinusoidal positions; it reads all others from the file.
         for side, encoding in (("encoder", model.source_positions), ("decoder", model.target_positions)):
             added = torch.zeros(1, config.max_positions, config.d_model)
             theirs[POSITIONS[side]] = encoding(added)[0]

@@ -1,4 +1,4 @@
-"""The families of Hugging Face models that are read as a Transformer of ours: how they differ, and their names."""
+"""Lists the families of Hugging Face models that can be imported, and how they differ from each other."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from transformer.config import NormPlacement, Positions
 
 @dataclass(frozen=True)
 class Family:
-    """A family's differences from the others, in the words of `TransformerConfig`.
+    """How a family of models differs from the others, in the terms of `TransformerConfig`.
 
     Attributes:
-        model: name of its class in transformers.
+        model: name of the family's class in transformers.
         norm: place of the layer norms.
-        positions: kind of positions of a folder that stores none.
+        positions: kind of positions if the folder stores none.
         embedding_norm: whether the sum of embeddings and positions is normalised.
-        activation: Hugging Face's name of the activation, if config.json names none.
-        unused_positions: rows at the beginning of a table of learned positions that no token has.
-        sentencepiece: file of its sentencepiece model for both sides; empty if each side has its own.
-        before: special tokens in the order of their ids, which replace the first tokens of that model.
-        replaced: number of these first tokens.
-        languages: the texts of the languages' tokens, with spaces between; several lists go from the longest.
+        activation: Hugging Face's name of the activation, used if config.json has none.
+        unused_positions: number of rows at the beginning of a learned position table that no token uses.
+        sentencepiece: name of the SentencePiece file that both sides share; empty if each side has its own.
+        before: special tokens in the order of their ids, which replace the first tokens of the SentencePiece model.
+        replaced: number of tokens that are replaced.
+        languages: lists of language tokens, each in a string with spaces between; the longest list comes first.
     """
 
     model: str
@@ -38,8 +38,9 @@ class Family:
     languages: tuple[str, ...] = ()
 
 
-# The languages of NLLB-200, and those of mBART-50, of which the first 25 are mBART's, in the order of their ids. They
-# follow the tokens of the sentencepiece model, and a folder without tokenizer.json may not name them.
+# Language tokens in the order of their ids, for folders without tokenizer.json, which may not list them. NLLB is for
+# NLLB-200 and MBART_50 for mBART-50; mBART has the first 25 of these. Their ids follow the tokens of the SentencePiece
+# model.
 NLLB = """
     ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab arb_Arab ars_Arab
     ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn bak_Cyrl bam_Latn ban_Latn bel_Cyrl
@@ -65,7 +66,7 @@ MBART_50 = """
     mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI
 """
 MBART = " ".join(MBART_50.split()[:25])
-# By model_type in config.json. NLLB-200 is an M2M100, mBART-50 an mBART.
+# Families by the model_type in config.json. NLLB-200 has the type of M2M100, and mBART-50 that of mBART.
 FAMILIES: Mapping[str, Family] = {
     "marian": Family("MarianMTModel", "post", "sinusoidal_halves", sentencepiece=""),
     "m2m_100": Family(
@@ -90,11 +91,11 @@ FAMILIES: Mapping[str, Family] = {
     ),
 }
 NAMED = "Marian, M2M100, NLLB-200, mBART, mBART-50, BART and Pegasus"
-# A language's token: "eng_Latn" of NLLB-200, "en_XX" of mBART, "__en__" of M2M100.
+# A language token: "eng_Latn" in NLLB-200, "en_XX" in mBART, "__en__" in M2M100.
 LANGUAGE = re.compile(r"[a-z]{2,3}_(?:[A-Z]{2}|[A-Z][a-z]{3})|__[a-z]{2,3}__")
-# Tokenizers that put the source language's token after the end symbol; mBART-50's do not.
+# Tokenizers that put the source language token after the end symbol; the tokenizer of mBART-50 does not.
 CODE_LAST = ("MBartTokenizer", "MBartTokenizerFast")
-# The languages of M2M100 and of its version for WMT 2021, in the order of their ids, which follow those of vocab.json.
+# Languages of M2M100 and of its version for WMT 2021, in the order of their ids, which follow those in vocab.json.
 M2M100 = {
     "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr "
     "ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps "

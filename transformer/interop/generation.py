@@ -1,4 +1,4 @@
-"""Settings of `generate` in a Hugging Face folder, and which of them the searches here do not apply."""
+"""Reads and writes the `generate` settings of a Hugging Face folder, and reports those that are not applied here."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from transformer.generation import Generation
 from transformer.text.vocabulary import Symbols
 
 APPLIED = tuple(field.name for field in fields(Generation))
-# Settings that change the output and are not applied, with their neutral values; None, which means absent, is always
-# neutral.
+# Settings that change the output of `generate` but are not applied here, with their neutral values. None means that the
+# setting is absent, and is always neutral.
 NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "force_words_ids": ([],),
     "constraints": ([],),
@@ -33,20 +33,20 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "max_time": (),
     "watermarking_config": (),
 }
-# Settings that only matter together with others.
+# Settings that matter only in beam search (OF_BEAMS) or in sampling (OF_SAMPLES).
 OF_BEAMS = {"length_penalty": ()}
 OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
 
 
 def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
-    """The settings that the searches here apply.
+    """Return the settings of a folder that are applied here.
 
     Args:
         settings: generation_config.json, or the config.json of a folder that has none.
-        pad: the padding symbol, which is never written here either.
+        pad: id of the padding symbol. It is removed from `bad_words_ids`, because decoding here never writes it.
 
     Raises:
-        ValueError: one has another type or is out of range.
+        ValueError: a setting has the wrong type or is out of range.
     """
     values = {name: settings[name] for name in APPLIED if settings.get(name) is not None}
     if isinstance(values.get("bad_words_ids"), list):
@@ -61,12 +61,12 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
 
 
 def generation_settings(found: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
-    """The settings of a generation_config.json with which `generate` searches as this program does.
+    """Return the generation_config.json settings with which `generate` decodes as this program does.
 
     Args:
-        found: of the model; None for a model of this project.
-        symbols: of its vocabulary.
-        positions: number of its positions.
+        found: settings of an imported model; None for a model of this project.
+        symbols: special symbols of the model's vocabulary.
+        positions: maximum number of positions of the model.
     """
     never = [(piece,) for piece in sorted(symbols.never_predicted)]
     if found is None:
@@ -77,7 +77,7 @@ def generation_settings(found: Generation | None, symbols: Symbols, positions: i
 
 
 def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """The settings that change the output of `generate` but not the output here, each with its value.
+    """Return the settings that change the output of `generate` but are not applied here, each with its value.
 
     Args:
         settings: generation_config.json, or the config.json of a folder that has none.
@@ -98,11 +98,11 @@ def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def applied_elsewhere(lines: Sequence[str], *, end: int) -> dict[str, Any]:
-    """The settings that `unapplied` named, with their values, to be written to a folder again.
+    """Turn the result of `unapplied` into settings for a generation_config.json again.
 
     Args:
-        lines: result of `unapplied`, and "eos_token_id 7" for additional symbols that end a text.
-        end: the model's own end symbol.
+        lines: result of `unapplied`, and lines such as "eos_token_id 7" for additional end symbols.
+        end: id of the model's own end symbol.
     """
     settings: dict[str, Any] = {}
     ends = [end]

@@ -1,4 +1,4 @@
-"""Fetches model folders by name through huggingface_hub; only this module uses the network."""
+"""Fetches model folders by name with huggingface_hub; no other module uses the network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PICKLED = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
 
 
 def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
-    """Fetch the files that the import reads into the hub's own cache; cached files are not fetched again.
+    """Fetch the files that the import reads into the cache of huggingface_hub; cached files are not fetched again.
 
     Args:
         name: "owner/name".
@@ -40,12 +40,12 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
         pickle: also fetch pytorch_model.bin.
 
     Returns:
-        The folder, and its commit.
+        The folder, and the hash of its commit.
 
     Raises:
         CheckpointError: the files cannot be fetched.
     """
-    # Imported here, because it takes a second that no other command needs.
+    # Imported here, because the import takes a second, which other commands need not wait.
     from huggingface_hub import snapshot_download
 
     try:

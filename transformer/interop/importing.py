@@ -20,7 +20,7 @@ from transformer.interop.reading import Imported, read_folder
 from transformer.running.translator import Translator
 from transformer.text.languages import Language, Languages, given_language, language, write_languages
 
-# Placeholders for languages without a name.
+# Placeholder names, used if the languages of a model are unknown.
 UNKNOWN = Languages(language("source"), language("target"))
 
 
@@ -34,19 +34,19 @@ def import_model(
     languages: tuple[str | None, str | None] = (None, None),
     say: Callable[[str], object] = lambda _: None,
 ) -> str:
-    """Write a model folder of ours from a translation model of Hugging Face (`transformer.interop.families`).
+    """Convert a translation model of Hugging Face (`transformer.interop.families`) to one of our model folders.
 
     Args:
-        source: a folder, or the name of a repository, "owner/name", to be fetched.
-        output: the folder to write; it must not exist, or be empty.
+        source: a folder, or the name of a repository on the Hugging Face Hub, "owner/name", which is fetched.
+        output: folder to write; it must not exist, or be empty.
         revision: revision of the repository; None for the newest.
         allow_pickle: read pytorch_model.bin if there is no safetensors file.
         tie: as in `read_folder`.
-        languages: codes of the source and of the target, which replace those of the folder; None keeps those.
-        say: receives one line about the memory that the model needs, before it is loaded.
+        languages: codes of the source and target languages, which replace those in the folder; None keeps those.
+        say: function that receives one line about the memory that the model needs, before the model is loaded.
 
     Returns:
-        A report for a terminal of what was read and decided.
+        A report for the terminal: properties of the model, and decisions of the import.
 
     Raises:
         AtlasError: the model cannot be read, the output folder is in use, or a code is invalid.
@@ -75,9 +75,9 @@ def import_model(
 
 
 def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
-    """Folder, name and commit of a model."""
+    """Return the folder, the name and the commit of a model; fetch it if `source` is not a folder."""
     path = Path(source).expanduser()
-    # `Path` would raise an error for a name that is too long.
+    # For a name that is too long, `Path.is_dir` would raise an error.
     if os.path.isdir(path):
         if revision is not None:
             raise CheckpointError(
@@ -100,7 +100,7 @@ def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, 
 
 
 def _languages(model: Imported, source: Language | None, target: Language | None) -> Languages | None:
-    """The given languages, or else those of the folder; None if both are unknown."""
+    """Return the given languages, or else those of the folder; None if both are unknown."""
     if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
     said = model.card.languages or UNKNOWN

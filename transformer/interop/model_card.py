@@ -1,4 +1,4 @@
-"""Reads the languages, the licence and the card of a model folder of the hub."""
+"""Reads the languages, the licence and the README of a Hugging Face model folder."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from transformer.text.languages import Languages, is_code, language
 CARD = "README.md"
 OPUS_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([A-Za-z_]+)-([A-Za-z_]+)$")
 HEAD = re.compile(r"\A---[ \t\r]*\n(.*?)\n---[ \t\r]*\n", re.DOTALL)
-# No licence has a longer name.
+# No licence has a name of more than 200 characters.
 LICENCE = re.compile(r"^license:(.{1,200})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """The description of a model in its folder.
+    """Description of a model, from the files of its folder.
 
     Attributes:
-        languages: languages of the source and of the target; None if unknown.
-        licence: licence in the card's header; empty if there is none.
-        text: the card without its header. It is untrusted: images, which a page would fetch, and HTML are removed.
+        languages: source and target languages; None if unknown.
+        licence: licence in the header of README.md; empty if there is none.
+        text: README.md without its header. It is untrusted, so HTML and images are removed, because a page would fetch
+            them.
     """
 
     languages: Languages | None
@@ -33,7 +34,7 @@ class ModelCard:
 
 
 def read_card(folder: Folder, name: str) -> ModelCard:
-    """Read README.md and tokenizer_config.json of a folder whose model has a name.
+    """Read README.md and tokenizer_config.json of a folder; `name` is the name of the model.
 
     Raises:
         CheckpointError: one of them cannot be read.
@@ -48,7 +49,7 @@ def read_card(folder: Folder, name: str) -> ModelCard:
 
 
 def _languages(folder: Folder, name: str) -> Languages | None:
-    """The languages from the tokenizer's settings, or else from the model's name."""
+    """Return the languages in tokenizer_config.json, or else those in the model's name; None if neither has them."""
     settings = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
     source, target = settings.get("source_lang"), settings.get("target_lang")
     if is_code(source) and is_code(target):

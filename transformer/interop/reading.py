@@ -1,7 +1,7 @@
-"""Reads a folder of a Hugging Face translation model as a model of ours.
+"""Reads a Hugging Face folder of a translation model as a model of ours.
 
-All families (`transformer.interop.families`) are the Transformer of the paper. The differences are around it: the place
-of the norms, the positions, shared embeddings, the vocabulary, and rows that only fill up a matrix.
+All families (`transformer.interop.families`) are the Transformer of the paper. They differ in the place of the norms,
+the positions, the shared embeddings, the vocabulary, and in rows that only pad a matrix.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 from transformer.text.vocabulary import Vocabulary
 
-# Advice for weights that exist only as a pickle.
+# Advice for models whose weights exist only as a pickle file.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
-# Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
+# Limits above those of all existing models. Without them, a few bytes of JSON could request all memory.
 LARGEST = {
     "d_model": 8192,
     "encoder_layers": 64,
@@ -39,19 +39,19 @@ LARGEST = {
     "vocab_size": 1_000_000,
     "max_position_embeddings": 65_536,
 }
-# With this bias the probability is exactly 0 in float32, but the bias is finite, also in float16.
+# A bias that makes the probability exactly 0 in float32. It is finite, also in float16.
 NEVER = -1e4
 
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """The contents of a folder in our format.
+    """The contents of a Hugging Face folder in our format.
 
     Attributes:
         config: model configuration.
-        weights: its parameters by name, float32, as `named_parameters` lists them.
-        tokenizer: its vocabulary.
-        card: its model card.
+        weights: parameters by name, float32, as `named_parameters` lists them.
+        tokenizer: vocabulary of the model.
+        card: description of the model.
         notes: decisions of the import, one sentence each.
     """
 
@@ -71,15 +71,16 @@ def read_folder(
     revisions: bool = False,
     languages: tuple[str | None, str | None] = (None, None),
 ) -> Imported:
-    """Read a folder that a model and a tokenizer of Hugging Face's transformers have written.
+    """Read a folder that Hugging Face's transformers has written for a translation model.
 
     Args:
         folder: folder with config.json, the weights, and the files of the tokenizer.
         name: name of the model, which often contains its languages.
         allow_pickle: as in `Folder.weights`.
-        tie: if config.json says that two embeddings are one but the file has two that differ, use the target's.
-        revisions: whether another revision can be requested; then messages advise it.
-        languages: codes of a text that asks for none, in a model with tokens for languages; None takes the folder's.
+        tie: use the target embedding if config.json ties two embeddings but their weights in the file differ.
+        revisions: whether the user can request another revision; if so, error messages suggest it.
+        languages: codes to use for a text that names no language, in a model with language tokens; None takes the
+            folder's.
 
     Raises:
         CheckpointError: it is another kind of model, or a file is missing, damaged or does not match the others.
@@ -140,7 +141,7 @@ def _read(
 def _cut(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: Vocabulary, notes: list[str]
 ) -> TransformerConfig:
-    """Remove the rows without a token, which only pad a matrix to a rounder number."""
+    """Remove rows that belong to no token; they only pad a matrix to a rounder number of rows."""
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (
@@ -167,10 +168,10 @@ def _family(settings: dict[str, Any], folder: Folder) -> Family:
 
 
 def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
-    """The shape of the model, with one token for each row.
+    """Return the configuration of the model, before rows without a token are removed.
 
     Raises:
-        ValueError: this Transformer cannot have the shape.
+        ValueError: our Transformer does not support the configuration.
     """
     numbers = {name: whole(settings, name, LARGEST) for name in LARGEST}
     for what, key in {"attention heads": "attention_heads", "feed-forward units": "ffn_dim"}.items():

@@ -21,22 +21,22 @@ from transformer.text.languages import Languages, language
 from transformer.text.pair_tokenizer import IDS, SOURCE, TARGET, TARGET_IDS, PairTokenizer, read_ids
 from transformer.text.vocabulary import Vocabulary, target_codes
 
-# The tokenizer's symbols and their usual texts.
+# Symbols of the tokenizer, and the text that each usually has.
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
-# Settings of the search, which are in generation_config.json, if it exists.
+# Settings of decoding. They are in generation_config.json if that file exists.
 OF_SEARCH = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
-# Number of tokens or codes that are named; a folder may have thousands.
+# Maximum number of tokens or codes that a message lists; a folder may have thousands.
 NAMED = 5
-# An older file that may name the languages' tokens.
+# A file of older models that may list the language tokens.
 MAP = "special_tokens_map.json"
 
 
 class _Settings:
-    """Ids of symbols in the settings of a folder.
+    """Reads ids of symbols from the settings of a folder.
 
     Args:
-        settings, generation: config.json and generation_config.json.
-        size: number of tokens of the target.
+        settings, generation: contents of config.json and generation_config.json.
+        size: number of target tokens.
     """
 
     def __init__(self, settings: Mapping[str, Any], generation: Mapping[str, Any], size: int) -> None:
@@ -45,7 +45,7 @@ class _Settings:
         self.forced = self._ids("forced_bos_token_id", (place,))
 
     def ids(self, key: str) -> Sequence[int]:
-        """The ids under a key; generation_config.json has priority for the search, config.json for the model."""
+        """Return the ids under a key. generation_config.json has priority for decoding, config.json for the model."""
         return self._ids(key, self._places if key in OF_SEARCH else self._places[::-1])
 
     def _ids(self, key: str, places: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[int]:
@@ -72,19 +72,23 @@ def read_vocabulary(
     languages: tuple[str | None, str | None],
     notes: list[str],
 ) -> tuple[Vocabulary, tuple[str, ...], Languages | None]:
-    """The vocabulary, the additional symbols that end a translation there, and the languages if it has tokens for them.
+    """Read the vocabulary of a folder.
 
     Args:
-        folder: of a model.
-        family: of the model.
-        settings, generation: its config.json and generation_config.json.
-        rows: of the source's embedding and of the target's.
-        languages: codes that a text has that asks for none; None takes those of the folder.
-        notes: receives decisions, one sentence each.
+        folder: folder of a model.
+        family: family of the model.
+        settings, generation: contents of its config.json and generation_config.json.
+        rows: numbers of rows of the source embedding and of the target embedding.
+        languages: codes to use for a text that names no language; None takes those of the folder.
+        notes: list that receives the decisions of the import, one sentence each.
+
+    Returns:
+        The vocabulary, the additional symbols that end a translation in Hugging Face's `generate`, and the languages if
+        the vocabulary has language tokens.
 
     Raises:
         CheckpointError: a file is missing, or cannot be read.
-        ValueError: a file does not match the others, or the languages are not known.
+        ValueError: a file does not match the others, or the languages are unknown.
     """
     tokenizing = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
     files, source, target, special, byte_level = _files(folder, family, tokenizing, rows[0], notes)
@@ -98,7 +102,7 @@ def read_vocabulary(
     texts, given = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}, _Settings(settings, generation, len(target))
 
     def symbol(name: str) -> int:
-        """The id in the settings, or else the id of its text, which is the same on both sides."""
+        """Return the id in the settings, or else the id of the symbol's usual text, which both sides must share."""
         text = texts[name]
         number = (given.ids(f"{name}_id") or [source.get(text)])[0]
         if number is None or (not given.ids(f"{name}_id") and target.get(text) != number):
@@ -141,17 +145,17 @@ def _languages(
     start: int | None,
     wanted: tuple[str | None, str | None],
 ) -> tuple[dict[str, Any], Languages]:
-    """The fields of `Affixes` of a model with tokens for languages, and the languages.
+    """Return the `Affixes` fields of a model with language tokens, and its two languages.
 
     Args:
-        codes: ids of the languages' tokens.
-        tokenizing: the tokenizer's settings.
-        forced: the forced first token, if there is one.
-        start: the start symbol, if it is a language.
-        wanted: codes that replace those of the settings.
+        codes: ids of the language tokens, by code.
+        tokenizing: contents of tokenizer_config.json.
+        forced: id of the forced first token; empty if there is none.
+        start: id of the start symbol, if it is a language token.
+        wanted: codes of the source and target languages, which replace those in the settings.
 
     Raises:
-        ValueError: a language has no token, or none is named.
+        ValueError: a language has no token, or no language is given.
     """
     by_id = {number: code for code, number in codes.items()}
     written = by_id.get(start if start is not None else next(iter(forced), -1))
@@ -170,14 +174,20 @@ def _languages(
         found += matching
     last = tokenizing.get("legacy_behaviour") is True or tokenizing.get("tokenizer_class") in CODE_LAST
     fields: dict[str, Any] = {"languages": dict(codes), "source": found[0], "code_last": last}
-    # A model whose start symbol is the language that it writes, writes only this one.
+    # A model whose start symbol is a language token writes only that language.
     more = {"target": found[1]} if start is None else {"start": codes[found[1]]}
     return {**fields, **more}, Languages(language(found[0]), language(found[1]))
 
 
 class _Files(NamedTuple):
-    """The files of our vocabulary, the ids of both sides, texts that may stand for languages, and whether it is
-    byte-level."""
+    """Files of a tokenizer.
+
+    Attributes:
+        files: content of each file of our vocabulary, by name.
+        source, target: ids of the tokens on each side, by text.
+        special: texts of special tokens, some of which may be language tokens.
+        byte_level: whether the tokenizer is byte-level.
+    """
 
     files: dict[str, bytes]
     source: dict[str, int]
@@ -227,7 +237,7 @@ def _files(folder: Folder, family: Family, tokenizing: Mapping[str, Any], rows: 
 
 
 def _one_file(document: Mapping[str, Any]) -> tuple[dict[str, int], list[str]]:
-    """The ids of all tokens of a tokenizer.json, and the texts of the added ones."""
+    """Return the ids of all tokens in a tokenizer.json, and the texts of the added tokens."""
     try:
         vocabulary = document["model"]["vocab"]
         if isinstance(vocabulary, list):
@@ -239,7 +249,7 @@ def _one_file(document: Mapping[str, Any]) -> tuple[dict[str, int], list[str]]:
 
 
 def _additional(folder: Folder, tokenizing: Mapping[str, Any]) -> list[str]:
-    """The texts of additional special tokens, in the order of their ids."""
+    """Return the texts of additional special tokens, in the order of their ids."""
     more = folder.json(MAP) if folder.has(MAP) else {}
     names = ("additional_special_tokens", "extra_special_tokens")
     found = [each for values in (tokenizing, more) for name in names for each in values.get(name) or ()]
@@ -248,14 +258,14 @@ def _additional(folder: Folder, tokenizing: Mapping[str, Any]) -> list[str]:
 
 
 def _numbered(model: bytes, family: Family) -> dict[str, int]:
-    """The ids of a sentencepiece model's tokens after the special ones of the family."""
+    """Return the ids of all tokens: first the special ones of the family, then those of the SentencePiece model."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     pieces = [processor.id_to_piece(number) for number in range(family.replaced, processor.get_piece_size())]
     return {text: number for number, text in enumerate(dict.fromkeys((*family.before, *pieces)))}
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """vocab.json with the tokens that were added to it, if the model has rows for them."""
+    """Add tokens to vocab.json that the folder lists elsewhere, if the model has embedding rows for them."""
     ids = read_ids(content, IDS)
     more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
     if not more:

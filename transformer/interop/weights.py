@@ -1,4 +1,4 @@
-"""Reads the tensors of a Hugging Face translation model under our names, and has their names."""
+"""Converts the tensors of a Hugging Face translation model to our names."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from transformer.config import TransformerConfig
 from transformer.interop.families import Family
 from transformer.model.encodings import ENCODINGS
 
-# A table in a file counts as the formula's if the difference is at most this.
+# A position table counts as sinusoidal if no number differs by more than this from the formula.
 SAME_POSITIONS = 1e-6
 
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
-# Our names and theirs within a layer; the three projections of an attention are one matrix here.
+# Our names within a layer, and theirs. Here, the three input projections of an attention are one matrix.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
     "self_attention_residual.norm": "self_attn_layer_norm",
@@ -32,10 +32,10 @@ PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_at
 def embeddings(
     found: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
 ) -> tuple[dict[str, Tensor], str]:
-    """The embeddings of a file, which has up to four names for them, and which of ours are shared.
+    """Return the embeddings of a file, and which of them are shared, as in `TransformerConfig.tied_embeddings`.
 
-    If config.json says that two are shared, the file may have either. Files are often wrong here, so two embeddings
-    that differ are an error.
+    Up to four names in the file stand for embeddings. If config.json says that two are shared, either name may be
+    missing. The statement is often wrong, so two such tensors that differ are an error, unless `tie` is set.
     """
     shares = flag(settings, "share_encoder_decoder_embeddings", True)
     ties = flag(settings, "tie_word_embeddings", True)
@@ -81,13 +81,13 @@ def embeddings(
 
 
 def positions(found: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]) -> dict[str, Tensor]:
-    """The file's tables of positions if they differ from the formula's, else nothing.
+    """Return the position tables of a file if they differ from the sinusoidal formula; otherwise nothing.
 
     Args:
-        found: tensors of the file; those that are read are removed.
-        family: of the model.
-        most, width: number of positions, and of numbers in each.
-        notes: receives decisions.
+        found: tensors of the file; the position tables are removed from it.
+        family: family of the model.
+        most, width: number of positions, and number of values in each.
+        notes: list that receives the decisions of the import.
     """
     tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
     unused = family.unused_positions
@@ -121,7 +121,7 @@ def positions(found: dict[str, Tensor], family: Family, most: int, width: int, n
 
 
 def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
-    """The weights of all layers, and of the norms before and after them, by our names; `found` loses them."""
+    """Remove the weights of all layers and of the norms around them from `found`; return them by our names."""
     weights = {}
     for stack, side, count in (
         ("encoder", "source", config.encoder_layers),
@@ -138,16 +138,16 @@ def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Ten
 
 
 def output_bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
-    """The bias of the output layer, one number for each row of it.
+    """Return the bias of the output layer, one number per row.
 
-    transformers does not extend it when it pads the rows of the embedding; missing numbers are 0.
+    transformers does not extend the bias when it pads the embedding with rows; missing numbers become 0.
     """
     bias = found.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
     return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= pieces else bias.clone()
 
 
 def _formula(family: Family, rows: int, width: int) -> Tensor:
-    """The positions that transformers computes: all sines, then all cosines; for an odd width one cosine fewer."""
+    """Return the positions that transformers computes: all sines, then all cosines (one fewer if width is odd)."""
     if width % 2 == 0:
         return torch.from_numpy(ENCODINGS[family.positions].table(rows, width)).float()
     angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (
@@ -157,14 +157,14 @@ def _formula(family: Family, rows: int, width: int) -> Tensor:
 
 
 def _taken(found: dict[str, Tensor], name: str) -> Tensor:
-    """A tensor, which is removed."""
+    """Remove a tensor from `found` and return it."""
     if name not in found:
         raise ValueError(f"the weights have no {name}; fetch the folder again")
     return found.pop(name)
 
 
 def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
-    """The weights of a layer by our names; they are removed from `found`."""
+    """Return the weights of a layer by our names, and remove them from `found`."""
     theirs, ours = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
 
     def taken(name: str) -> Tensor:
