@@ -1,15 +1,16 @@
 """The model as a service: clients ask for runs over HTTP, and replicas on one or more machines compute them.
 
-A `client.RemoteTranslator` is a `running.translator.Translator` and replaces it. Every run that a user waits for goes
-to the service: translations, traces with and without details, every way of decoding, and one sentence read under many
-interventions. Two things stay on the client, because their input would be the largest data to transfer:
+A `client.RemoteTranslator` replaces a `running.translator.Translator`, of which it is a subclass. Every run that a user
+waits for goes to the service: translations, traces with and without details, all decoding methods, and one sentence
+read under many interventions. Two things are computed on the client, because their input would be the largest data to
+transfer:
 
-- the weights themselves (*Inside a layer*, *Backpropagation*, the parts of a logit);
-- the methods of attribution, which work on a trace with details that is already there.
+- computations from the weights (*Inside a layer*, *Backpropagation*, the parts of a logit);
+- attribution methods, which use a trace with details that the client already has.
 
-They use the model in the client's own folder, which is loaded on first use. So the client needs the same model folder
-as the service: the model's version is part of every request and of every answer.
+For these, the client loads the model in its own folder on first use. The client therefore needs the same model folder
+as the service: every request and every answer contains the model's version.
 
-The requests that wait for a replica at one time are translated as one batch. A replica keeps no state of a client, and
-a run changes nothing. So a client repeats a run whose replica died.
+Requests that wait for a replica at the same time are translated as one batch. A replica keeps no state of a client, and
+a run changes nothing. If a replica dies, the client can therefore repeat the run.
 """

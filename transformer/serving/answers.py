@@ -1,7 +1,7 @@
-"""The answers of a model's server: the result of a run as MessagePack, and errors as JSON.
+"""Encodes and decodes the answers of a model's server: results of runs as MessagePack, errors as JSON.
 
-A result is a value, written field by field; an array is its type, its shape and its bytes. Nothing is compressed,
-because such numbers hardly become smaller. An answer contains only numbers and text.
+A result is written field by field; an array is written as its type, its shape and its bytes. Nothing is compressed,
+because compression hardly makes such numbers smaller. An answer contains only numbers and text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
 OK, NOT_FOUND, CONFLICT, UNUSABLE, FAILED = 200, 404, 409, 422, 500
-# Errors whose messages are for the user, whichever side raised them.
+# Errors with messages for the user, whether they were raised on the server or on the client.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)
 } | {"ValueError": ValueError}
@@ -34,8 +34,8 @@ class Reply:
 
     Attributes:
         status: HTTP status.
-        kind: `JSON` or `ARCHIVE`.
-        body: the bytes.
+        kind: media type of the body, `JSON` or `ARCHIVE`.
+        body: content of the reply.
     """
 
     status: int
@@ -47,10 +47,10 @@ class Answer(Envelope, omit_defaults=True):
     """The content of a reply.
 
     Attributes:
-        device: device of the model, in the reply about the server's identity.
-        error, message: the name of an exception, and its message.
-        run: name of the run that is answered.
-        result: result of the run.
+        device: device of the model; only in the reply to `IDENTITY`.
+        error, message: class name and message of an exception; empty if there was none.
+        run: class name of the run that is answered.
+        result: result of the run, still encoded.
     """
 
     device: str = ""
@@ -61,23 +61,24 @@ class Answer(Envelope, omit_defaults=True):
 
 
 def said(model: str, status: int = OK, **words: Any) -> Reply:
-    """A reply in JSON.
+    """Return a reply in JSON.
 
     Args:
-        model: model version that answers.
+        model: version of the server's model.
+        status: HTTP status.
         words: fields of `Answer`.
     """
     return Reply(status, JSON, msgspec.json.encode({"protocol": PROTOCOL, "model": model, **words}))
 
 
 def archived(model: str, run: TranslatorRun[Result], result: Result) -> Reply:
-    """The result of a run as a reply."""
+    """Return a reply with the result of a run."""
     body = {"protocol": PROTOCOL, "model": model, "run": type(run).__name__, "result": result}
     return Reply(OK, ARCHIVE, packed(body))
 
 
 def identity_of(reply: Reply, address: str, model: str) -> str:
-    """The device in a server's reply about its identity.
+    """Return the device that the server named in its reply about its identity.
 
     Raises: the errors of `result_of`.
     """
@@ -88,16 +89,17 @@ def identity_of(reply: Reply, address: str, model: str) -> str:
 
 
 def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]) -> Result:
-    """The result in a reply.
+    """Decode the result in a reply.
 
     Args:
-        address: address of the server, for messages.
+        reply: reply of the server.
+        address: address of the server, for error messages.
         model: version of the requested model.
         run: the requested run.
 
     Raises:
         ServerError: the reply has another protocol or model, or is invalid.
-        AtlasError, ValueError: the error of the run.
+        AtlasError, ValueError: the run raised this error on the server.
     """
     answer = _answer(reply, address, model)
     try:
@@ -109,16 +111,16 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
 
 
 def _answer(reply: Reply, address: str, model: str) -> Answer:
-    """The content of a reply, after checking its protocol and its model; raises the error of the run."""
+    """Decode the content of a reply after checking its protocol and its model; raise the error that it contains."""
     decode = msgspec.msgpack.decode if reply.kind == ARCHIVE else msgspec.json.decode
     try:
-        # Checked first, because the rest of another protocol's reply is unknown.
+        # Check these first, because another version of the protocol may have other fields.
         _check(decode(reply.body, type=Envelope), address, model)
         answer = decode(reply.body, type=Answer)
     except ServerError:
         raise
     except Exception as error:
-        # Invalid bytes fail in several ways.
+        # Decoding invalid bytes can raise several kinds of error.
         raise unreadable(address, error) from error
     if answer.error:
         raise ERRORS.get(answer.error, ServerError)(answer.message)
@@ -126,7 +128,7 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
 
 
 def unreadable(address: str, error: object) -> ServerError:
-    """An error for an invalid answer."""
+    """Return the error for an invalid answer."""
     return ServerError(
         f"The answer from {address} is not from a model's server of Attention Atlas, or is damaged ({error}): "
         "check the address."
@@ -134,11 +136,11 @@ def unreadable(address: str, error: object) -> ServerError:
 
 
 def _check(head: Envelope, address: str, model: str) -> None:
-    """Check the protocol and the model of an answer.
+    """Check the protocol and the model version of an answer.
 
     Raises:
-        ServerError: one of them differs.
-        RequestError: the answer names neither.
+        ServerError: the protocol or the model differs.
+        RequestError: the answer has no protocol or no model.
     """
     if head.protocol is None or head.model is None:
         raise RequestError("it names no protocol and no model")
@@ -155,5 +157,5 @@ def _check(head: Envelope, address: str, model: str) -> None:
 
 
 def _result_type(kind: type[TranslatorRun[Any]]) -> Any:
-    """The type that a kind of run says its result has: Trace for `class TraceRun(TranslatorRun[Trace])`."""
+    """Return the result type that a class of runs declares: Trace for `class TraceRun(TranslatorRun[Trace])`."""
     return next(get_args(base)[0] for base in kind.__orig_bases__ if get_args(base))  # pyright: ignore

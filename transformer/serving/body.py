@@ -8,11 +8,11 @@ from transformer.serving.protocol import MOST_BYTES
 
 
 async def read_body(announced: int, chunks: AsyncIterator[bytes]) -> bytes | None:
-    """The body; None if it is too large, and then the rest of it is not read.
+    """Return the body of a request; None if it is too large, in which case the rest is not read.
 
     Args:
-        announced: the number of bytes in the head of the request; 0 if it is missing.
-        chunks: the parts of the body in the order of arrival.
+        announced: length in the Content-Length header, in bytes; 0 if the header is missing.
+        chunks: parts of the body in the order of arrival.
     """
     if announced > MOST_BYTES:
         return None

@@ -23,22 +23,22 @@ from transformer.values.head_means import HeadMeans
 from transformer.values.run import Result, Run
 from transformer.values.trace import Trace
 
-# The environment variable that has the address of a model's server.
+# Environment variable with the address of a model's server.
 SERVER = "ATTENTION_ATLAS_SERVER"
-# Maximum number of simultaneous requests of one `trace_together`.
+# Maximum number of simultaneous requests in one call of `trace_together`.
 MOST_TOGETHER = 16
 
 
 class RemoteTranslator(Translator):
-    """A translator whose runs a model's server computes; `transformer.serving` says which. Threads may share one.
+    """A translator that sends runs to a model's server; `transformer.serving` says which. Threads may share one.
 
-    Every run raises the same error as on the server. It raises `ServerError` if the server does not answer, or has
-    another protocol or model. Failures are not remembered: the next run asks again. A run that is cancelled while the
-    client waits closes the connection, and the server ends the run.
+    A run raises the same errors as on the server. It raises `ServerError` if the server does not answer, or has another
+    protocol or model. Failures are not cached: the next run asks the server again. If a run is cancelled while the
+    client waits, the client closes the connection, and the server then ends the run.
 
     Args:
         address: address of the server, such as http://10.0.0.5:8600.
-        folder: folder of the same model.
+        folder: folder with the same model.
         device: device of this machine, for local computations; None takes the fastest.
 
     Attributes:
@@ -62,7 +62,7 @@ class RemoteTranslator(Translator):
 
     @property
     def _model(self) -> Transformer:
-        """The model itself, on this machine; loaded when its weights are first used."""
+        """The model on this machine; loaded when its weights are first used."""
         with self._loading:
             if self._loaded is None:
                 self._loaded = load_checkpoint(self._folder).model_on(self._own_device)
@@ -75,7 +75,7 @@ class RemoteTranslator(Translator):
         return result_of(reply, self._connection.address, self.version, run)
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
-        """The same as in `Translator`; the server makes batches of requests that arrive together."""
+        """Does the same as in `Translator`; the server batches requests that arrive together."""
         if not texts:
             return
         with ThreadPoolExecutor(min(len(texts), MOST_TOGETHER)) as askers:

@@ -1,4 +1,4 @@
-"""HTTP to a model's server, over persistent connections."""
+"""Sends HTTP requests to a model's server, over persistent connections."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from transformer.errors import ServerError
 from transformer.serving.answers import ARCHIVE, JSON, Reply, unreadable
 from transformer.values.cancellation import check_cancelled
 
-# Timeouts in seconds: for a connection, for the server's identity, and for the answer to the longest run.
+# Timeouts in seconds: to connect, to get the server's identity, and to get the answer to the longest run.
 CONNECTING, INTRODUCING, ANSWERING = 3.0, 30.0, 120.0
-# Limit in bytes; the whole trace of the longest text is 60 MB with the shipped model.
+# Maximum length of an answer in bytes. With the shipped model, the full trace of the longest text is 60 MB.
 LONGEST = 2**29
-# Statuses of gateways before a server; our server never sends them.
+# HTTP statuses that gateways in front of a server send; our server never sends them.
 GATEWAYS = (502, 503, 504)
-# Seconds between two checks whether the run is cancelled.
+# Seconds between two checks for cancellation.
 LOOK = 0.2
-# Seconds before each try. A run changes nothing, so it may be repeated when its replica has died.
+# Seconds to wait before each attempt. A run changes nothing, so it can be repeated if its replica died.
 TRIES = (0.0, 0.1, 0.5, 2.0)
 
 
 class Connection:
-    """The connection of one app to one server. Threads may share one; each has its own line while it asks.
+    """Connects one app to one server. Threads may share it; each uses its own socket during a request.
 
     Args:
-        address: for example http://10.0.0.5:8600.
+        address: address of the server, for example http://10.0.0.5:8600.
 
     Raises:
         ServerError: the address is invalid.
@@ -42,7 +42,7 @@ class Connection:
         try:
             parts = urlsplit(address)
             host, port = parts.hostname, parts.port
-            # The library encodes the host for every request, but reports a failure without its name.
+            # Check the host here: for one that it cannot encode, http.client raises an error that does not name it.
             (host or "").encode("idna")
             parts.path.encode("ascii")
         except ValueError:
@@ -54,18 +54,20 @@ class Connection:
         self.address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._folder = host, port, parts.path.rstrip("/")
-        # A plain list is enough: append() and pop() are atomic, so threads need no lock.
+        # append() and pop() of a list are atomic, so threads need no lock.
         self._idle: list[HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
 
     def ask(self, path: str, body: bytes | None = None, *, seconds: float = ANSWERING) -> Reply:
-        """Send a request, with a body by POST, and wait for the reply, unless the run is cancelled.
+        """Send a request, and wait for the reply unless the run is cancelled.
 
         Args:
-            seconds: timeout of the reply.
+            path: path on the server.
+            body: body of a POST request; None for a GET request.
+            seconds: timeout for the complete reply.
 
         Raises:
-            ServerError: there is no reply.
+            ServerError: there is no valid reply.
         """
         reason = ""
         for pause in TRIES:
@@ -73,19 +75,19 @@ class Connection:
             try:
                 reply = self._once(path, body, seconds)
             except ConnectionRefusedError as error:
-                # No process listens; asking again would only keep the user waiting.
+                # No process listens at the address, so further attempts would only keep the user waiting.
                 raise self._gone("no server listens there") from error
             except TimeoutError as error:
                 raise self._gone("it took too long") from error
             except TooLong as error:
                 raise unreadable(self.address, "its answer is too long") from error
             except (OSError, HTTPException) as error:
-                # The connection broke: the server, or a gateway before it, has just stopped.
+                # The connection broke, because the server or a gateway before it has just stopped. Try again.
                 reason = str(error) or type(error).__name__
                 continue
             if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAYS:
                 return reply
-            # A gateway or Ray wrote this reply: a replica died, and the server reports it in its own format.
+            # This reply comes from a gateway or from Ray itself, which reports in its own format that a replica died.
             reason = f"HTTP status {reply.status}"
             if reply.status < 500:
                 break
@@ -102,7 +104,7 @@ class Connection:
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
-                # The server has closed this idle line, so it may have closed the others.
+                # The server has closed this idle connection. It may have closed the others too, so try the next one.
                 continue
         line = self._kind(self._host, self._port, timeout=CONNECTING)
         line.connect()
@@ -135,7 +137,7 @@ class Connection:
 
 
 def _body(response: HTTPResponse) -> bytes:
-    """The body of a response; raises TooLong if its announced or actual length exceeds the limit."""
+    """Read the body of a response; raise TooLong if its announced or actual length exceeds the limit."""
     if response.length is not None and response.length > LONGEST:
         raise TooLong
     body = response.read() if response.length is not None else response.read(LONGEST + 1)
@@ -145,14 +147,15 @@ def _body(response: HTTPResponse) -> bytes:
 
 
 class TooLong(Exception):
-    """An answer is longer than the limit."""
+    """The answer is longer than the limit."""
 
 
 @contextmanager
 def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
-    """Close a line whose answer is not complete in time.
+    """Shut down a connection if its answer is not complete in time.
 
-    The line's own timeout applies to each part of the answer, which may arrive in small parts.
+    The socket's own timeout would not be enough: it applies to each part of the answer, and there may be many small
+    parts.
 
     Raises:
         TimeoutError: the answer is not complete in time.
@@ -176,12 +179,12 @@ def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
     finally:
         timer.cancel()
     if over.is_set():
-        # Half an answer can look like a complete one.
+        # An answer that was cut off can look complete.
         raise TimeoutError
 
 
 def _wait(line: socket.socket) -> None:
-    """Wait until an answer begins, the line is closed, or the run is cancelled."""
+    """Wait until an answer begins, the connection is closed, or the run is cancelled."""
     with selectors.DefaultSelector() as selector:
         selector.register(line, selectors.EVENT_READ)
         while not selector.select(LOOK):

@@ -1,7 +1,8 @@
-"""The requests of an app to a model's server: a run, which is a value, as JSON.
+"""Encodes and decodes requests to a model's server; a request contains a run, which is a value, as JSON.
 
-GET /identity returns the server's identity, POST /run asks for a run. Both are the same in every version of the
-protocol. So are the members `protocol` and `model` of every message. Therefore each side can recognise another version.
+GET /identity returns the server's identity, and POST /run requests a run. Both paths, and the fields `protocol` and
+`model` of every message, are the same in all versions of the protocol. Each side can therefore recognise another
+version.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-# Importing the package registers the runs.
+# Importing this package registers all runs.
 import transformer.running.runs as _runs  # noqa: F401
 from transformer.running import wire_form
 from transformer.running.translator_run import TranslatorRun
@@ -21,16 +22,16 @@ from transformer.running.wire_form import decoded
 # Increase this whenever the wire format or its meaning changes.
 PROTOCOL = 5
 IDENTITY, RUN = "/identity", "/run"
-# Limit of a request in bytes: enough for thousands of variants.
+# Maximum size of a request in bytes, which is enough for thousands of variants.
 MOST_BYTES = 16 * 2**20
 
 
 class Envelope(Struct):
-    """The members of every message in every version of the protocol.
+    """The fields that every message has in every version of the protocol.
 
     Attributes:
         protocol: version of the protocol.
-        model: `Translator.version` of the model that should run, or that answers.
+        model: `Translator.version` of the requested model, or of the server's model.
     """
 
     protocol: Any = None
@@ -38,18 +39,18 @@ class Envelope(Struct):
 
 
 class Request(Envelope):
-    """A request for a run, in its wire form."""
+    """A request for a run, as it is sent."""
 
     run: Raw = Raw(b"null")
 
 
 def request(run: TranslatorRun[Any], model: str) -> bytes:
-    """The request for a run of a model."""
+    """Encode a request for a run of the given model version."""
     return msgspec.json.encode(Request(PROTOCOL, model, wire_form.write_run(run)))
 
 
 def read_head(body: bytes) -> Envelope:
-    """The protocol and model of a request.
+    """Decode the protocol and the model of a request.
 
     Raises:
         RequestError: the request is invalid.
@@ -58,10 +59,10 @@ def read_head(body: bytes) -> Envelope:
 
 
 def read_run(body: bytes) -> TranslatorRun[Any]:
-    """The run of a request.
+    """Decode the run of a request.
 
     Raises:
-        RequestError: the request is invalid, or not as `request` writes it.
-        InterventionError: its interventions contradict themselves.
+        RequestError: the request is invalid, or `request` would not write it like this.
+        InterventionError: the interventions of the run contradict each other.
     """
     return wire_form.read_run(decoded(body, Request).run, TranslatorRun)

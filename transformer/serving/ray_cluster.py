@@ -1,6 +1,6 @@
 """Starts Ray with telemetry off and token authentication on.
 
-Import this only if Ray is requested: the import takes seconds, and Ray is not installed by default.
+Import this module only to use Ray: the import takes seconds, and Ray is not installed by default.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import os
 import socket
 from typing import Any
 
-# Set before Ray is imported, because it would otherwise send usage statistics.
+# Set this before Ray is imported, because Ray sends usage statistics by default.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# Ray's processes require a token: their ports are open to the network, and they run any code that they receive.
+# Require a token: the ports of Ray's processes are open to the network, and they run any code that they receive.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 import ray
@@ -19,7 +19,7 @@ from ray.exceptions import AuthenticationError
 
 from transformer.errors import AtlasError
 
-# Seconds for a machine of the network to answer.
+# Seconds to wait for a machine to accept a connection.
 PATIENCE = 10.0
 
 
@@ -27,12 +27,13 @@ def join(address: str, **settings: Any) -> None:
     """Connect this process to a cluster.
 
     Args:
-        address: address of its first machine. "auto" is the cluster of this machine; "local" is a new one that ends
-            with this process.
+        address: address of the cluster's first machine. "auto" is the cluster on this machine; "local" starts a new one
+            that ends with this process.
         settings: arguments of `ray.init`.
 
     Raises:
-        AtlasError: there is no such cluster, or its token is not this machine's; Ray does not distinguish the two.
+        AtlasError: there is no such cluster, or its token differs from this machine's. Ray does not distinguish the
+            two.
     """
     try:
         _reach(address)
@@ -46,10 +47,10 @@ def join(address: str, **settings: Any) -> None:
 
 
 def _reach(address: str) -> None:
-    """Check that a process listens there; otherwise Ray would retry for many minutes.
+    """Check that a process listens at the address; otherwise Ray would retry for many minutes.
 
     Raises:
-        ConnectionError: no process listens.
+        ConnectionError: no process listens there.
     """
     host, _, port = address.rpartition(":")
     if port.isdecimal() and "://" not in address:

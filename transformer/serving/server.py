@@ -1,7 +1,8 @@
-"""The service on Ray Serve, the only module that needs Ray: replicas of the model behind one address.
+"""The service on Ray Serve: replicas of the model behind one address.
 
-Ray's own configuration of a cluster names `application` (`transformer.serving.server:application`). `start` runs it on
-this machine, or on the cluster in the environment variable RAY_ADDRESS.
+This is the only module that needs Ray Serve. A Ray configuration file can name
+`transformer.serving.server:application`. `start` runs it on this machine, or on the cluster in the environment variable
+RAY_ADDRESS.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 if not os.environ.get("RAY_ADDRESS"):
-    # Ray's processes then listen only on this machine, as they do on macOS and Windows.
+    # With this setting, Ray's processes listen only on this machine, which is the default on macOS and Windows.
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
 # Import first: it sets Ray's environment variables.
@@ -38,19 +39,19 @@ from transformer.serving.service import Service
 from transformer.serving.turn import Turn
 from transformer.values.trace import Trace
 
-# Maximum number of translations in a batch, and seconds that the first one waits for the others.
+# Maximum number of translations in a batch, and seconds that the first one waits for others.
 MOST_TOGETHER, PATIENCE = 16, 0.005
-# Number of waiting requests per replica above which another replica starts.
+# Ray starts another replica if more requests than this wait at each replica.
 WAITING = 8
-# Maximum number of requests at one replica, most of which wait there for a batch.
+# Maximum number of requests at one replica; most of them wait for a batch.
 MOST_AT_A_REPLICA = 64
-# Bytes of memory for answers in transit; the largest take thirty million.
+# Bytes of shared memory for answers in transit; the largest answers take 30 million.
 STORE = 200_000_000
 
 
 @serve.deployment(name="model", max_ongoing_requests=MOST_AT_A_REPLICA)
 class Replica:
-    """One copy of the model. It computes one batch at a time, and one long run in parallel."""
+    """One copy of the model. It computes one batch of short runs and one long run at the same time."""
 
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
@@ -76,13 +77,13 @@ class Replica:
 
 
 class Scale(BaseModel):
-    """The arguments of `application`.
+    """Arguments of `application`.
 
     Attributes:
-        model: model folder, the same on every machine.
+        model: model folder, which must be the same on every machine.
         replicas: minimum number of replicas.
-        most: number of replicas while many requests wait; ignored if it is not larger.
-        gpus: share of a GPU that a replica takes; 0 for the CPU.
+        most: maximum number of replicas, reached while many requests wait; ignored if not above `replicas`.
+        gpus: share of a GPU for each replica; 0 for the CPU.
     """
 
     model: str = str(MODEL)
@@ -92,7 +93,7 @@ class Scale(BaseModel):
 
 
 def application(scale: Scale) -> serve.Application:
-    """The service for Ray to run."""
+    """Return the service as a Ray Serve application."""
     growing = scale.most > scale.replicas
     number = (
         {
@@ -108,20 +109,20 @@ def application(scale: Scale) -> serve.Application:
     ).bind(scale.model)
 
 
-# Requests are private, so they are not logged.
+# Requests are private, so no request is logged.
 QUIET = LoggingConfig(log_level="WARNING", enable_access_log=False)
 
 
 def start(scale: Scale, host: str, port: int) -> None:
-    """Start the service, and return when it answers.
+    """Start the service, and return when it answers requests.
 
-    A replica gets a share of a GPU if there are any.
+    If the cluster has GPUs, each replica gets a share of one.
 
     Args:
         host, port: address to listen on.
 
     Raises:
-        AtlasError: RAY_ADDRESS is set, but no cluster there answers this machine.
+        AtlasError: RAY_ADDRESS is set, but no cluster at that address answers this machine.
     """
     replicas = max(scale.replicas, scale.most)
     if address := os.environ.get("RAY_ADDRESS"):
@@ -135,7 +136,7 @@ def start(scale: Scale, host: str, port: int) -> None:
             logging_level="WARNING",
             log_to_driver=False,
         )
-    # Ray's own handler prints a stack.
+    # Ray's own handler of SIGTERM prints a stack trace.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(http_options=HTTPOptions(host=host, port=port, request_timeout_s=ANSWERING), logging_config=QUIET)
@@ -144,7 +145,7 @@ def start(scale: Scale, host: str, port: int) -> None:
 
 
 def stop() -> None:
-    """Stop the service, and Ray if `start` has started it."""
+    """Stop the service; stop Ray too if `start` started it."""
     # `serve.shutdown()` would start Ray if it is not running.
     if ray.is_initialized():
         serve.shutdown()

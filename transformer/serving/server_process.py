@@ -1,4 +1,4 @@
-"""Prepares the process of a server whose models stay in memory."""
+"""Prepares the process of a server that keeps its models in memory."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from functools import cache
 from transformer.model.devices import use_one_thread
 from transformer.model.fast.malloc import return_freed_memory, return_holes
 
-# Seconds between two attempts to return memory to the system, which take a few milliseconds each.
+# Seconds between two attempts to return free memory to the system. Each takes a few milliseconds.
 TIDY_EVERY = 10.0
 
 
 def settle() -> None:
-    """Prepare this process for a server's work; called after everything permanent has been loaded."""
+    """Prepare this process for its work as a server; call this after all permanent objects have been loaded."""
     use_one_thread()
     return_freed_memory()
-    # Garbage collection takes 90 ms for torch's modules, and the server does not answer meanwhile. Frozen objects are
-    # not visited again. Unfreeze first, so that the objects of a model that is gone can be freed.
+    # A garbage collection that visits torch's modules takes 90 ms, during which the server does not answer. Frozen
+    # objects are not visited again. Unfreeze first, so that the objects of an unloaded model can be freed.
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -28,9 +28,9 @@ def settle() -> None:
 
 @cache
 def _stay_tidy() -> None:
-    """Start a thread, once per process, that returns the free memory between permanent objects.
+    """Start a thread, once per process, that returns free memory between permanent objects to the system.
 
-    The widest beam, or the gradients of a long sentence, leave 150 MB of unused memory.
+    A beam search of the largest width, or the gradients of a long sentence, leave 150 MB of unused memory.
     """
 
     def tidy() -> None:

@@ -1,4 +1,4 @@
-"""Answers requests with a translator, independent of the kind of server."""
+"""Answers requests with a translator; works with any kind of HTTP server."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LOG = logging.getLogger(__name__)
 
 
 class Service:
-    """Parses and answers requests. Threads may share one: no state of a request is kept."""
+    """Parses and answers requests. Threads may share one, because it keeps no state of a request."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
         self.model = translator.version
 
     def parse(self, method: str, path: str, body: bytes | None) -> TranslatorRun[Any] | Reply:
-        """The requested run, or the reply if the request is invalid.
+        """Return the requested run, or the reply if the request is invalid or is not for a run.
 
         Args:
-            method, path, body: parts of the HTTP request; None as body if it was too large to be read.
+            method, path, body: parts of the HTTP request; `body` is None if it was too large to be read.
         """
         if (method, path) == ("GET", IDENTITY):
             return said(self.model, device=self._translator.device)
@@ -40,7 +40,7 @@ class Service:
                 raise RequestError(f"it has more than {MOST_BYTES:,} bytes")
             head = read_head(body)
             if head.protocol != PROTOCOL or head.model != self.model:
-                # Every reply contains protocol and model, so that the client can say which of them differs.
+                # Every reply contains the protocol and the model, so the client can say which of them differs.
                 return self._refused(CONFLICT, "RequestError", "The request is for another server.")
             return read_run(body)
         except AtlasError as error:
@@ -49,10 +49,11 @@ class Service:
             return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
 
     def answer(self, run: TranslatorRun[Any], between_steps: Callable[[], object] | None = None) -> Reply:
-        """The result of a run.
+        """Compute a run, and return its result or its error as a reply.
 
         Args:
-            between_steps: called between the steps of the run; a LeftError that it raises ends the run.
+            run: the run.
+            between_steps: function to call between the steps of the run; a LeftError that it raises ends the run.
 
         Raises:
             LeftError: `between_steps` raised it.
@@ -67,7 +68,7 @@ class Service:
         return archived(self.model, run, result)
 
     def answer_together(self, runs: Sequence[TranslatorRun[Any]]) -> list[Reply]:
-        """The results of several `plain` runs, computed as one batch; an error of one does not affect the others."""
+        """Compute several `plain` runs as one batch and return their replies; an error affects only its own run."""
         replies: dict[int, Reply] = {}
 
         def done(number: int, found: Trace | AtlasError) -> None:
@@ -77,7 +78,7 @@ class Service:
         try:
             self._translator.trace_together([run.text for run in runs], done)
         except Exception:
-            # The runs without an answer are computed one by one.
+            # The loop below computes the runs without a reply one by one.
             LOG.warning("%d requests could not be answered together", len(runs), exc_info=True)
         return [replies[number] if number in replies else self.answer(run) for number, run in enumerate(runs)]
 
@@ -88,6 +89,6 @@ class Service:
         name = type(error).__name__
         if name in ERRORS:
             return self._refused(UNUSABLE, name, str(error))
-        # The details of the error are only for the server's log.
+        # Only the server's log gets the details of the error.
         LOG.error("a run failed", exc_info=error)
         return self._refused(FAILED, name, f"The model's server failed ({name}): its log says more.")

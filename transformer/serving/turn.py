@@ -1,4 +1,4 @@
-"""A lock for the model of a replica, which a long run releases between its steps."""
+"""A lock for a replica's model, which a long run releases between its steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TypeVar
 
 Result = TypeVar("Result")
-# Seconds after which a run lets others go first.
+# Seconds that a run may compute before it lets waiting runs go first.
 SLICE = 0.3
 
 
@@ -20,11 +20,11 @@ class LeftError(Exception):
 
 
 class Turn:
-    """First come, first served; belongs to one event loop.
+    """Lets runs compute one at a time, in order of arrival; each instance belongs to one event loop.
 
     Args:
-        most: maximum number of started runs. Each keeps a thread while others go first. The event loop has too few
-            threads for that: a run whose turn it is would wait for the thread of one that waits for its turn.
+        most: maximum number of runs in progress. Each run keeps a thread while others go first. The event loop's own
+            pool is too small: the run whose turn it is could find all threads taken by waiting runs.
     """
 
     def __init__(self, most: int) -> None:
@@ -36,8 +36,11 @@ class Turn:
         """Compute in a thread when it is this run's turn.
 
         Args:
-            compute: receives a function to call between its steps. The function lets waiting runs go first after a long
-                turn, and raises LeftError when the client has disconnected.
+            compute: function to run. It receives another function, to be called between its steps. That function lets
+                waiting runs go first after `SLICE` seconds, and raises LeftError when the client has disconnected.
+
+                Returns:
+            The result of `compute`.
         """
         loop, left = asyncio.get_running_loop(), threading.Event()
         async with self._begun, self._lock:
@@ -55,7 +58,7 @@ class Turn:
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
-                # The client has disconnected. The turn passes on when the thread has ended, at its next step.
+                # The client has disconnected. Keep the turn until the thread has ended, which happens at its next step.
                 left.set()
                 while not running.done():
                     with suppress(asyncio.CancelledError):
