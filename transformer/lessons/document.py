@@ -1,4 +1,4 @@
-"""Reads the TOML document of a lesson, without its meaning."""
+"""Parses the TOML document of a lesson; other modules check its fields."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from transformer.errors import LessonError
 
-# The largest absolute value of a number in a lesson. Python cannot print numbers of thousands of digits.
+# Largest absolute value of a number in a lesson. Python refuses to print numbers of thousands of digits.
 MOST_NUMBER = 1_000_000_000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def quoted(value: object) -> str:
-    """A value, quoted and shortened for a message: a file may contain thousands of characters."""
+    """Quote a value for an error message, shortened because a file may contain thousands of characters."""
     return _SHORT.repr(value)
 
 
 def read_document(text: str) -> dict[str, Any]:
-    """The fields of a TOML document.
+    """Return the fields of a TOML document.
 
     Raises:
-        LessonError: the text is not TOML, or has a number out of bounds.
+        LessonError: the text is not TOML, or contains a number that is too large.
     """
     try:
         document = tomllib.loads(text)

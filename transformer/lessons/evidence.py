@@ -1,6 +1,6 @@
-"""The evidence of a claim: the model's runs on one sentence, and the words and heads that a lesson names.
+"""Supplies what claims measure: runs of the model on a sentence, and the words and heads that a lesson names.
 
-A lesson never gives the number of a head, because other models have other heads. It gives a rule that finds one.
+A lesson never names a head by its number, because models differ in their heads. It gives a rule that finds a head.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions, all_head
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
-# The rule of a job finds the head with the highest value of a metric on the sentence.
+# For each job, the metric whose highest value on the sentence finds the head with that job.
 JOBS = {
     "previous": "previous",
     "next": "next",
@@ -32,10 +32,10 @@ JOBS = {
     "alignment": "alignment_predicted",
     "certain": "confidence",
 }
-# A job of decoder heads: attention to later tokens, which the mask hides.
+# A job of decoder heads that needs a run without the mask: attention to later tokens, which the mask hides.
 LATER = "later"
 HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
-# A step of the translation, from 1.
+# Number of a step of the translation, from 1.
 STEP = re.compile(r"[1-9][0-9]{0,5}")
 NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 END_NAME, START_NAME = "the end symbol", "the start symbol"
@@ -43,23 +43,23 @@ END_NAME, START_NAME = "the end symbol", "the start symbol"
 
 @dataclass(frozen=True)
 class Evidence:
-    """One sentence, and the model that reads it.
+    """A sentence, and the model that runs on it.
 
     Attributes:
-        runs: runs of a translator.
-        sentence: the sentence of the lesson.
+        runs: answers runs of a translator.
+        sentence: sentence of the lesson.
     """
 
     runs: ModelRuns
     sentence: str
 
     def trace(self, *, details: bool = False, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The run on the sentence; with interventions, the model reads the translation that it wrote without them."""
+        """Return the trace of the sentence; with interventions, the model reads its unchanged translation."""
         read = None if interventions == AS_TRAINED else self.trace().target_text
         return self.runs.get(TraceRun(self.sentence, read, details, interventions))
 
     def head_changes(self) -> np.ndarray:
-        """Change of the log-probability of the translation without each head alone (zero ablation), nats.
+        """Measure the change of the translation's log-probability without each head alone (zero ablation), nats.
 
         The order is that of `all_heads`.
         """
@@ -67,11 +67,11 @@ class Evidence:
         return self.runs.get(ScoresRun(self.sentence, None, variants)).change
 
     def view(self, kind: Kind) -> View:
-        """Attention between whole words, start and end symbols included."""
+        """Return the attention between whole words, including start and end symbols."""
         return view_of(self.trace(), kind, words=True)
 
     def step(self, number: int) -> int:
-        """The row of a step that writes a token of the translation; steps count from 1.
+        """Convert the number of a step, from 1, to the row in which that step predicts a token.
 
         Raises:
             LessonError: the translation has no such step.
@@ -82,7 +82,7 @@ class Evidence:
         return number - 1
 
     def curve(self) -> str:
-        """The learning curve in the model's folder, as CSV.
+        """Return the learning curve in the model's folder, as CSV.
 
         Raises:
             LessonError: there is no learning curve.
@@ -92,16 +92,16 @@ class Evidence:
         return self.runs.curve
 
     def of(self, sentence: str) -> Evidence:
-        """The same model on another sentence."""
+        """Return the evidence of the same model on another sentence."""
         return Evidence(self.runs, sentence)
 
     def metrics(self, kind: Kind, *, interventions: Interventions = AS_TRAINED) -> Mapping[str, np.ndarray]:
-        """All metrics of the heads of a kind on the sentence, [L, H] by name."""
+        """Return all metrics of the heads of a kind on the sentence, [L, H] each, by name."""
         scores = self.runs.tokenizer.key_scores(kind)
         return head_metrics(self.trace(interventions=interventions), kind, scores).values
 
     def metric(self, kind: Kind, name: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """A metric of all heads of a kind on the sentence, [L, H].
+        """Return one metric of all heads of a kind on the sentence, [L, H].
 
         Raises:
             LessonError: the kind has no such metric.
@@ -112,7 +112,7 @@ class Evidence:
         return np.nan_to_num(values[name], nan=-1.0)
 
     def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """The share of its attention that every head of a kind spends on a job of JOBS, or on LATER, [L, H].
+        """Return each head's share of attention on a job in JOBS, or on LATER: 0 to 1, [L, H].
 
         Raises:
             LessonError: the kind has no such job.
@@ -124,10 +124,10 @@ class Evidence:
         return np.triu(self.trace(interventions=interventions).decoder, 1).sum(axis=-1).mean(axis=-1)
 
     def head(self, kind: Kind, rule: str) -> tuple[int, int]:
-        """Layer and head, from 0, that a rule finds.
+        """Return layer and head, from 0, that a rule finds; HEAD_RULES lists the rules.
 
         Raises:
-            LessonError: the rule, its word or its head does not exist.
+            LessonError: the rule is invalid, or the word or head that it names does not exist.
         """
         layers, heads = self.trace().attention(kind).shape[:2]
         if rule in JOBS:
@@ -146,13 +146,13 @@ class Evidence:
         raise LessonError(f"{quoted(rule)} is not a rule for a head; the rules are: {HEAD_RULES}")
 
     def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
-        """A row of `view`.
+        """Return the index of a row of `view`.
 
-        In the encoder it is the row of an English word. In cross-attention it is the step at which the head looks most
-        at that word. In the decoder it is a step, counted from 1.
+        In the encoder, it is the row of an English word. In cross-attention, it is the step at which the head looks
+        most at that word. In the decoder, `word` is the number of a step, from 1.
 
         Raises:
-            LessonError: the sentence has no such word, or the translation no such step.
+            LessonError: the sentence has no such word, or the translation has no such step.
         """
         view = self.view(kind)
         if kind == "encoder":
@@ -164,7 +164,7 @@ class Evidence:
         return int(word) - 1
 
     def column(self, kind: Kind, word: str) -> int:
-        """The column of a word, in a kind that looks at English.
+        """Return the column of an English word, in encoder attention or cross-attention.
 
         Raises:
             LessonError: the sentence has no such word.
@@ -175,19 +175,19 @@ class Evidence:
 
 
 def row_names(view: View) -> list[str]:
-    """The name of each row: the word that looks, or in the decoder the word that is predicted there."""
+    """Return the name of each row: the word that looks; in the decoder, the word that the row predicts."""
     if view.axes.predicted is None:
         return [name(group, view.axes.row_text) for group in view.axes.rows]
     return [name(group, view.axes.row_text) for group in view.axes.predicted]
 
 
 def column_names(view: View) -> list[str]:
-    """The word of each column."""
+    """Return the word of each column."""
     return [name(group, view.axes.column_text) for group in view.axes.columns]
 
 
 def name(pieces: Sequence[Piece], text: str) -> str:
-    """A word without the punctuation around it, for a sentence."""
+    """Return a word without the punctuation around it, to be used in a sentence."""
     if pieces[0].special:
         return END_NAME if pieces[0].role == "end" else START_NAME
     spans = [piece.span for piece in pieces if piece.span is not None]
@@ -196,7 +196,7 @@ def name(pieces: Sequence[Piece], text: str) -> str:
 
 
 def _index(word: str, names: list[str], sentence: str) -> int:
-    # If words are equal, the first one counts.
+    # If a word occurs several times, this is its first occurrence.
     if word in names:
         return names.index(word)
     raise LessonError(f"there is no word {quoted(word)} in “{sentence}”; its words are: {', '.join(names)}")

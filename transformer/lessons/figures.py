@@ -1,4 +1,4 @@
-"""The figure of a step: its kinds and their parameters, and a check that a model has everything they name."""
+"""Reads the figure of a lesson step, and checks that the model has everything that the figure names."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def _parameters(show: str) -> tuple[frozenset[str], frozenset[str]]:
     return needed, frozenset(one.name for one in given) - needed
 
 
-# The figures that a step may show, with their required and optional parameters.
+# Figures that a step can show, with their required and optional parameters.
 FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "map": (frozenset({"kind", "head"}), frozenset({"row", "bars"})),
     "without": (frozenset({"kind", "head", "part"}), frozenset({"job"})),
     **{show: _parameters(show) for show in TABLES},
 }
 SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
-# A text, one of several texts, a number, or an integer of a range. The model limits steps and heads further.
+# Valid values of each parameter: any text, one of several texts, a number, or a whole number in a range. The loaded
+# model limits steps and heads further.
 FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
     "kind": KINDS,
     "head": str,
@@ -50,16 +51,16 @@ FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] =
     "hide": str,
     "hide_other": str,
 }
-# A sentence, in figures without scores.
+# Figures in which the parameter `other` is a sentence. In all others it is a score.
 OTHER_SENTENCE = ("numbers", "vectors", "orders", "patched", "preferred")
 TOGETHER = frozenset({"kind", "head"})
 
 
 def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The figure of a step, and its parameters.
+    """Return the figure of a step, and its parameters.
 
     Raises:
-        LessonError: the figure does not exist, or does not take these parameters.
+        LessonError: there is no such figure, or it does not accept these parameters.
     """
     figure = step.get("figure")
     if not isinstance(figure, dict) or "show" not in figure:
@@ -99,13 +100,14 @@ def _check_value(said: str, value: object, wanted: type[str] | type[float] | tup
 
 
 def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -> None:
-    """Look up everything that a figure names on a model and a sentence, as drawing it does.
+    """Check that everything a figure names exists for this model and sentence, by computing the figure.
 
     Args:
-        show, parameters: results of `read_figure`.
+        show, parameters: figure and parameters from `read_figure`.
+        evidence: sentence of the step and the model.
 
     Raises:
-        AtlasError: something does not exist; the message says what.
+        AtlasError: something does not exist; the message names it.
     """
     for job in (parameters.get("bars"), parameters.get("job")):
         if job:

@@ -1,4 +1,4 @@
-"""The run that measures a claim."""
+"""Wraps the measurement of a claim as a run, so that the cache can answer it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.values.run import Run, Stated
 
 @dataclass(frozen=True)
 class FindingRun(Run[Finding]):
-    """The run that computes the finding of a claim.
+    """Run that measures a claim.
 
     Attributes:
-        sentence: that the claim is about.
-        claim: its name.
-        parameters: of the claim, by name.
+        sentence: sentence to measure the claim on.
+        claim: name of the claim.
+        parameters: parameters of the claim, as pairs (name, value).
     """
 
     sentence: str

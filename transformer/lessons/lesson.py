@@ -1,4 +1,4 @@
-"""A lesson: a TOML file of three to seven steps. docs/lessons.md describes it, with an example."""
+"""Reads a lesson: a TOML file of three to seven steps. docs/lessons.md describes the format with an example."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from transformer.lessons.template import names
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
 NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
-# Maximum number of words that a step shows before the answer, and after it.
+# Maximum number of words on screen: in `look_for` and `question` together, and in `reveal`.
 MOST_WORDS = 40
 FEWEST_STEPS = 3
 MOST_CHOICES = 6
 ADDRESS = re.compile(r"[a-z_]{1,40}(\?[A-Za-z0-9_=&.,+%-]{1,1000})?")
-# Pages of the app that a step may link to.
+# Pages of the app that a step can link to.
 PAGES = tuple(sorted(path.stem for path in (APP / "pages").glob("[a-z]*.py")))
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ue000-\uf8ff\u202a-\u202e\u2066-\u2069]")
 LESSON_FIELDS = ("title", "summary", "sentence", "model", "steps")
@@ -54,23 +54,24 @@ class LessonStep:
     """One screen of a lesson.
 
     Attributes:
-        look_for: what to see in the figure.
-        question: the question before the reveal; empty for none.
-        choices: the answers to choose from, shown in the order of their text; empty if a number is asked for.
-        answer: the right choice.
-        guess: name of the value whose number is asked for; empty if there are choices.
-        percent: whether that number is asked for as a percentage.
-        reveal: what was measured.
-        next_when: what must be done first.
-        address: page of the app that shows more, with its parameters; empty for none.
-        sentence: the sentence of the step.
-        claim: name of the claim whose values the texts use.
+        look_for: text that says what to see in the figure.
+        question: question before the answer is revealed; empty for none.
+        choices: possible answers; empty if the user guesses a number.
+        answer: the correct choice.
+        guess: name of the value that the user guesses; empty if there are choices.
+        percent: whether the user guesses a percentage.
+        reveal: text after the answer, with the measured values.
+        next_when: action of the user that opens the next step.
+        address: page of the app with more about the subject, and its parameters; empty for none.
+        sentence: sentence of the step.
+        claim: name of the claim whose values the texts quote.
         parameters: parameters of the claim.
-        show: the figure, a key of FIGURES.
-        figure: the parameters of the figure; their texts may also quote values.
-        carried_by: names of values, and the place of the figure that shows each (`transformer.lessons.places`); a place
-            may also quote values.
-        before: the parameters of a map that is shown until the answer, if the figure comes with it; empty for none.
+        show: name of the figure, a key of FIGURES.
+        figure: parameters of the figure; texts among them may quote values too.
+        carried_by: for a quoted value, the place in the figure that shows it (`transformer.lessons.places`). The name
+            of a place may quote values too.
+        before: parameters of a map to show until the answer, if the figure is shown only with the answer; empty for
+            none.
     """
 
     look_for: str
@@ -92,22 +93,22 @@ class LessonStep:
 
     @property
     def quoted_places(self) -> tuple[str, ...]:
-        """All texts of the figure and of its places, which are not shown themselves but may quote values."""
+        """Texts that may quote values but are not shown: the parameters of the figure, and its places."""
         parameters = (*self.figure.values(), *self.before.values())
         return (*(text for text in parameters if isinstance(text, str)), *self.carried_by.values())
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Steps about one subject.
+    """Several steps about one subject.
 
     Attributes:
-        id: name in an address: the name of its file without the number in front.
-        title: a few words.
-        summary: one sentence.
-        sentence: sentence in the language that the model reads; the steps use it unless they have their own.
-        steps: in order.
-        model: name of its model (`transformer.checkpoints.available_models`).
+        id: name of the lesson in an address, which is the file name without its leading number.
+        title: title of a few words.
+        summary: summary in one sentence.
+        sentence: sentence in the model's source language, used by all steps without their own.
+        steps: steps in order.
+        model: name of the model to load (`transformer.checkpoints.available_models`).
     """
 
     id: str
@@ -119,10 +120,10 @@ class Lesson:
 
 
 def read_lesson(path: Path) -> Lesson:
-    """Read a lesson.
+    """Read the file of a lesson.
 
     Raises:
-        LessonError: the file is not a lesson; the message says where, and what to write instead.
+        LessonError: the file is not a valid lesson; the message says where, and how to correct it.
         OSError: the file cannot be read.
     """
     if path.suffix != ".toml" or not ID.fullmatch(id_of(path)):
@@ -144,10 +145,11 @@ def read_lesson(path: Path) -> Lesson:
 
 
 def lesson_of(name: str, text: str) -> Lesson:
-    """The lesson that a TOML document describes.
+    """Build the lesson that a TOML document describes.
 
     Args:
-        name: the lesson's id.
+        name: id of the lesson.
+        text: the document.
 
     Raises:
         LessonError: as in `read_lesson`.
@@ -211,7 +213,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> LessonStep:
 
 
 def _check_texts(where: str, step: LessonStep) -> None:
-    """Check that the texts are short enough and use only values of the claim."""
+    """Check that no text is too long, and that texts quote only values of the claim."""
     values = check_call(step.claim, step.parameters).values
     for texts, what in (((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has")):
         count = sum(len(text.split()) for text in texts)
@@ -239,7 +241,7 @@ def _check_texts(where: str, step: LessonStep) -> None:
 
 
 def _check_question(where: str, step: LessonStep) -> None:
-    """Check that a question has either choices and an answer, or a number to guess."""
+    """Check that a question has either choices and an answer, or a value to guess."""
     if type(step.percent) is not bool:
         raise LessonError(f"{where}: percent must be true or false")
     if bool(step.question) != bool(step.choices or step.guess) or bool(step.choices) != bool(step.answer):

@@ -1,4 +1,4 @@
-"""The places of a lesson's figure, such as cells and bars, and a check that they show what the lesson says."""
+"""Names the places of a lesson's figure, such as cells and bars, and checks that they show what the lesson says."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from transformer.values.interventions import AS_TRAINED
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind
 
-# Largest difference, relative and absolute, between two numbers that count as the same.
+# Relative tolerance within which two numbers count as the same; the absolute tolerance is a tenth of it.
 CLOSE = 1e-3
-# The values that name the head of a figure.
+# Names of the two values that identify the head of a figure.
 HEAD = ("layer", "head")
 
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A cell, a bar, or a countable quantity.
+    """The value that one place of a figure shows: a cell, a bar, or a quantity that can be counted.
 
     Attributes:
-        value: the value that it shows.
-        labels: the labels beside it.
+        value: the value that is shown.
+        labels: labels next to it.
     """
 
     value: Value
@@ -42,11 +42,12 @@ class FigureValue:
 def places_of(
     show: str, figure: Mapping[str, Any], evidence: Evidence, head: tuple[int, int] | None
 ) -> Mapping[str, FigureValue]:
-    """The contents of a figure by place; of equal places the first.
+    """Return the values of a figure by the names of their places; if names repeat, the first place counts.
 
     Args:
         show, figure: figure of a step and its parameters, with the quoted values filled in.
-        head: the head that a map opens with the answer, from 0.
+        evidence: sentence of the step and the model.
+        head: head that a map shows with the answer, from 0; None for figures without a head.
     """
     if show == "map":
         assert head is not None, "a map has a head"
@@ -60,11 +61,13 @@ def places_of(
 def uncarried(
     step: LessonStep, finding: Finding, places: Mapping[str, FigureValue], head: tuple[int, int] | None
 ) -> list[str]:
-    """Messages about values after the answer that the figure does not show, with advice for the lesson.
+    """Return messages about values in the answer that the figure does not show, with advice for the lesson's author.
 
     Args:
-        places: places of the step's figure.
-        head: the head that the figure shows, from 0; None for a figure without a head.
+        step: step of the lesson.
+        finding: measured values of its claim.
+        places: places of its figure.
+        head: head that the figure shows, from 0; None for a figure without a head.
     """
     wrong, carried, labels = [], set[str](), set[Value]()
     for value, template in step.carried_by.items():
@@ -100,7 +103,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
     found = [at for at, place in places.items() if _same(measured, place)]
     if not found:
         return f"no place of it shows {value}, {_shown(measured)}: choose another figure, or do not name it"
-    # The place that contains the value's name is preferred.
+    # Prefer a place whose name contains the name of the value.
     return f"add its place to carried_by, such as {value} = {min(found, key=lambda at: value not in at)!r}"
 
 
@@ -153,7 +156,7 @@ def _without_places(evidence: Evidence, kind: Kind, at: tuple[int, int], part: s
 
 
 def _cells(view: View, weights: np.ndarray) -> dict[str, FigureValue]:
-    """The cells of a map, and the quantities that can be read from a row."""
+    """Return the cells of a map, and the quantities that can be read from a row."""
     places: dict[str, FigureValue] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
@@ -180,5 +183,5 @@ def _table_places(table: Table) -> dict[str, FigureValue]:
 def _label(label: str | tuple[Piece, ...], text: str) -> str:
     if isinstance(label, str):
         return label
-    # Tokens that nobody typed are not part of a text.
+    # Tokens without a text, such as candidates for the next token, are named one by one.
     return name(label, text) if text or label[0].special else piece_name(label[0])

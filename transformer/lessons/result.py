@@ -1,4 +1,4 @@
-"""A step with the model's numbers in its texts."""
+"""Combines a step of a lesson with the values that were measured on the model."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from transformer.running.remembered_runs import ModelRuns
 
 @dataclass(frozen=True)
 class Question:
-    """The question before the reveal.
+    """The question that a user answers before the answer is revealed.
 
     Attributes:
-        choices: in the order in which they are shown, each once; empty if a number is asked for.
-        answer: index of the right choice.
-        number: the number to guess, in per cent if the step asks for that.
-        percent: whether it is asked for in per cent.
-        whole: whether only the exact number is right.
-        worth: how good each choice is; empty if only one is good.
+        choices: different choices in the order in which they are shown; empty if the user guesses a number.
+        answer: index of the correct choice.
+        number: the number to guess, in per cent if `percent` is true.
+        percent: whether the user guesses a percentage.
+        whole: whether only the exact number is correct.
+        worth: how good each choice is; empty if only one choice is good.
     """
 
     choices: tuple[str, ...]
@@ -37,7 +37,7 @@ class Question:
 
 
 def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
-    """The finding of a step's claim.
+    """Measure the claim of a step.
 
     Raises:
         LessonError: the claim cannot be measured on this sentence.
@@ -46,10 +46,10 @@ def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
 
 
 def question_of(step: LessonStep, finding: Finding) -> Question:
-    """The question of a step; its choices are sorted, so that their order does not reveal the answer.
+    """Return the question of a step; its choices are sorted, so that their order does not reveal the answer.
 
     Raises:
-        LessonError: no choice or two choices equal the answer, or the value to guess is not a number.
+        LessonError: the answer equals no choice or two choices, or the value to guess is not a number.
     """
     if step.guess:
         value = finding.values[step.guess]
@@ -70,24 +70,25 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
 
 
 def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
-    """The parameters of a step's figure, with the values that they quote filled in."""
+    """Return the parameters of a step's figure, with the quoted values filled in."""
     return {
         name: filled(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
     }
 
 
 def with_map_before(step: LessonStep) -> LessonStep | None:
-    """The step with the map that is shown until its answer; None if it has none."""
+    """Return the step with the map that is shown until its answer; None if the step has no such map."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 
 def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple[int, int]:
-    """Layer and head, from 0, that completes a map.
+    """Return layer and head, from 0, of the head that a map shows.
 
-    It is the head of the claim if the step asks for that ("head opened"), and otherwise the head of the figure.
+    It is the head that the claim found if the step ends with "head opened", and otherwise the head in the figure's
+    parameters.
 
     Raises:
-        LessonError: the kind in the figure has no such head.
+        LessonError: the figure's kind of attention has no such head.
     """
     figure = figure_of(step, finding)
     rule = figure["head"]
@@ -97,9 +98,10 @@ def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple
 
 
 def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """The errors of a lesson on a model.
+    """Return the errors of a lesson on a model.
 
-    A claim may not hold, may not be measurable, or may leave nothing to ask; a figure may name a missing thing.
+    Errors are: a claim does not hold or cannot be measured, a question has no valid answer, or a figure names a missing
+    thing.
     """
     broken = []
     for number, step in enumerate(lesson.steps, 1):
@@ -114,14 +116,14 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
             what = f"figure {step.show}"
             for shown in filter(None, (step, with_map_before(step))):
                 _check_figure(shown, finding, Evidence(runs, step.sentence))
-        # An input that the model rejects, such as too long a sentence, is also an error of the lesson.
+        # If the model rejects an input, such as a sentence that is too long, the lesson has an error too.
         except AtlasError as error:
             broken.append(f"step {number}, {what}: {error}")
     return broken
 
 
 def uncarried_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """The statements after the answer that the lesson's figures do not show; for a lesson without errors."""
+    """Return messages about values in answers that the figures do not show, for a lesson without other errors."""
     found = []
     for number, step in enumerate(lesson.steps, 1):
         finding, evidence = finding_of(step, runs), Evidence(runs, step.sentence)

@@ -1,4 +1,4 @@
-"""The folders of lessons: those that ship, and a teacher's in the folder `lessons` where the app is started."""
+"""Lists the files of lessons: the built-in ones, and a teacher's in the folder `lessons` where the app was started."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from transformer.lessons.document import read_document
 SHIPPED = ASSETS / "lessons"
 OWN = Path("lessons")
 ID = re.compile("[a-z][a-z0-9_]{0,59}")
-# Limits of a lesson.
+# Maximum number of steps of a lesson, and maximum size of its file in bytes.
 MOST_STEPS, MOST_BYTES = 7, 50_000
 
 
 def id_of(path: Path) -> str:
-    """The name of a lesson in an address: 02_one_row.toml is one_row."""
+    """Return the name of a lesson in an address: one_row for the file 02_one_row.toml."""
     return re.sub(r"^\d+_", "", path.stem)
 
 
 def lesson_files() -> dict[str, Path]:
     """Return the files of all lessons by id: the built-in ones, then the others, each group sorted by name.
 
-    A teacher's lesson does not replace one that ships under the same id.
+    If a teacher's lesson has the id of a built-in one, the built-in lesson is used.
     """
     paths = [*sorted(SHIPPED.glob("*.toml")), *sorted(OWN.glob("*.toml"))]
     files: dict[str, Path] = {}
@@ -35,9 +35,9 @@ def lesson_files() -> dict[str, Path]:
 
 
 def step_count(name: str) -> int:
-    """The number of steps of a lesson; MOST_STEPS if its file is invalid.
+    """Return the number of steps of a lesson; MOST_STEPS if its file is missing or invalid.
 
-    Only this number is read here, because importing the code of the claims takes seconds.
+    This does not check the steps, because importing the code of the claims takes seconds.
     """
     try:
         steps = read_document(read_small(lesson_files()[name], MOST_BYTES).decode("utf-8")).get("steps")

@@ -1,4 +1,4 @@
-"""The figures of lessons that are tables of numbers. A page draws them as tables, bars or tiles."""
+"""Computes the figures of lessons that consist of numbers. A page shows them as tables, bars or tiles."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
 WHOLE = "the whole translation"
-# Share of the best quality that counts as learned.
+# The model counts as trained once its chrF reaches this share of the best.
 LEARNED = 0.9
 
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers with names.
+    """A table with named rows and columns.
 
     Attributes:
-        head: title of the labels.
+        head: title above the row labels.
         labels: labels of the rows: texts, or the tokens of a word.
-        columns: values of every row, by title.
+        columns: values of every row, by title of the column.
         totals: quantities of the whole table, by name.
-        text: the text that the spans of the tokens refer to.
-        across: number of rows side by side, as for the heads of a layer; 0 if all are below each other.
-        marked: the marked label; empty for none.
-        percent: columns in per cent.
+        text: text that the tokens' spans refer to.
+        across: number of rows to show side by side, such as the heads of a layer; 0 to show all below each other.
+        marked: label of the row to mark; empty for none.
+        percent: titles of the columns to show in per cent.
     """
 
     head: str
@@ -68,12 +68,12 @@ class Table:
 
 
 def head_label(kind: Kind, layer: int, head: int) -> str:
-    """The name of a head in a table; layer and head count from 0."""
+    """Return the name of a head in a table; `layer` and `head` count from 0."""
     return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
 
 
 def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
-    """The part that a figure leaves out of a run: in words, and as the run's interventions."""
+    """Return the part of the model that a figure removes: in words, and as interventions."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
     assert head is not None, "a part or a head is left out"
@@ -82,7 +82,7 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """A row of a map, from query times key to the weight."""
+    """Return one row of a map: query times key, the scaled score, and the weight, for each position."""
     layer, number = at = evidence.head(kind, head)
     row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
     trace = evidence.trace(details=True)
@@ -103,7 +103,7 @@ def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
-    """Two scores and their weights, by three rules."""
+    """Return two scores and the weights that they would get by three rules."""
     scores = np.array([score, other], dtype=np.float64)
     total = scores.sum()
     return Table(
@@ -119,7 +119,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """For each position its value times its weight, and the sum of all, number by number."""
+    """Return each position's value times its weight, and the sum over all positions; each number is a column."""
     layer, number = at = evidence.head(kind, head)
     row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
     trace = evidence.trace(details=True)
@@ -136,7 +136,7 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _numbers(evidence: Evidence, word: str, other: str) -> Table:
-    """The first numbers of a word's vector before the encoder, in two sentences."""
+    """Return the first numbers of a word's vector before the encoder, in two sentences."""
     (first, second), alike = first_numbers(evidence, word, other)
     return Table(
         "the word in",
@@ -150,13 +150,13 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
 
 
 def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
-    """The cosine similarity of a word's vectors in two sentences, on their way through the encoder."""
+    """Return the cosine similarity of a word's vectors in two sentences, before and after the encoder."""
     stages = context_stages(evidence, word, other, hide, hide_other)
     return Table("when", tuple(stages), {"alike": list(stages.values())})
 
 
 def _candidates(evidence: Evidence, step: int) -> Table:
-    """The most likely tokens of a step."""
+    """Return the most likely next tokens at a step, with their probabilities."""
     trace, row = evidence.trace(), evidence.step(step)
     pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
     return Table(
@@ -167,14 +167,15 @@ def _candidates(evidence: Evidence, step: int) -> Table:
 
 
 def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None) -> Table:
-    """The probabilities of the written tokens, and of all together, with and without a part of the model."""
+    """Return the probability of each written token and of the translation, with and without a part of the model."""
     trace = evidence.trace()
     runs = {"probability": trace}
     if part or head is not None:
         name, interventions = without_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_pieces != trace.predicted_pieces:
-            # The model may write its translation in other tokens than the tokenizer does.
+            # The model may have split a word into other tokens than the tokenizer does. Read the text again, so that
+            # both runs have the same tokens.
             trace = evidence.runs.get(TraceRun(evidence.sentence, trace.target_text))
         runs = {"as trained": trace, name: changed}
     columns = {}
@@ -192,7 +193,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
 
 
 def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5) -> Table:
-    """Translations by greedy decoding and a beam; with a temperature, by greedy decoding and sampling, each once."""
+    """Compare translations by greedy decoding and beam search; with a temperature, by greedy decoding and sampling."""
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
@@ -217,7 +218,7 @@ def _written(rows: Mapping[str, Translation], totals: Mapping[str, Value], often
 
 
 def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
-    """For each position the mean of its weights, and of its shares of the head's output."""
+    """Return the mean attention weight of each position, and its mean share of the head's output."""
     layer, number = evidence.head(kind, head)
     trace = evidence.trace(details=True)
     found = contributions(trace, evidence.runs.weights(), kind, layer)
@@ -235,7 +236,7 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 
 
 def _learning(evidence: Evidence, until: int = 0) -> Table:
-    """The curve at the steps that a lesson mentions."""
+    """Return the rows of the learning curve that a lesson mentions."""
     training, held_out = noted_losses(evidence, until)
     scores = noted_scores(evidence)
     best = max(score for _, score in scores)
@@ -263,7 +264,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
 
 
 def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
-    """All heads, from the one that the translation needs most to the one whose removal leaves it most likely."""
+    """Return all heads with the effect of their removal, the most needed head first."""
     heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
     order = [int(at) for at in changes.argsort(kind="stable")]
     above = int((changes > 0).sum())
@@ -286,7 +287,7 @@ def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) 
 
 
 def _removed(evidence: Evidence, count: int) -> Table:
-    """The translation with all heads, and without some."""
+    """Return the translation with all heads, without the least needed ones, and without the most needed ones."""
     return Table(
         "without",
         ("nothing: with all heads", f"the {count} heads needed least", f"the {count} heads needed most"),
@@ -296,7 +297,7 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 
 def _needed(evidence: Evidence) -> Table:
-    """For each word written, the source words looked at most and needed most, and its probability without either."""
+    """Return, per translated word, the source words that it looks at and needs most, and the effect of hiding each."""
     found = named_words(evidence)
     return Table(
         "word written",
@@ -315,7 +316,7 @@ def _needed(evidence: Evidence) -> Table:
 
 
 def _named(evidence: Evidence) -> Table:
-    """For each source word its share of the attention, and the cost of hiding it for the whole translation."""
+    """Return each source word with its share of the attention, and the cost of hiding it for the whole translation."""
     found = named_for_all(evidence)
     return Table(
         "word hidden",
@@ -331,7 +332,7 @@ def _named(evidence: Evidence) -> Table:
 
 
 def _orders(evidence: Evidence, other: str) -> Table:
-    """The translations of two sentences, with and without positions."""
+    """Return the translations of two sentences, with and without positions."""
     texts = evidence.sentence, other
     return Table(
         "read",
@@ -346,16 +347,16 @@ def _orders(evidence: Evidence, other: str) -> Table:
 
 
 def _heads(evidence: Evidence, of: str) -> Table:
-    """The confidence of every head of the model, or the share of its attention on a job."""
+    """Return the confidence of every head of the model, or its share of attention on a job."""
     kinds: list[Kind] = [kind for kind in KINDS if JOBS[of] in evidence.metrics(kind)]
     return _tiles({of: {kind: evidence.shares(kind, of) for kind in kinds}})
 
 
 def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
-    """The attention from a word to two others in every encoder head.
+    """Return the attention from one word to two others, in every encoder head.
 
     Raises:
-        LessonError: the two are one word.
+        LessonError: the two other words are the same.
     """
     if column == than:
         raise LessonError(f"“{column}” cannot be compared with itself: give another word as `than`")
@@ -368,17 +369,17 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 
 def _future(evidence: Evidence) -> Table:
-    """How much of its attention every decoder head gives to later tokens, without the mask."""
+    """Return the share of attention that every decoder head gives to later tokens when the mask is removed."""
     return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """The share of every head's rows whose brightest cell is not the one that adds most."""
+    """Return, for every head, the share of rows in which the brightest cell does not add the longest vector."""
     return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """The sum of a token's logit difference: what its paths and its biases bring."""
+    """Return how a token's logit difference adds up: from its paths, and from its biases."""
     found = cut_paths(evidence, step)
     return Table(
         "part", ("all paths", "biases", "together"), {"logits": [found.paths, found.biases, found.paths + found.biases]}
@@ -386,7 +387,7 @@ def _path_sums(evidence: Evidence, step: int) -> Table:
 
 
 def _cut_paths(evidence: Evidence, step: int) -> Table:
-    """The largest direct paths to a token, and what cutting each does."""
+    """Return the largest direct paths to a token, with the predicted and measured effects of cutting each."""
     found = cut_paths(evidence, step)
     return Table(
         "path from",
@@ -397,7 +398,7 @@ def _cut_paths(evidence: Evidence, step: int) -> Table:
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
-    """How well a graph ranks the effects of its paths, with and without a second token."""
+    """Return how well a graph ranks the effects of its paths: on a logit difference, and on one logit."""
     token, other, against, alone = path_ranks(evidence, step)
     return Table(
         "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}
@@ -405,7 +406,7 @@ def _path_ranks(evidence: Evidence, step: int) -> Table:
 
 
 def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = None) -> Table:
-    """Shares of heads, [L, H] by kind."""
+    """Arrange shares of heads, [L, H] for each kind of attention, as a table with one row per head."""
     first = next(iter(columns.values()))
     labels = [
         head_label(kind, layer, head) for kind, values in first.items() for layer, head in np.ndindex(values.shape)
@@ -424,7 +425,7 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 
 def _patched(evidence: Evidence, other: str) -> Table:
-    """Effects of a few patches between the sentence and another one."""
+    """Return the effects of patches at a few places between the sentence and another one."""
     at = compared(evidence, other)
     found = patched_places(evidence, at)
     (layer, head), (_, _, weight) = strongest(evidence, at), looks_most(at, changed_position(at))
@@ -441,7 +442,7 @@ def _patched(evidence: Evidence, other: str) -> Table:
 
 
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
-    """By how much two sentences prefer one next token to another."""
+    """Return by how much two sentences prefer one next token to another."""
     at = compared(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = words_of(evidence, at)
@@ -453,7 +454,7 @@ def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     )
 
 
-# The figures of a step that are not maps, by name.
+# Functions that compute the figures that are not maps, by name of the figure.
 TABLES: Mapping[str, Callable[..., Table]] = {
     "scores": _scores,
     "example": _example,

@@ -1,6 +1,6 @@
-"""Text with numbers: `{weight:.0%}` stands for a value that the claim has measured.
+"""Fills measured values into the texts of a lesson: `{weight:.0%}` stands for the value `weight`.
 
-A lesson file is untrusted: only names of values and a few formats are allowed, no attributes, indices or widths.
+A lesson file is untrusted. Only names of values and a few formats are allowed; attributes, indices and widths are not.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ FORMATS = "{name}, {name:.2f}, {name:.0%} or {name:,}, with 0 to 6 decimals"
 
 
 def names(text: str) -> set[str]:
-    """The values that a text uses.
+    """Return the names of the values that a text quotes.
 
     Raises:
-        LessonError: a brace has no partner, or the text in braces is not a value; the message quotes it.
+        LessonError: a brace has no partner, or the text in braces is not a valid value; the message quotes it.
     """
     return {name for _, name, _ in _parts(text) if name is not None}
 
 
 def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = str) -> str:
-    """A text with its values filled in.
+    """Fill the measured values into a text.
 
     Args:
-        values: by name, at least those of `names`.
-        mark: applied to each formatted value.
+        text: text with values in braces.
+        values: values by name, at least those that the text quotes.
+        mark: function to apply to each formatted value.
 
     Raises:
         LessonError: a value is a text but has the format of a number.
@@ -43,7 +44,7 @@ def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = 
 
 
 def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
-    """Plain text, and name and format of the value after it."""
+    """Yield each literal text, with the name and the format of the value after it."""
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
@@ -59,5 +60,5 @@ def _written(name: str, form: str, value: Value) -> str:
         raise LessonError(f"{{{name}:{form}}} needs a number, but {name} is a text: write {{{name}}}")
     if isinstance(value, str):
         return value
-    # A number without a format would have sixteen digits.
+    # Without a format, a float would be printed with sixteen digits.
     return format(value, form or (".2f" if isinstance(value, float) else "")).replace("-", "−")

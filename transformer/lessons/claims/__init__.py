@@ -1,4 +1,4 @@
-"""All claims; importing this package registers them."""
+"""Defines all claims; importing this package registers them."""
 
 from transformer.lessons.claims import (
     ablation,

@@ -1,4 +1,4 @@
-"""Claims about the value of heads: the translation without them."""
+"""Claims about the importance of heads, measured by removing them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND_NAMES: dict[Kind, str] = {
 
 @claim("count", "likelier", "share", "kind", "layer", "head", "change", "factor", "times", "best_change")
 def head_worth(evidence: Evidence) -> Finding:
-    """Without some heads the translation becomes less likely, and without others more likely."""
+    """Removing some heads makes the translation less likely, and removing others makes it more likely."""
     changes = evidence.head_changes()
     worst = int(changes.argmin())
     kind, layer, head = all_heads(evidence.runs.config)[worst]
@@ -45,7 +45,7 @@ def head_worth(evidence: Evidence) -> Finding:
 
 @claim("share", "change", "factor", "before", "after", "more", "count", "layer", "head")
 def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """A head does one thing most of the time, but the translation needs many other heads more."""
+    """A head spends most of its attention on one job, but the translation needs many other heads more."""
     if job not in JOBS:
         raise LessonError(f"{quoted(job)} is not a job of a head; the jobs are: {', '.join(JOBS)}")
     layer, head = at = evidence.head(kind, job)
@@ -71,7 +71,7 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
 
 @claim("count", "heads", "share", "before", "least", "most")
 def heads_removed(evidence: Evidence, count: int) -> Finding:
-    """Without its least important heads the model writes the same translation; without as many others it does not."""
+    """The translation stays the same without the least important heads, but changes without as many important ones."""
     before, least, most = removed_translations(evidence, count)
     heads = len(all_heads(evidence.runs.config))
     return Finding(
@@ -81,10 +81,10 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
 
 
 def check_removable(evidence: Evidence, count: int) -> None:
-    """Reject a number of heads that does not leave as many others.
+    """Check that at most half of the heads are to be removed.
 
     Raises:
-        LessonError: the model has too few heads.
+        LessonError: `count` is below 1 or above half of the heads.
     """
     half = len(all_heads(evidence.runs.config)) // 2
     if not 1 <= count <= half:
@@ -92,10 +92,10 @@ def check_removable(evidence: Evidence, count: int) -> None:
 
 
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:
-    """The translations with all heads, without the least important ones, and without the most important ones.
+    """Return three translations: with all heads, without the least important ones, and without the most important ones.
 
     Raises:
-        LessonError: the model has too few heads.
+        LessonError: `count` is below 1 or above half of the heads.
     """
     check_removable(evidence, count)
     heads = all_heads(evidence.runs.config)

@@ -1,4 +1,4 @@
-"""Claims about the source words that a translated word needs: whether they are those that the model looks at."""
+"""Claims about whether a translated word needs the source words that the model looks at."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 
 NO_WORD = "a sentence without a word has no word that mattered"
-# Number of the words needed most; a method that names one of them is close.
+# A method counts as close if it names one of this many words that the translation needs most.
 CLOSE = 3
-# Least cost of hiding the needed word compared with the other, nats: a factor of e.
+# Hiding the needed word must cost at least this much more than hiding the other, in nats; 1 nat is a factor of e.
 CLEAR = 1.0
 
 
 @dataclass(frozen=True)
 class Named:
-    """The English words that two methods name for a German one.
+    """The source words that attention weights and erasure name for one translated word.
 
     Attributes:
-        word: the German word.
-        probability: its probability.
-        looked_at: the English word with the largest mean weight over all layers and heads.
-        weight: the weight of that word.
-        cost: cost of hiding that word, nats of the German word's log-probability.
-        needed: the English word whose hiding costs most (erasure).
-        needed_cost: cost of hiding the needed word.
+        word: the translated word.
+        probability: its probability, 0 to 1.
+        looked_at: source word with the largest mean weight over all layers and heads.
+        weight: weight of that word, 0 to 1.
+        cost: decrease of the translated word's log-probability when `looked_at` is hidden, nats.
+        needed: source word with the largest cost when it is hidden (erasure).
+        needed_cost: cost of hiding that word, nats.
     """
 
     word: str
@@ -48,18 +48,18 @@ class Named:
         return self.looked_at == self.needed
 
     def without(self, cost: float) -> float:
-        """The probability of the German word when a word is hidden that costs `cost` nats."""
+        """Return the probability of the translated word when a source word is hidden whose cost is `cost` nats."""
         return self.probability * float(np.exp(-cost))
 
 
 @dataclass(frozen=True, eq=False)
 class NamedForAll:
-    """The English words, and the values that two methods give each for the whole translation.
+    """The values that attention weights and erasure give each source word, for the whole translation.
 
     Attributes:
-        words: in the order of the sentence, equal ones numbered.
-        weights: mean weight of each over all layers, heads and steps; float64.
-        costs: cost of hiding each, nats of the translation's log-probability; float64.
+        words: source words in the order of the sentence; repeated words are numbered.
+        weights: mean weight of each word over all layers, heads and steps, float64.
+        costs: decrease of the translation's log-probability when each word is hidden, nats, float64.
     """
 
     words: tuple[str, ...]
@@ -68,12 +68,12 @@ class NamedForAll:
 
     @property
     def looked_at(self) -> int:
-        """The word with the largest weight."""
+        """Index of the word with the largest weight."""
         return int(self.weights.argmax())
 
     @property
     def order(self) -> list[int]:
-        """The words, starting with the one that costs most."""
+        """Indices of the words, largest cost first."""
         return [int(at) for at in np.argsort(-self.costs, kind="stable")]
 
 
@@ -92,7 +92,7 @@ class NamedForAll:
     "without_needed",
 )
 def looked_at_and_needed(evidence: Evidence) -> Finding:
-    """For some German word, the English word looked at most is not the one that it needs most."""
+    """For some German word, the English word that it looks at most is not the one that it needs most."""
     found = named_words(evidence)
     apart = max(found, key=lambda one: 0.0 if one.agree else one.needed_cost - one.cost)
     same = sum(one.agree for one in found)
@@ -117,7 +117,7 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
 
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
 def looked_at_is_not_needed(evidence: Evidence) -> Finding:
-    """The English word that the whole translation looks at most is not among the three that it needs most."""
+    """The English word that the translation looks at most is not among the three words that it needs most."""
     found = named_for_all(evidence)
     looked, needed = found.looked_at, found.order[0]
     place = found.order.index(looked) + 1
@@ -138,7 +138,7 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
 
 
 def named_words(evidence: Evidence) -> list[Named]:
-    """The English words that attention weights and erasure name for each German word of the translation, in order.
+    """Return the source words that attention weights and erasure name for each translated word, in order.
 
     Raises:
         LessonError: the sentence or its translation has no word.
@@ -165,7 +165,7 @@ def named_words(evidence: Evidence) -> list[Named]:
 
 
 def named_for_all(evidence: Evidence) -> NamedForAll:
-    """The values that attention weights and erasure give each English word for the whole translation.
+    """Return the values that attention weights and erasure give each source word, for the whole translation.
 
     Raises:
         LessonError: the sentence has no word.
@@ -179,7 +179,10 @@ def named_for_all(evidence: Evidence) -> NamedForAll:
 
 
 def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """The English words, and for each target and word the mean attention and the cost of hiding it, [targets, words].
+    """Measure the mean attention to each source word, and the cost of hiding it, for each target.
+
+    Returns:
+        The source words; the mean attention, 0 to 1, [targets, words]; the costs, nats, [targets, words].
 
     Raises:
         LessonError: the sentence has no word.

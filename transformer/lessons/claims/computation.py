@@ -1,4 +1,4 @@
-"""Claims about the computation of a weight, and about the vector that it adds."""
+"""Claims about how a weight is computed, and about the vector that it adds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from transformer.lessons.evidence import Evidence
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind
 
-# How many numbers of a vector are shown.
+# Number of values of a vector to show.
 FIRST_NUMBERS = 5
 
 
 @claim("first", "second", "scaled_first", "scaled_second", "root", "unscaled", "naive")
 def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -> Finding:
-    """Two scores, divided by the root of the head's width, give these weights; the sum is 1."""
+    """Softmax of two scores, each divided by the square root of the head's width, gives two weights that sum to 1."""
     if width < 1:
         raise LessonError(f"the width of a head must be at least 1, not {width}")
     scores, root = np.array([score, other], dtype=np.float64), math.sqrt(width)
@@ -43,7 +43,7 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
 
 @claim("product", "root", "width", "score", "weight", "deviation", "layer", "head")
 def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> Finding:
-    """The weight of a cell is query times key, over the root of the width, through the softmax of its row."""
+    """A weight is the softmax, over its row, of query times key divided by the square root of the head's width."""
     (layer, number), row_at, column_at = _cell(evidence, kind, head, row, column)
     trace = evidence.trace(details=True)
     queries, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
@@ -68,7 +68,7 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
 
 @claim("count", "width", "deviation")
 def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
-    """A head's output is the sum of all values, each times its weight."""
+    """A head's output is the sum of all value vectors, each times its weight."""
     layer, number = at = evidence.head(kind, head)
     row_at = _first_piece(evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)])
     trace = evidence.trace(details=True)
@@ -80,12 +80,14 @@ def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 
 @claim("before", "after", "difference", "hidden", "alone")
 def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Finding:
-    """A word at the same place of two sentences has the same vector before the encoder and another one after it.
+    """A word at the same position in two sentences has the same vector before the encoder, but not after it.
 
-    If words cannot look at each other, the vectors after the encoder are the same again.
+    If no word can look at another, the vectors are the same after the encoder too.
 
     Args:
-        hide, hide_other: a word of either sentence that is also hidden from the others; empty for none.
+        word: a word that both sentences have at the same position.
+        other: the other sentence.
+        hide, hide_other: a word of the sentence and one of `other` to hide in an extra measurement; empty for none.
     """
     before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
     return Finding(
@@ -101,10 +103,10 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
 
 
 def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
-    """The cosine similarity of a word's vectors in two sentences, by stage.
+    """Return the cosine similarity of a word's vectors in two sentences, by stage.
 
-    The stages are before the encoder and after it. Two more are after it with a word of each hidden, and after it with
-    every word hidden from every other.
+    The stages are before and after the encoder. Two more stages are after the encoder with words hidden: with `hide`
+    and `hide_other` hidden, and with every word hidden from every other.
     """
     sentences = evidence, evidence.of(other)
 
@@ -132,13 +134,13 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
-    """The first numbers of a word's vector before the encoder in two sentences, and the cosine of the whole vectors."""
+    """Return the first values of a word's vector before the encoder in two sentences, and the vectors' cosine."""
     vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.of(other))]
     return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
 
 
 def _vector(evidence: Evidence, word: str, stage: int, hidden: tuple[int, ...] = ()) -> np.ndarray:
-    """A word's vector in the encoder, the mean of its tokens'; `stage` is an index of the residual stream."""
+    """Return a word's vector in the encoder, the mean over its tokens; `stage` indexes the residual stream."""
     trace = evidence.trace(details=True, interventions=Interventions(hidden_source=hidden))
     stream = trace.residual_stream("encoder")[stage].astype(np.float64)
     return stream[list(_positions(evidence, word))].mean(axis=0)
@@ -150,9 +152,9 @@ def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
 
 @claim("weight", "norm", "layer", "head")
 def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """The head that looks most at a special token takes far less from there than its weight says.
+    """The head that looks most at a special token takes much less from it than the attention weight suggests.
 
-    Norms as in Kobayashi et al. 2020: weight times the length of the vector that is added.
+    The amount is measured by norms as in Kobayashi et al. 2020: weight times the length of the vector that is added.
     """
     if job not in ("end", "start"):
         raise LessonError(f"the job must be 'end' or 'start', not {quoted(job)}")
@@ -167,14 +169,14 @@ def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
 
 @claim("share", "rows")
 def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
-    """In many rows, the position with the largest weight is not the one that adds the longest vector."""
+    """In many rows, the position with the largest weight does not add the longest vector."""
     shares = longest_elsewhere(evidence, kind)
     share, rows = float(shares.mean()), evidence.trace().mask(kind).shape[0]
     return Finding(share > 0.05, {"share": share, "rows": shares.size * rows})
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
-    """Share of every head's rows in which the largest weight and the longest added vector are at different positions.
+    """Return the share of each head's rows in which the largest weight does not add the longest vector.
 
     The shape is [L, H].
     """
@@ -190,7 +192,7 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
 
 
 def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:
-    """The head, and the positions of the first tokens of two words."""
+    """Find a head, and the positions of the first tokens of a row's word and a column's word."""
     at = evidence.head(kind, head)
     axes = evidence.view(kind).axes
     row_at = _first_piece(axes.row_positions[evidence.row(kind, row, at)])

@@ -1,4 +1,4 @@
-"""Claims about decoding."""
+"""Claims about decoding: the probabilities of tokens, beam search and sampling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SAMPLES = 20
 
 @claim("first", "second", "third", "probability", "second_probability", "step", "read")
 def likeliest(evidence: Evidence, step: int = 1) -> Finding:
-    """At a step of the translation the most likely token is the one that was written."""
+    """At this step, the token that was written is the most likely one."""
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
     row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
@@ -40,7 +40,7 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
 
 @claim("probability", "steps", "lowest", "lowest_probability", "lowest_step")
 def sentence_probability(evidence: Evidence) -> Finding:
-    """The probability of a translation is the product of its tokens' probabilities, and so below each of them."""
+    """The probability of a translation is the product of its tokens' probabilities, so it is below each of them."""
     trace = evidence.trace()
     lowest = int(trace.log_probs.argmin())
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
@@ -59,7 +59,7 @@ def sentence_probability(evidence: Evidence) -> Finding:
 
 @claim("read", "written", "shifted", "complete")
 def shifted(evidence: Evidence) -> Finding:
-    """Each step reads the token that the step before wrote, and the last one writes the end symbol."""
+    """Each step reads the token that the previous step wrote, and the last step writes the end symbol."""
     trace = evidence.trace()
     follows = trace.target_pieces[1:] == trace.predicted_pieces[:-1]
     last = trace.predicted_pieces[-1]
@@ -76,7 +76,7 @@ def shifted(evidence: Evidence) -> Finding:
 
 @claim("greedy", "beam", "greedy_probability", "beam_probability", "times", "verdict", "beam_size")
 def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) -> Finding:
-    """A beam finds a translation that is at least `least` times as likely as the greedy one."""
+    """Beam search finds a translation that is at least `least` times as likely as the greedy one."""
     greedy, beam = beam_and_greedy(evidence, beam_size)
     gain = beam.log_prob - greedy.log_prob
     return Finding(
@@ -94,7 +94,7 @@ def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) 
 
 
 def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Translation]:
-    """The translations by greedy decoding and by beam search.
+    """Return the translations by greedy decoding and by beam search.
 
     Raises:
         LessonError: the beam size is out of range.
@@ -111,7 +111,7 @@ def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Tr
 
 @claim("different", "warm", "count", "greedy", "temperature")
 def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
-    """At a low temperature samples differ less than at temperature 1."""
+    """Translations sampled at a low temperature differ less than those sampled at temperature 1."""
     cold = sampled(evidence, temperature, count, 1, count).values
     warm = sampled(evidence, 1.0, count, 1, count).values["different"]
     return Finding(
@@ -128,7 +128,7 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
 
 @claim("different", "count", "greedy", "example", "temperature")
 def sampled(evidence: Evidence, temperature: float, count: int, least: int, most: int) -> Finding:
-    """Sampling `count` times at a temperature gives a number of different translations within limits."""
+    """Sampling `count` times at a temperature gives at least `least` and at most `most` different translations."""
     texts = [one.text for one in samples(evidence, temperature, count)]
     greedy = evidence.runs.get(TranslationRun(evidence.sentence)).text
     different = len(set(texts))
@@ -145,7 +145,7 @@ def sampled(evidence: Evidence, temperature: float, count: int, least: int, most
 
 
 def samples(evidence: Evidence, temperature: float, count: int) -> list[Translation]:
-    """Translations that are sampled at a temperature, with seeds from 1.
+    """Sample translations at a temperature, with the seeds 1 to `count`.
 
     Raises:
         LessonError: the temperature or the number is out of range.
@@ -164,5 +164,5 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
 
 
 def piece_name(piece: Piece) -> str:
-    """The name of a token in a sentence."""
+    """Return the text that a sentence uses for a token."""
     return END_NAME if piece.role == "end" else piece.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK

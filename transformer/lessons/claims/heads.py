@@ -1,4 +1,4 @@
-"""Claims about attention maps."""
+"""Claims about attention maps: their rows, and the jobs of heads."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
 from transformer.values.trace import KINDS, Kind
 
-# Largest deviation of a sum of float32 numbers from 1.
+# Largest difference from 1 that the rounding of float32 can cause in the sum of a row.
 ROUNDING = 1e-4
 
 
 @claim("count", "kinds", "layers", "heads")
 def head_count(evidence: Evidence) -> Finding:
-    """The model has that many heads: layers times heads, for three kinds of attention."""
+    """The number of heads is layers times heads per layer, times three for the kinds of attention."""
     shapes = [evidence.trace().attention(kind).shape[:2] for kind in KINDS]
     count = sum(layers * heads for layers, heads in shapes)
     layers, heads = shapes[0]
@@ -35,14 +35,14 @@ def row_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 
 @claim("word", "weight", "second", "second_weight", "third", "even", "times", "count", "row_word", "layer", "head")
 def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
-    """The largest weight of a row is at least twice that of even attention."""
+    """The largest weight in a row is more than twice as large as if attention were spread evenly."""
     at = evidence.head(kind, head)
     view = evidence.view(kind)
     row_at = evidence.row(kind, row, at)
     names = column_names(view)
     allowed = np.flatnonzero(view.mask[row_at])
     weights = view.weights[*at, row_at]
-    # Equal words are one answer: the largest of them represents all.
+    # Columns with the same word count as one answer, which has the largest of their weights.
     ranked = list(dict.fromkeys(names[column] for column in sorted(allowed, key=lambda column: -weights[column])))
     best = {word: max(weights[column] for column in allowed if names[column] == word) for word in ranked}
     even = 1 / len(allowed)
@@ -67,7 +67,7 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 
 @claim("there", "back", "layer", "head")
 def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -> Finding:
-    """One word looks at another, which does not look back in the same way."""
+    """One word looks at another, which looks back much less."""
     if kind == "cross":
         raise LessonError("two words look at each other only in the encoder, not in cross attention")
     at = evidence.head(kind, head)
@@ -79,7 +79,7 @@ def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -
 
 @claim("weight", "other", "times", "more", "count", "layer", "head")
 def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
-    """Some encoder head looks from one word to another, far more than evenly and more than to a third word."""
+    """An encoder head looks from one word to another, far more than evenly and more than to a third word."""
     weights = evidence.view("encoder").weights
     at = evidence.head("encoder", f"{row} -> {column}")
     row_at = evidence.row("encoder", row, at)
@@ -100,7 +100,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """One head has a job: it spends at least `least` of its attention on it, and far more than the average head."""
+    """One head has a job: it spends at least `least` of its attention on it, far more than the average head."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

@@ -9,16 +9,17 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 
-# Nats per token; no vocabulary is so large that a guess loses more.
+# A loss above this, in nats per token, means that training diverged: even with the largest vocabulary, guessing evenly
+# loses less.
 MOST_LOSS = 100.0
 
 
 @claim("loss", "even", "vocabulary", "difference")
 def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
-    """The first recorded loss is about ln V: the model guesses evenly among all V tokens.
+    """The first recorded loss is about ln V, because the model still guesses evenly among all V tokens.
 
     Args:
-        vocabulary: V, if the training began with another vocabulary than the model has now; 0 for the same.
+        vocabulary: V, if training began with another vocabulary than the model has now; 0 for the same.
     """
     if vocabulary < 0:
         raise LessonError(f"vocabulary is {vocabulary:,}: give at least 1 token, or 0 for the model's own vocabulary")
@@ -32,11 +33,11 @@ def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
 
 @claim("start", "end", "choices_start", "choices_end", "steps")
 def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
-    """The loss on held-out sentences ended below half of its first value.
+    """The loss on held-out sentences fell to less than half of its first value.
 
     Args:
-        until: the last step that counts, if the training continued with another vocabulary, whose losses cannot be
-            compared; 0 for all.
+        until: last step to count, for a training that continued with another vocabulary, after which losses cannot be
+            compared; 0 counts all steps.
     """
     _, losses = noted_losses(evidence, until)
     start, end = losses[0][1], losses[-1][1]
@@ -56,7 +57,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
 
 @claim("step", "fraction", "best", "reached", "steps")
 def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
-    """The model reached most of its quality in the first half of the training."""
+    """The model reached most of its best quality in the first half of training."""
     if not 0 < share < 1:
         raise LessonError(f"share must be between 0 and 1, not {share:g}")
     scores = noted_scores(evidence)
@@ -71,10 +72,10 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
 
 
 def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], list[tuple[int, float]]]:
-    """Step and loss: the first of the training, and all on held-out sentences up to a step (0: to the end).
+    """Return pairs (step, loss): the first training loss, and the held-out losses up to step `until` (0 for all).
 
     Raises:
-        LessonError: the curve has no such loss.
+        LessonError: the learning curve has no such loss.
     """
     losses = [(step, loss) for step, loss in _column(evidence, "validation_loss") if not until or step <= until]
     if not losses:
@@ -83,16 +84,16 @@ def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], lis
 
 
 def noted_scores(evidence: Evidence) -> list[tuple[int, float]]:
-    """Step and chrF on held-out sentences.
+    """Return pairs (step, chrF), measured on held-out sentences.
 
     Raises:
-        LessonError: the curve has no chrF.
+        LessonError: the learning curve has no chrF.
     """
     return _column(evidence, "validation_chrf")
 
 
 def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
-    """Step and value of each row that has a value."""
+    """Return pairs (step, value) for the rows of the learning curve that have a value in this column."""
     rows = csv.DictReader(evidence.runs.curve.splitlines())
     values = [(int(float(row["step"])), float(row[name])) for row in rows if row.get(name)]
     if not values:

@@ -1,4 +1,4 @@
-"""Claims about patches between the sentence and another one: what is enough for a word, and what it needs."""
+"""Claims about activation patching between two sentences: which places a word needs, and which are enough for it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class MinimalPair:
-    """Two sentences that differ in one word, and the choice of the next token that they are compared on.
+    """Two sentences that differ in one word, and two next tokens to choose between.
 
     Attributes:
-        a, b: traces of the sentence of the lesson and of the other one, which reads the same translation.
-        question: A is patched with values of B.
+        a, b: traces of the lesson's sentence and of the other one; both read the translation of the first.
+        question: the choice between the two tokens; values of `b` are patched into `a`.
     """
 
     a: Trace
@@ -39,10 +39,12 @@ class MinimalPair:
 
 
 def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
-    """The sentence and another one.
+    """Return the sentence and another one as a pair.
 
     Args:
-        step: from 1; 0 takes the first step at which the sentences prefer different tokens.
+        other: the other sentence.
+        step: step of the predicted token, from 1; 0 takes the first step at which the sentences prefer different
+            tokens.
 
     Raises:
         LessonError: the translation has no such step.
@@ -53,10 +55,10 @@ def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
 
 
 def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[float, float]:
-    """The effect of patches that take values of B in A's run ("needed"), and of A in B's run ("enough").
+    """Measure two effects of patches: of B's values in A's run ("needed"), and of A's values in B's run ("enough").
 
     Raises:
-        LessonError: the sentences hardly differ at this step.
+        LessonError: the choices of the two sentences hardly differ at this step.
     """
     found = [
         evidence.runs.get(PatchRun(question, each)).effects
@@ -68,10 +70,10 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
 
 
 def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
-    """Effects of a few places, needed and enough, by their names.
+    """Return the two effects, needed and enough, of patches at a few places, by name of the place.
 
     Raises:
-        LessonError: no token of the sentences differs, or the two hardly differ at the step.
+        LessonError: no token differs between the sentences, or their choices hardly differ at the step.
     """
     depth = evidence.runs.config.encoder_layers
     matched, changed = partners("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
@@ -93,10 +95,10 @@ def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float
 
 
 def changed_position(at: MinimalPair) -> int:
-    """The first source token of A that B has another one for.
+    """Return the position of the first source token of A that differs from its partner in B.
 
     Raises:
-        LessonError: there is none.
+        LessonError: no token differs.
     """
     matched = partners("encoder.residual", at.a, at.b, at.question.step)
     changed = [one for one, other in matched.items() if at.a.source_pieces[one].id != at.b.source_pieces[other].id]
@@ -106,7 +108,7 @@ def changed_position(at: MinimalPair) -> int:
 
 
 def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
-    """Layer and head, from 0, of the cross-attention head that A needs most at the step."""
+    """Return layer and head, from 0, of the cross-attention head whose patch changes A's choice most."""
     found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
     sizes = np.abs(found.patched - found.run)
     layer, head = np.unravel_index(int(sizes.argmax()), sizes.shape)
@@ -114,7 +116,7 @@ def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
 
 
 def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
-    """Layer and head, from 0, of the cross-attention head that looks most at a source token at the step; its weight."""
+    """Return layer and head, from 0, of the cross-attention head that looks most at a source token, and its weight."""
     weights = at.a.cross[:, :, at.question.step, position]
     layer, head = np.unravel_index(int(weights.argmax()), weights.shape)
     return int(layer), int(head), float(weights.max())
@@ -122,7 +124,7 @@ def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
 
 @claim("needed", "enough", "rest", "word", "instead")
 def changed_word_decides(evidence: Evidence, other: str) -> Finding:
-    """The encoder's output at the changed word is needed for the word that is written, and it is enough."""
+    """The encoder's output at the changed word is both needed and enough for the word that is written."""
     at = compared(evidence, other)
     found = patched_places(evidence, at)
     (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
@@ -135,7 +137,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
-    """All heads of cross-attention together carry the choice, and no single one is needed or enough for half of it."""
+    """All cross-attention heads together carry the choice, but no single head is needed or enough for half of it."""
     at = compared(evidence, other)
     found, (layer, head) = patched_places(evidence, at), strongest(evidence, at)
     needed, enough = found["the head with the largest effect"]
@@ -168,7 +170,7 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
 
 @claim("first", "second", "difference", "word", "instead")
 def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Finding:
-    """Changing the word hardly moves the choice at a step, so there is no effect to divide."""
+    """At this step, changing the word hardly changes the choice, so an effect would have no meaning."""
     at = compared(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = words_of(evidence, at)
@@ -185,7 +187,7 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
 
 
 def words_of(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
-    """The two tokens of the question."""
+    """Return the names of the two tokens of the question."""
     one, other = (piece_name(piece) for piece in evidence.runs.tokenizer.pieces(at.question.pieces))
     return one, other
 

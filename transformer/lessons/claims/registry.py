@@ -1,4 +1,4 @@
-"""Claims by name: what a lesson may say about the model, and the parameters of each claim."""
+"""Registers claims by name, and checks the parameters that lessons give them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Finding:
     """The result of a measurement.
 
     Attributes:
-        holds: whether the claim is true of this model on this sentence.
-        values: values that a text may show, by name.
+        holds: whether the claim is true for this model and this sentence.
+        values: measured values by name, which the texts of a lesson can quote.
     """
 
     holds: bool
@@ -35,14 +35,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A pure function of the model's results.
+    """A statement about the model, with the function that measures it.
 
     Attributes:
-        measure: the function of the evidence and the parameters.
+        measure: function that takes the evidence and the parameters, and returns a finding.
         says: the claim in one sentence.
-        values: names of the values of its finding.
-        parameters: type of each parameter.
-        required: the parameters without a default.
+        values: names of the values in its finding.
+        parameters: type of each parameter, by name.
+        required: names of the parameters without a default.
     """
 
     measure: Callable[..., Finding]
@@ -53,10 +53,10 @@ class Claim:
 
 
 def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
-    """Register a function under its own name; its docstring is the claim.
+    """Register a function as a claim; the first paragraph of its docstring is the statement that users read.
 
     Args:
-        values: names of the values of its finding.
+        values: names of the values in its finding.
     """
 
     def register(measure: Callable[..., Finding]) -> Callable[..., Finding]:
@@ -75,10 +75,10 @@ def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Find
 
 
 def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
-    """The claim that a lesson calls.
+    """Return the claim that a lesson uses, after checking its parameters.
 
     Raises:
-        LessonError: there is no claim of this name, or it does not take these parameters.
+        LessonError: no claim has this name, or it does not accept these parameters.
     """
     if name not in CLAIMS:
         raise LessonError(f"there is no claim {quoted(name)}; the claims are: {', '.join(sorted(CLAIMS))}")
@@ -94,10 +94,10 @@ def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
 
 
 def measured(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
-    """The finding of a claim.
+    """Measure a claim.
 
     Raises:
-        LessonError: it cannot be measured on this sentence; the message says why.
+        LessonError: the claim cannot be measured on this sentence; the message says why.
     """
     return check_call(name, parameters).measure(evidence, **parameters)
 
