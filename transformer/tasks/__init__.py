@@ -1,1 +1,1 @@
-"""Small tasks with an exact answer, on which a Transformer learns within seconds."""
+"""Small tasks with exact answers, which a small Transformer learns within seconds."""

@@ -1,4 +1,4 @@
-"""The answer of a snapshot's model to an item, with its attention."""
+"""Lets the model of a snapshot answer an item of its task, and records its attention."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ START, END = "<s>", "</s>"
 
 @dataclass(frozen=True, eq=False)
 class TaskAnswer:
-    """An answer, right or wrong.
+    """A model's answer to an item, correct or not.
 
     Attributes:
-        item: the question with the right answer.
-        written: text that the model wrote; "?" is a symbol that no item has.
+        item: the item, with the correct answer.
+        written: tokens that the model wrote, without the end symbol; "?" stands for a symbol that no item has.
         ended: whether the model wrote the end symbol.
-        probabilities: probability of each token that it wrote and of the end symbol.
-        sources, reads: tokens that the encoder and the decoder read, the labels of columns and rows.
-        attention: weights by kind while it wrote, float32 [L, H, rows, columns].
+        probabilities: probability of each token that it wrote, including the end symbol.
+        sources, reads: tokens that the encoder and the decoder read, which label the columns and rows of maps.
+        attention: weights while the model wrote, by kind of attention, float32 [L, H, rows, columns].
     """
 
     item: Item
@@ -50,10 +50,10 @@ class TaskAnswer:
 
 
 def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
-    """The model of a snapshot, in evaluation mode.
+    """Return the model of a snapshot, in evaluation mode.
 
     Raises:
-        ValueError: the snapshot has no weights, or not the number that the configuration needs.
+        ValueError: the snapshot has no weights, or their number does not fit the configuration.
     """
     if snapshot.weights is None:
         raise ValueError(f"the weights of step {snapshot.step} were not kept")
@@ -64,7 +64,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
 
 @torch.inference_mode()
 def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> TaskAnswer:
-    """Let the model of a snapshot answer a typed item by greedy decoding.
+    """Let the model of a snapshot answer an item that a user typed, by greedy decoding.
 
     Raises:
         TaskError: the text is not an item of the task.

@@ -1,4 +1,4 @@
-"""Saves and loads a run as an archive of arrays."""
+"""Saves a run on a task to an archive of numpy arrays, and loads it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ NUMBERS = ("held_out_loss", "exact_match", "training_match")
 
 
 def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
-    """Write a run, as a whole or not at all.
+    """Write a run to a file, as a whole or not at all.
 
     Args:
+        run: the run.
+        path: file to write.
         models: number of snapshots that keep their weights, including the first and the last; None for all. Weights
-            take most of the file. The other snapshots keep their numbers and their attention.
+            take most of the file. The other snapshots keep their measurements and their attention.
     """
     snapshots = run.snapshots
     with_weights = [index for index, snapshot in enumerate(snapshots) if snapshot.weights is not None]
@@ -50,13 +52,13 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
         },
         **({SPECTRUM: np.stack(spectra)} if spectra else {}),
     }
-    # The file is opened here, because numpy appends .npz to other names.
+    # Open the file here, because numpy would append .npz to a name without it.
     with replaced(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_run(path: Path) -> TaskRun:
-    """Read a file of `save_run`.
+    """Read a file that `save_run` has written.
 
     Raises:
         TaskError: the file is missing, damaged, or not a run; the message is one line.
@@ -75,7 +77,7 @@ def load_run(path: Path) -> TaskRun:
 
 
 def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
-    """The run in an archive."""
+    """Build the run from the arrays of an archive."""
     config = TaskConfig.from_json(arrays["config"].tobytes())
     losses = arrays["losses"]
     weights = dict(zip(arrays["kept"].tolist(), arrays["weights"], strict=True))
@@ -95,5 +97,5 @@ def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
 
 
 def _as_bytes(text: str) -> np.ndarray:
-    """A text as an array, uint8 [N]."""
+    """Convert a text to its UTF-8 bytes, uint8 [N]."""
     return np.frombuffer(text.encode("utf-8"), dtype=np.uint8)

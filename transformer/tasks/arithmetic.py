@@ -1,4 +1,4 @@
-"""Arithmetic tasks: addition digit by digit, and addition modulo a prime."""
+"""Arithmetic tasks: addition of three-digit numbers, and addition modulo a prime."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PLUS = "+"
 
 
 def summands(task: Task, source: Pieces) -> tuple[Pieces, Pieces]:
-    """The tokens before and after the plus sign.
+    """Return the tokens before and after the plus sign.
 
     Raises:
-        TaskError: the number of plus signs is not one.
+        TaskError: there is not exactly one plus sign.
     """
     if source.count(PLUS) != 1:
         raise TaskError(f"an item of {task.title} needs exactly one plus sign, for example {task.example}")
@@ -25,10 +25,10 @@ def summands(task: Task, source: Pieces) -> tuple[Pieces, Pieces]:
 
 
 class Addition(Task):
-    """Two numbers of three digits, with leading zeros; the sum has four.
+    """Addition of two numbers of three digits with leading zeros; the sum has four digits.
 
     Args:
-        reversed_digits: the sum begins with its last digit, so that every carry is known when it is needed (Lee et al.
+        reversed_digits: write the sum from its last digit, so that every carry is known when it is needed (Lee et al.
             2023, "Teaching Arithmetic to Small Transformers", section 3).
     """
 
@@ -60,9 +60,9 @@ class Addition(Task):
 
 
 class ModularAddition(Task):
-    """a + b modulo a prime, every number one symbol (Power et al. 2022, "Grokking", section 3).
+    """Addition modulo a prime, a + b; each number is one symbol (Power et al. 2022, "Grokking", section 3).
 
-    There are few items, and half of them are held out. A model can memorise the others long before it calculates.
+    There are few items, and half of them are held out. A model can memorise the other half long before it calculates.
     """
 
     name = "modular"

@@ -1,4 +1,4 @@
-"""The settings of a training run on a task, as one value that is stored with the run."""
+"""Settings of a training run on a task, as one value that is stored with the run."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from transformer.training.config import TrainConfig, check_options, option
 from transformer.training.size import parameters
 
 OptimizerName = Literal["muon", "adam", "adam-by-hand"]
-# Limit for the weights of all snapshots, so that a server can keep them for several users.
+# Maximum size in bytes of the weights of all snapshots, so that a server can keep runs of several users.
 SNAPSHOT_BYTES = 128 * 1024**2
 OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskConfig:
-    """The settings of a training run, limited to what a page can show while a user waits.
+    """Settings of a training run, limited to runs that a page can show while a user waits.
 
     Attributes:
         task: name of the task.
-        optimizer: "adam" is torch's; "adam-by-hand" is the one of `transformer.backpropagation`, which has no weight
-            decay; "muon" is that of the translation model.
+        optimizer: "adam" is torch's AdamW. "adam-by-hand" is the optimiser of `transformer.backpropagation`, without
+            weight decay. "muon" is the optimiser of the translation model.
         positions: as in `TransformerConfig`.
 
-    The `help` of each other field describes it.
+    The other fields are described by their `help`.
 
     Raises:
         TaskError: there is no such task or optimiser, or a value is out of range; the message names the option.
@@ -71,7 +71,7 @@ class TaskConfig:
 
     @property
     def training(self) -> TrainConfig:
-        """The same settings for the trainer's parts. The loss is not smoothed, and there is no dropout."""
+        """The same settings in the form that `Steps` and the optimiser need, without label smoothing and dropout."""
         return TrainConfig(
             d_model=self.d_model,
             heads=self.heads,
@@ -90,18 +90,18 @@ class TaskConfig:
 
     @property
     def snapshot_steps(self) -> tuple[int, ...]:
-        """Steps after which a snapshot is taken, as evenly spaced as possible, including 0 and the last."""
+        """Steps after which a snapshot is taken, as evenly spaced as possible, including step 0 and the last step."""
         count = min(self.snapshots, self.steps)
         return tuple(round(self.steps * number / count) for number in range(count + 1))
 
     @property
     def model(self) -> TransformerConfig:
-        """The model's configuration."""
+        """Configuration of the model."""
         return self.training.model(vocabulary_size(task_named(self.task)))
 
     @property
     def parameters(self) -> int:
-        """Number of parameters P, by a formula, because making a model needs torch."""
+        """Number of parameters P, by a formula, because building the model would need torch."""
         return parameters(self.model)
 
     def to_json(self) -> str:
@@ -109,10 +109,10 @@ class TaskConfig:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> TaskConfig:
-        """Read the JSON of `to_json`.
+        """Read a configuration that `to_json` has written.
 
         Raises:
-            TaskError: the text is not such a JSON document.
+            TaskError: the text is not a valid configuration.
         """
         try:
             return msgspec.json.decode(text, type=cls)

@@ -1,4 +1,4 @@
-"""Events of a run, found in its numbers and described in words."""
+"""Finds events in the measurements of a run, such as a head that forms, and describes them in words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import KINDS, Kind
 
-# A head has formed when this share of its attention has the target of its name. Short rows of masked attention have
-# half of theirs on the diagonal from the start.
+# A head counts as formed when its score, a share of its attention, reaches this bound. The bound is above one half,
+# because short rows of masked attention have half of their weight on the diagonal from the start.
 FORMED = 2 / 3
 SOLVED = 0.99
-# Least number of steps between learning the training items and the held-out ones that counts as grokking.
+# Minimum number of steps from learning the training items to solving the held-out items that counts as grokking.
 GROKKING = 1_000
-# The name of each kind of attention on the pages.
+# Names of the kinds of attention, as pages show them.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}
 HEADS: Mapping[str, str] = {
     "diagonal": "becomes a diagonal",
@@ -27,13 +27,13 @@ HEADS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Event:
-    """A property that a snapshot has and the one before lacked.
+    """A property that a snapshot has, but the one before did not have.
 
     Attributes:
-        step: step of that snapshot.
-        text: a few words, including the step.
+        step: step of the snapshot.
+        text: a few words for the screen, including the step.
         score: name of the score that a head reached; empty for an event of the whole model.
-        kind, layer, head: the head of the event, from 0; None for the whole model.
+        kind, layer, head: the head, with layer and head from 0; None for an event of the whole model.
     """
 
     step: int
@@ -45,12 +45,12 @@ class Event:
 
 
 def events(run: TaskRun) -> tuple[Event, ...]:
-    """All events of a run, ordered by step."""
+    """Return all events of a run, ordered by step."""
     return tuple(sorted([*_of_heads(run), *_of_model(run.snapshots)], key=lambda event: event.step))
 
 
 def first_over(values: Iterable[float], bound: float) -> int | None:
-    """The index from which all values are at least the bound; None if the last one is below, or there are none."""
+    """Return the index from which all values are at least the bound; None if there is none."""
     found = None
     for index, value in enumerate(values):
         if not value >= bound:
@@ -66,7 +66,7 @@ def _of_heads(run: TaskRun) -> Iterator[Event]:
             values = np.array([snapshot.scores[score][kind] for snapshot in run.snapshots])  # [snapshots, L, H]
             for layer, head in np.ndindex(values.shape[1:]):
                 index = first_over(values[:, layer, head], FORMED)
-                # A property that a head has before the first step is not learned.
+                # Index 0 is before the first step. A property that a head already has there was not learned.
                 if index:
                     step = run.snapshots[index].step
                     layers = f" of layer {layer + 1}" if run.config.layers > 1 else ""
@@ -81,7 +81,7 @@ def _of_model(snapshots: tuple[Snapshot, ...]) -> Iterator[Event]:
         if index is not None:
             step = snapshots[index].step
             yield Event(step, f"{words} of the held-out items are right at step {step:,}")
-    # Both are first times: with weight decay, a continued training loses some of its quality, and finds it again.
+    # Take the first time for both. With weight decay, training may later lose some of its quality for a while.
     learned, found = (
         next((snapshot.step for snapshot, match in zip(snapshots, each, strict=True) if match >= SOLVED), None)
         for each in ([snapshot.training_match for snapshot in snapshots], matches)

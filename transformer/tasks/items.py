@@ -1,4 +1,4 @@
-"""The items of a training: batches that a seed draws, without the held-out items."""
+"""Draws the items of a training run from a seed: batches, and the held-out items that no batch contains."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from transformer.training.batching import Batch
 
 
 class Items:
-    """The items of one run.
+    """Training items and held-out items of one run.
 
     Args:
         task: the task of the items.
-        seed: decides which items are held out, and what every step sees.
+        seed: decides which items are held out, and which items each training step sees.
 
     Attributes:
-        held_out: items that no step sees.
-        trained: all other items, if the task lists its items; None if they are too many to draw one twice.
+        held_out: items that no training step sees.
+        trained: all other items, if the task can list its items; None if there are too many.
     """
 
     def __init__(self, task: Task, seed: int) -> None:
@@ -29,7 +29,7 @@ class Items:
         self.seed = seed
         self.ids = {piece: FIRST_ID + index for index, piece in enumerate(task.symbols)}
         rng = np.random.default_rng([seed, 0])
-        # A dict keeps the order in which the items are drawn.
+        # A dict removes duplicates but keeps the order of drawing.
         drawn: dict[Pieces, None] = {}
         while len(drawn) < task.held_out:
             drawn[task.draw(rng)] = None
@@ -43,9 +43,10 @@ class Items:
         )
 
     def training(self, step: int, count: int) -> list[Item]:
-        """The items of a step, from 0; the same for every call.
+        """Return the items of a step, counted from 0; each call gives the same items.
 
-        The result is all of `trained` once if `count` equals their number (a full batch), and otherwise a random draw.
+        If `count` is at least the number of items in `trained`, the result is all of them (a full batch). Otherwise it
+        is a random draw.
         """
         rng = np.random.default_rng([self.seed, 1, step])
         if self.trained is not None:
@@ -60,7 +61,7 @@ class Items:
         return items
 
     def batch(self, items: Sequence[Item]) -> Batch:
-        """Items as ids, all padded to the task's longest item, because kernels are prepared for one shape."""
+        """Encode items as a batch, padded to the task's longest item, because kernels are prepared for one shape."""
         source = np.full((len(items), self.task.longest_source + 1), OWN.pad)
         predicted = np.full((len(items), self.task.longest_target + 1), OWN.pad)
         for row, item in enumerate(items):
@@ -70,11 +71,11 @@ class Items:
         return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
 
     def encode(self, pieces: Pieces) -> list[int]:
-        """Ids, the end symbol last."""
+        """Return the ids of tokens, with the end symbol last."""
         return [*(self.ids[piece] for piece in pieces), OWN.end]
 
     def decode(self, ids: Sequence[int]) -> Pieces:
-        """The tokens of a model's output up to the end symbol; "?" is a symbol that no item has."""
+        """Return the tokens of a model's output up to the end symbol; "?" stands for a symbol that no item has."""
         ids = list(ids)
         written = ids[: ids.index(OWN.end)] if OWN.end in ids else ids
         return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in written)

@@ -1,4 +1,4 @@
-"""Measures the quality of a model on held-out items, and the scores of its heads, in one pass."""
+"""Measures a model on held-out items: its loss, its exact matches, and scores of its heads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from transformer.tasks.task import FIRST_ID, Item, Task
 from transformer.text.vocabulary import OWN
 from transformer.values.kinds import KINDS, Kind
 
-# Number of items for the head scores, which hardly change with more.
+# Number of items on which the heads are scored; more items hardly change the scores.
 SCORED = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """The result of `measure`; each field is that of a `Snapshot` with the same name."""
+    """Result of `measure`; the fields are described in `Snapshot`."""
 
     held_out_loss: float
     exact_match: float
@@ -36,11 +36,13 @@ class Measurement:
 
 
 def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Item) -> Measurement:
-    """Measure a model in evaluation mode.
+    """Measure a model, which must be in evaluation mode.
 
     Args:
-        seen: items that it may have learned from.
-        watched: the item whose attention is recorded.
+        model: the model.
+        items: items of its run.
+        seen: items that the model may have learned from.
+        watched: item whose attention is recorded.
     """
     loss, matches, _ = teacher_forced(model, items, items.held_out)
     scored = items.held_out[:SCORED]
@@ -67,7 +69,7 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
 
 
 def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
-    """The Fourier spectrum of the embeddings of the task's numbers, float32 [F]; None if there are no numbers."""
+    """Return the Fourier spectrum of the embeddings of the task's numbers, float32 [F]; None if it has no numbers."""
     if not task.modulus:
         return None
     embedding = model.target_embedding.weight[FIRST_ID : FIRST_ID + task.modulus]
@@ -76,13 +78,14 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 
 @torch.inference_mode()
 def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
-    """Loss and exact match while the decoder reads the right answers.
+    """Measure loss and exact matches while the decoder reads the correct answers.
 
-    Greedy decoding is right if and only if every token is the most likely after the right ones before it. So one pass
-    gives the same result as decoding token by token.
+    Greedy decoding gives the correct answer if and only if every token is the most likely one after the correct tokens
+    before it. One pass therefore gives the same result as decoding token by token.
 
     Returns:
-        The mean loss per token in nats, the share of items without a mistake, and which items those are, bool [N].
+        Mean loss per token in nats; the share of items without an error, 0 to 1; whether each item is one of those,
+        bool [N].
     """
     batch = items.batch(asked)
     logits = model(batch.source, batch.target, source_mask=batch.source != OWN.pad)
@@ -93,12 +96,12 @@ def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> t
 
 
 def attention(model: Transformer, items: Items, asked: Sequence[Item]) -> dict[Kind, np.ndarray]:
-    """All weights by kind, float32 [N, L, H, rows, columns], while the decoder reads the right answers."""
+    """Return all weights, float32 [N, L, H, rows, columns] by kind, while the decoder reads the correct answers."""
     return recorded_attention(model, *_read(items, asked))
 
 
 def _read(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
-    """Ids [N, S] and [N, T] that encoder and decoder read."""
+    """Return the ids that the encoder and the decoder read, [N, S] and [N, T]."""
     batch = items.batch(asked)
     assert batch.source is not None, "every item has a source"
     return batch.source, batch.target
@@ -106,7 +109,7 @@ def _read(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
 
 @torch.inference_mode()
 def recorded_attention(model: Transformer, source: Tensor, target: Tensor) -> dict[Kind, np.ndarray]:
-    """The same for ids [N, S] and [N, T]."""
+    """Return all attention weights, float32 [N, L, H, rows, columns] by kind, for ids [N, S] and [N, T]."""
     mask = source != OWN.pad
     record = Recorder(details=False)
     model.decode(target, model.encode(source, mask, record=record), mask, record=record)

@@ -1,4 +1,4 @@
-"""The optimisers behind the one method that a training step calls."""
+"""The optimisers of a training run on a task, all with the method `step` that a training step calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BETAS = (0.9, 0.98)
 
 
 class AdamByHand:
-    """Adam as implemented in `transformer.backpropagation.optimizers`, in float64; autograd gives the gradients."""
+    """Adam in float64 from `transformer.backpropagation.optimizers`; the gradients come from autograd."""
 
     def __init__(self, model: Transformer, config: TaskConfig) -> None:
         self.model = model
@@ -42,7 +42,7 @@ class AdamByHand:
 
 
 def optimizer(model: Transformer, config: TaskConfig) -> StepTaker:
-    """The optimiser that a configuration names."""
+    """Return the optimiser that a configuration names."""
     if config.optimizer == "adam-by-hand":
         return AdamByHand(model, config)
     adam = torch.optim.AdamW(

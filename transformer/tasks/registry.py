@@ -1,4 +1,4 @@
-"""The tasks by name."""
+"""Lists the tasks by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
 
 
 def task_named(name: str) -> Task:
-    """The task with a name.
+    """Return the task with a name.
 
     Raises:
         TaskError: there is no such task.

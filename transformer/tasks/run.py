@@ -1,6 +1,6 @@
-"""The result of a run: its losses, and snapshots of the model with everything that a figure of that moment needs.
+"""Results of a training run on a task: its losses, and snapshots with everything that a figure needs.
 
-Letters: P parameters, L layers, H heads, S source tokens, T target tokens, both with start or end symbol.
+Letters: P parameters, L layers, H heads, S source tokens, T target tokens. S and T include the start or end symbol.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from transformer.values.kinds import Kind
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The model after a step.
+    """Weights and measurements of the model after one step.
 
     Attributes:
-        step: number of the step; 0 before the first.
-        weights: all parameters in the model's order, float16 [P]; None if a file has left them out.
-        held_out_loss: mean over the tokens of the held-out items, nats.
-        exact_match: share of the held-out items that the model answers without a mistake.
-        training_match: the same for the items that training draws from, or for a few of them if they are unlimited.
-        attention: weights for the item of the run, while the decoder reads the right answer, by kind; float16
+        step: number of the step; 0 is before the first step.
+        weights: all parameters in the model's order, float16 [P]; None if the file does not contain them.
+        held_out_loss: loss on the held-out items, mean over their tokens, nats.
+        exact_match: share of the held-out items that the model answers without an error, 0 to 1.
+        training_match: the same share for the training items, or for a few of them if there are too many to list.
+        attention: weights on the run's item while the decoder reads the correct answer, by kind; float16
             [L, H, rows, columns].
-        scores: scores of every head over held-out items, by name (`transformer.tasks.scores.SCORES`) and kind: [L, H].
+        scores: scores of every head on held-out items, by name (`transformer.tasks.scores.SCORES`) and kind, [L, H].
         spectrum: norm of each frequency in the embeddings of the numbers (`transformer.tasks.spectrum`), float32 [F];
             None for tasks that are not modular.
     """
@@ -44,14 +44,14 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class TaskRun:
-    """A training and its results so far.
+    """A training run, finished or not.
 
     Attributes:
-        config: training settings.
-        item: the item whose attention the snapshots have.
-        losses: mean over the tokens of each step's items, nats, float32 [steps taken].
-        snapshots: ordered by step; the first is of step 0.
-        seconds: duration of the steps and snapshots.
+        config: settings of the run.
+        item: item whose attention is in the snapshots.
+        losses: loss at each step, mean over the tokens of its items, nats, float32 [steps taken].
+        snapshots: snapshots ordered by step; the first is at step 0.
+        seconds: time that steps and snapshots took, in seconds.
     """
 
     config: TaskConfig
@@ -70,10 +70,10 @@ class TaskRun:
         return self.step == self.config.steps
 
     def index_at(self, step: int) -> int:
-        """The index of the snapshot to show after a step: the last one that is not later."""
+        """Return the index of the last snapshot that is not later than a step; a figure for that step shows it."""
         return max(0, sum(snapshot.step <= step for snapshot in self.snapshots) - 1)
 
     def with_weights(self, index: int) -> Snapshot:
-        """The nearest snapshot that has the model's weights."""
+        """Return the snapshot with weights that is nearest in steps to a given snapshot."""
         kept = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
         return min(kept, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))

@@ -1,4 +1,4 @@
-"""Scores of every head on the items of a task, which are drawn beside the loss; needs no torch.
+"""Scores every head on the items of a task, to be drawn beside the loss; needs no torch.
 
 Letters: N items, L layers, H heads, T target tokens, S source tokens; the last of each is the end symbol.
 """
@@ -24,19 +24,19 @@ SCORES = {
 def head_scores(
     attention: Mapping[Kind, np.ndarray], source: np.ndarray, target: np.ndarray, lengths: Sequence[tuple[int, int]]
 ) -> dict[str, dict[Kind, np.ndarray]]:
-    """The scores of every head, each the mean over all queries of all items that it applies to.
+    """Return the scores of every head, each as the mean over all queries that the score applies to.
 
-    Row t of masked and cross-attention reads target token t and predicts the next, so its position in the answer is t.
-    Positions are compared without start and end symbol.
+    Row t of masked attention and cross-attention reads target token t and predicts the next, so its position in the
+    answer is t. Positions do not count start and end symbols.
 
     Args:
-        attention: weights by kind, [N, L, H, rows, columns].
-        source: ids [N, S] that the encoder reads.
-        target: ids [N, T] that the decoder reads, the start symbol first.
-        lengths: tokens of each item's source and answer, without the end symbol.
+        attention: weights by kind of attention, [N, L, H, rows, columns].
+        source: ids that the encoder reads, [N, S].
+        target: ids that the decoder reads, start symbol first, [N, T].
+        lengths: numbers of tokens in the source and in the answer of each item, without end symbols.
 
     Returns:
-        The scores by name and kind, float64 [L, H]; NaN if a score applies to no query.
+        Scores by name and kind, float64 [L, H]; NaN if a score applies to no query.
     """
     measures: dict[str, Callable[[Kind, int, int], list[tuple[int, int]]]] = {
         "diagonal": lambda kind, rows, columns: [(row, row) for row in range(min(rows, columns))],
@@ -71,17 +71,21 @@ def head_scores(
 
 
 def sides(kind: Kind, source: int, target: int) -> tuple[int, int]:
-    """Number of rows and columns that a kind has, without the end symbol."""
+    """Return the numbers of rows and columns of a kind of attention, without the end symbol."""
     return (source if kind == "encoder" else target), (target if kind == "decoder" else source)
 
 
 def prefix_matches(
     kind: Kind, weights: np.ndarray, source: np.ndarray, target: np.ndarray, lengths: Sequence[tuple[int, int]]
 ) -> list[np.ndarray]:
-    """The attention of each query to the tokens after its own symbol (Olsson et al. 2022, prefix matching score).
+    """Return each query's attention to tokens that follow its own symbol (prefix matching score, Olsson et al. 2022).
 
-    Masked attention searches for its symbol earlier in the written text, and cross-attention in the source. The encoder
-    searches in the source, except at the query's own position. A query whose symbol is nowhere else is left out.
+    Masked attention looks for the query's symbol earlier in the written text, and cross-attention looks in the source.
+    The encoder looks in the source, except at the query's own position. A query is left out if its symbol occurs
+    nowhere else.
+
+    Returns:
+        One array [L, H] for each query.
     """
     found = []
     for item, (sources, targets) in enumerate(lengths):
@@ -101,5 +105,5 @@ def prefix_matches(
 
 
 def mean(each: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """The mean of arrays [L, H], or NaN if there are none."""
+    """Return the mean of arrays [L, H], or NaN if there are none; `weights` gives the shape."""
     return np.stack(each).mean(axis=0, dtype=np.float64) if each else np.full(weights.shape[1:3], np.nan)

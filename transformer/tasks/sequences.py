@@ -15,15 +15,16 @@ TIMES = 3
 
 
 class Letters(Task):
-    """Random letters to be put into another order.
+    """A task that writes random letters in another order.
 
     Args:
-        order: the function that reorders them.
+        name, title, says: as in `Task`.
+        order: function that reorders the letters.
     """
 
     symbols = LETTERS
     known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
-    # There are few shorter items, so training would miss those that are held out.
+    # There are only few shorter items, so training would lack those that are held out.
     shortest = 3
     longest_source = longest_target = 10
     example = "dacbh"
@@ -45,10 +46,10 @@ class Letters(Task):
 
 
 class RepeatedPattern(Letters):
-    """A few different letters, to be written three times.
+    """A task that writes a short pattern of different letters three times.
 
-    From the second time on, the decoder can find the next letter after the same letter in its own output. That is the
-    work of an induction head (Olsson et al. 2022, "In-context Learning and Induction Heads").
+    In the second and third copy, the decoder can find the next letter in its own output, after the same letter.
+    Induction heads do this (Olsson et al. 2022, "In-context Learning and Induction Heads").
     """
 
     longest_source = 5

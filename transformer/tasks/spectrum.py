@@ -1,37 +1,37 @@
-"""The Fourier spectrum of the embeddings of numbers that are added modulo a prime; needs no torch."""
+"""Computes the Fourier spectrum of embeddings of numbers that are added modulo a prime; needs no torch."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# The number of frequencies that are summed: a model that calculates needs about so many.
+# Number of frequencies to sum; a model that calculates uses about this many.
 FEW = 5
 
 
 def fourier_spectrum(embedding: np.ndarray) -> np.ndarray:
-    """The strength of each frequency in the embeddings of 0 .. p - 1.
+    """Return the strength of each frequency in the embeddings of the numbers 0 to p - 1.
 
-    Every column is a function of the number. It is a sum of cosines and sines with k = 1 .. (p - 1) / 2 periods from 0
-    to p. The norm of frequency k is that of its cosine and sine in all columns together. So the squares of all norms
-    add up to the squared norm of the embeddings minus their mean (Nanda et al. 2023, "Progress Measures for Grokking
-    via Mechanistic Interpretability", section 4.1).
+    Each column of the embeddings is a function of the number, and a sum of cosines and sines. Frequency k has k periods
+    from 0 to p, for k = 1 to (p - 1) / 2. Its norm is taken over its cosines and sines in all columns. The squared
+    norms add up to the squared norm of the embeddings after their mean is subtracted. Source: Nanda et al. 2023,
+    "Progress Measures for Grokking via Mechanistic Interpretability", section 4.1.
 
     Args:
-        embedding: [p, D], p odd.
+        embedding: embeddings [p, D]; p is odd.
 
     Returns:
-        Norms of the frequencies from 1 on, float64 [(p - 1) / 2].
+        Norm of each frequency, starting with 1, float64 [(p - 1) / 2].
     """
     coefficients = np.fft.rfft(embedding.astype(np.float64), axis=0, norm="ortho")[1:]
-    # Half of each wave is in the negative frequencies, which the transform of real numbers omits.
+    # The transform of real numbers omits the negative frequencies, which contain half of each wave.
     return np.sqrt(2) * np.linalg.norm(coefficients, axis=1)
 
 
 def largest(spectrum: np.ndarray) -> tuple[list[int], float]:
-    """The FEW largest frequencies in ascending order, and their share of the squared norm of all.
+    """Return the FEW strongest frequencies, in ascending order, and their share, 0 to 1, of all squared norms.
 
     Args:
-        spectrum: norms of the frequencies from 1.
+        spectrum: norm of each frequency, starting with 1.
     """
     places = np.sort(np.argsort(spectrum)[-FEW:])
     power = spectrum.astype(np.float64) ** 2

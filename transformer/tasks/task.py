@@ -1,4 +1,4 @@
-"""The interface of a task: items that a seed draws, and the one right answer to each."""
+"""The interface of a task: a random generator of items, and the one correct answer to each."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from transformer.errors import TaskError
 from transformer.text.vocabulary import OWN
 
-# The tokens of an item as they are written, without the end symbol.
+# Tokens of one side of an item, without the end symbol.
 Pieces = tuple[str, ...]
-# The id of a task's first symbol; the ids before it are padding, unknown, start and end.
+# Id of a task's first symbol; padding, unknown, start and end have the ids before it.
 FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
 
 
 @dataclass(frozen=True)
 class Item:
-    """A question and its answer.
+    """A question of a task, and its answer.
 
     Attributes:
-        source: text that the encoder reads.
-        target: text that the decoder should write.
+        source: tokens that the encoder reads.
+        target: tokens that the decoder should write.
     """
 
     source: Pieces
@@ -31,15 +31,15 @@ class Item:
 
 
 class Task(ABC):
-    """A family of items.
+    """A task: a set of items, with a rule that answers each.
 
     Attributes:
         name: name on the command line and in files.
         title: name on the screen.
-        says: one sentence with the instruction.
-        example: an item as a user types it.
-        known: the symbols of an item, in words.
-        symbols: every token that a source or a target may have.
+        says: instruction in one sentence.
+        example: example of an item, as a user types it.
+        known: description of the symbols that an item may have.
+        symbols: all tokens that a source or a target may have.
         longest_source, longest_target: maximum number of tokens, without the end symbol.
         held_out: number of items that no training step sees.
         modulus: p, if the first p symbols are the numbers modulo p; 0 if there are no such numbers.
@@ -58,43 +58,43 @@ class Task(ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Pieces:
-        """A random source."""
+        """Draw a random source."""
 
     def sources(self) -> Iterable[Pieces] | None:
-        """Every possible source, in a fixed order; None if there are too many to list."""
+        """Return every possible source, in a fixed order; None if there are too many to list."""
         return None
 
     @abstractmethod
     def answer(self, source: Pieces) -> Pieces:
-        """The right target of a source."""
+        """Return the correct target for a source."""
 
     @abstractmethod
     def check(self, source: Pieces) -> None:
-        """Reject a source of known symbols that is not an item.
+        """Check that a source of known symbols is an item of the task.
 
         Raises:
-            TaskError: the message says in one sentence what is wrong and what an item looks like.
+            TaskError: it is not; the message says in one sentence why, and what an item looks like.
         """
 
     def item(self, source: Pieces) -> Item:
-        """A source with its answer."""
+        """Return a source together with its answer."""
         return Item(source, self.answer(source))
 
     def split(self, text: str) -> list[str]:
-        """The tokens of a typed text: one per character, without spaces."""
+        """Split a typed text into tokens: one token per character, without spaces."""
         return [character for character in text if not character.isspace()]
 
     def write(self, pieces: Pieces) -> str:
-        """Tokens as a user types them."""
+        """Join tokens to a text as a user types it."""
         return "".join(pieces)
 
     def parse(self, text: str) -> Item:
-        """The item that a user typed.
+        """Convert a typed text to an item.
 
         Raises:
-            TaskError: it is empty, too long, or contains a symbol that the task lacks.
+            TaskError: the text is empty, too long, not an item, or contains a symbol that the task does not have.
         """
-        # The length is checked before the text is split, because it may be long.
+        # Check the length before splitting, because the text may be very long.
         if len(text) > 100:
             raise TaskError(
                 f"an item of {self.title} has at most {self.longest_source} symbols, for example "
@@ -115,5 +115,5 @@ class Task(ABC):
 
 
 def vocabulary_size(task: Task) -> int:
-    """Number of ids V, padding, start and end included."""
+    """Return the number of ids V, including padding, unknown, start and end."""
     return FIRST_ID + len(task.symbols)

@@ -1,4 +1,4 @@
-"""A training in slices, so that a page can show it, stop it, and let other users have their turn."""
+"""Trains on a task in slices, so that a page can show the training, stop it, and let other users compute."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from transformer.tasks.task import Item
 from transformer.training.loss import SummedLoss
 from transformer.training.steps import DivergedError, Steps
 
-# Number of training items that a snapshot tests if they are unlimited.
+# Number of training items on which a snapshot is tested if there are too many to list.
 SEEN = 64
-# torch's generator, which draws the first weights, is shared by all threads.
+# Protects torch's random generator, which draws the first weights, because all threads share it.
 SEEDED = threading.Lock()
 
 
 def seeded_model(config: TaskConfig) -> Transformer:
-    """The model before its first step; the state of torch's generator does not change."""
+    """Return the model before its first step, without changing the state of torch's random generator."""
     with SEEDED, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return build(config.model)
@@ -37,16 +37,15 @@ def seeded_model(config: TaskConfig) -> Transformer:
 class TaskTrainer:
     """Trains a small `Transformer` on a task, with the loss, schedule and optimiser of the translation model.
 
-    The configuration and the step's number alone decide what a step computes, so slices of any size lead to the same
-    run. Nothing happens between two calls, so a training is paused by not calling `advance`. Only one thread may use a
-    trainer at a time.
+    A step depends only on the configuration and on its own number, so slices of any size give the same run. Nothing
+    happens between two calls. To pause training, do not call `advance`. Only one thread at a time may use a trainer.
 
     Args:
-        config: training settings.
-        watched: the item whose attention every snapshot keeps; by default the longest of the held-out ones.
+        config: settings of the run.
+        watched: item whose attention every snapshot records, as a user types it; None takes the longest held-out item.
 
     Raises:
-        TaskError: the item is not one of the task.
+        TaskError: `watched` is not an item of the task.
     """
 
     def __init__(self, config: TaskConfig, watched: str | None = None) -> None:
@@ -61,7 +60,7 @@ class TaskTrainer:
         self.reset()
 
     def reset(self) -> None:
-        """Restart with the first weights."""
+        """Start again with the first weights."""
         self.model = seeded_model(self.config)
         loss = SummedLoss(self.model, label_smoothing=0.0)
         self.steps = Steps(loss, optimizer(self.model, self.config), self.config.training)
@@ -80,17 +79,17 @@ class TaskTrainer:
         return self.step == self.config.steps
 
     def advance(self, *, steps: int | None = None, seconds: float = math.inf) -> int:
-        """Train until enough steps are taken, enough time has passed, or the run is finished.
+        """Train until `steps` are taken, `seconds` have passed, or the run is finished.
 
         Args:
             steps: maximum number of steps; None sets no limit.
-            seconds: no step is begun after this time; one is taken in any case.
+            seconds: time after which no further step begins; at least one step is taken.
 
         Returns:
-            Number of steps taken.
+            Number of steps that this call took.
 
         Raises:
-            TaskError: the loss or its gradient is no longer a finite number. The run so far stays unchanged.
+            TaskError: the loss or its gradient is not finite. The run keeps the steps before.
         """
         started, before = time.monotonic(), self.step
         last = self.config.steps if steps is None else min(self.config.steps, before + steps)
@@ -106,7 +105,7 @@ class TaskTrainer:
         return self.step - before
 
     def run(self) -> TaskRun:
-        """The training so far, as a value that does not change with the next slice."""
+        """Return the results so far, as a value that later steps do not change."""
         return TaskRun(
             self.config, self.watched, np.array(self.losses, dtype=np.float32), tuple(self.snapshots), self.seconds
         )
