@@ -1,1 +1,1 @@
-"""Studies over many sentences: what the heads do, how much they matter, whether methods agree."""
+"""Measures a model over many sentences: the jobs of heads, their importance, and whether methods agree."""

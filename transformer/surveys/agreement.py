@@ -1,4 +1,4 @@
-"""Measures whether attribution methods agree over many sentences, with intervals."""
+"""Measures whether attribution methods agree over many sentences, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
-# A ranking of fewer words means nothing.
+# Minimum number of words to rank; a ranking of fewer words would be meaningless.
 FEWEST_WORDS = 3
-# The other methods are compared with these: how near they come to the first, how often the second names the same word.
+# Each method is compared with these two: by its rank correlation with the first, and by how often it ranks the same
+# word first as the second.
 ALWAYS: tuple[Method, ...] = ("erasure", "weights")
 
 
 @dataclass(frozen=True, eq=False)
 class AgreementStatistics(Record):
-    """`Agreement` of all methods, averaged over one translated word of each sentence.
+    """Results of `Agreement` for all methods, averaged over one translated word of each sentence.
 
     Attributes:
         model: `Translator.version` of the model.
-        sentences: number of sentences that count.
-        left_out: number of those that do not: with fewer than `FEWEST_WORDS` words to rank, or with equal scores.
-        digest: `sentences_digest` of all of them.
-        words: number of English words that were ranked, mean over the sentences.
-        methods: M methods.
-        tau: Kendall's tau-b of each pair, [M, M].
-        same_first: share of the sentences in which a pair puts the same word first, [M, M].
+        sentences: number of sentences in the averages.
+        left_out: number of sentences that could not be ranked: fewer than `FEWEST_WORDS` words, or equal scores.
+        digest: `sentences_digest` of all sentences.
+        words: number of source words that were ranked, mean over the sentences.
+        methods: the M methods.
+        tau: Kendall's tau-b of each pair of methods, -1 to 1, [M, M].
+        same_first: share of the sentences in which both methods of a pair rank the same word first, 0 to 1, [M, M].
     """
 
     model: str
@@ -56,16 +57,16 @@ class AgreementStatistics(Record):
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:
-    """Explain one word of the model's own translation of each sentence by every method, and average.
+    """Explain one word of the model's translation of each sentence by every method, and average the agreement.
 
-    The word is drawn at random (seed `SEED`), so that no position in the sentence is preferred.
+    The word is drawn at random with the seed `SEED`, so that no position in the sentence is preferred.
 
     Args:
         translator: the model.
-        sentences: in the source language; each is explained before the next is read.
+        sentences: sentences in the source language; each is explained before the next is read.
 
     Raises:
-        ValueError: no sentence counts.
+        ValueError: no sentence can be ranked.
     """
     random = np.random.default_rng(SEED)
     read: list[str] = []
@@ -90,7 +91,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
 
 
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
-    """The agreement on one word of one sentence; None if it cannot be ranked."""
+    """Return the agreement on one random word of a sentence's translation; None if the sentence cannot be ranked."""
     trace = translator.trace(text, details=True)
     pieces, written = trace.predicted_pieces, trace.target_text
     words = [group for group in word_groups(pieces, written) if has_word(group, pieces, written)]

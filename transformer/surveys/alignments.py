@@ -1,4 +1,4 @@
-"""Aligns many sentence pairs, in batches, and scores the alignments against human ones."""
+"""Aligns many sentence pairs, in batches, and scores the alignments against human alignments."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from transformer.surveys.corpus import TOGETHER, measure_part
 from transformer.training.data import read_lines
 from transformer.values.trace import Trace
 
-# The file that `attention-atlas measure` writes.
+# File in a model folder that `attention-atlas measure` writes.
 STATISTICS = "head_statistics.json"
-# Number of sentences on which a model without recorded statistics is measured.
+# If a model has no recorded statistics, it is measured on this many sentences.
 MEASURED = 100
-# Number of pairs that are sorted by length together; their traces are in memory together.
+# Number of pairs that are sorted by length at a time; their traces are in memory at the same time.
 AHEAD = 128
 # A link of a human alignment: "1-2" is sure, "1?2" or "1p2" is possible.
 LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
 
 
 def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
-    """The aligner that was measured for a model, or is measured now on the first of some sentences.
+    """Return the aligner that was recorded for a model, or measure it on the first of the given sentences.
 
     Raises:
-        ValueError: no head of the model aligns.
+        ValueError: no head of the model aligns words.
     """
     statistics = _recorded(translator)
     if statistics is None:
@@ -52,15 +52,15 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
 def align_all(
     translator: Translator, pairs: Iterable[tuple[str, str | None]], aligner: Aligner, unit: Unit
 ) -> Iterator[AlignedPair | AtlasError]:
-    """Align each pair; the target None stands for the model's own translation.
+    """Align each pair; if a target is None, the model's own translation is aligned.
 
     Yields:
-        The alignments in the order of the pairs; the error where the model cannot read a side.
+        The alignments in the order of the pairs, or the error if the model cannot read one side of a pair.
     """
     pairs = iter(pairs)
     while ahead := list(islice(pairs, AHEAD)):
         found: dict[int, Trace | AtlasError] = {}
-        # Sentences of one length finish together.
+        # Batch sentences of similar length, because they finish decoding at about the same time.
         order = sorted(range(len(ahead)), key=lambda number: len(ahead[number][0]))
         for begin in range(0, len(order), TOGETHER):
             batch = order[begin : begin + TOGETHER]
@@ -72,17 +72,17 @@ def align_all(
 
 
 def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
-    """How often each source word was linked with each target word, the most frequent first."""
+    """Count how often each source word is linked with each target word; the most frequent pair comes first."""
     counts = Counter((pair.source[source], pair.target[target]) for pair in pairs for source, target in pair.links)
     return sorted(((*words, count) for words, count in counts.items()), key=lambda each: (-each[2], each))
 
 
 class Gold:
-    """A file of human alignments, one line per pair, as "0-0 1-1 2?1"; "?" or "p" marks a possible link.
+    """Human alignments from a file with one line per pair, such as "0-0 1-1 2?1"; "?" or "p" marks a possible link.
 
     Args:
-        path: of the file.
-        first: the number of the first word of a sentence, 0 or 1.
+        path: path of the file.
+        first: number that the file gives to the first word of a sentence, 0 or 1.
 
     Raises:
         FileNotFoundError, ValueError: the file cannot be read; the message names the line.
@@ -94,10 +94,14 @@ class Gold:
         self._links: tuple[set, set, set] = set(), set(), set()
 
     def note(self, number: int, pair: AlignedPair | None) -> None:
-        """Count the alignment of a line, from 0; of one that was not aligned, every sure link is missed.
+        """Add the alignment of one pair to the score; if it is None, all sure links of the pair count as missed.
+
+        Args:
+            number: index of the pair's line, from 0.
+            pair: alignment of the pair, or None if it could not be aligned.
 
         Raises:
-            ValueError: the file has no such line, or a link to a word that the pair does not have.
+            ValueError: the file has no such line, or has a link to a word that the pair does not have.
         """
         where = f"{self._path}, line {number + 1}"
         if number >= len(self._lines):
@@ -113,7 +117,7 @@ class Gold:
             all_links.update((number, *link) for link in links)
 
     def error_rate(self) -> float:
-        """The AER of all lines together (see `alignment_error_rate`)."""
+        """Return the alignment error rate of all pairs together, 0 to 1 (see `alignment_error_rate`)."""
         return alignment_error_rate(*self._links)
 
     def _parsed(self, number: int, line: str) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
@@ -128,7 +132,7 @@ class Gold:
 
 
 def _recorded(translator: Translator) -> Statistics | None:
-    """The statistics that `measure` wrote for a model; None if there are none, or those of another model."""
+    """Read the statistics that `measure` wrote for a model; None if they are missing or belong to another model."""
     if translator.folder is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Trains language models that differ only in their attention, and measures the loss of each."""
+"""Trains language models that differ only in their kind of attention, and measures the loss of each."""
 
 from __future__ import annotations
 
@@ -28,30 +28,29 @@ from transformer.training.steps import DivergedError, Steps
 
 log = logging.getLogger(__name__)
 
-# BLOCK is a sixteenth of the context of 256 tokens. The ratio is the same in `transformer.language_modelling.cost`: 256
-# to the 4,096 tokens of its longest text.
+# A block is a sixteenth of the context of 256 tokens. `transformer.language_modelling.cost` uses the same ratio: 256
+# tokens of the 4,096 in its longest text.
 BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
-# A limit, because a typing error could train for weeks.
+# This limit catches a mistyped number, which could otherwise train for weeks.
 MOST_SEEDS = 100
 
 
 def compare_attentions(
     run: Path, output: Path, *, steps: int = 500, seeds: int = 3, models: Path | None = None
 ) -> RecordedLosses:
-    """Train a small model of each attention with each seed, on the same contexts in the same order.
+    """Train a small model with each kind of attention and each seed, on the same contexts in the same order.
 
     Args:
-        run: folder that `prepare_language_model` made.
+        run: folder that `prepare_language_model` created.
         output: file for the results.
         steps: number of steps of each training.
-        seeds: number of models of each attention.
-        models: folder for a model of each attention, those of the first seed; None keeps none.
+        seeds: number of models for each kind of attention.
+        models: folder to save one model for each kind of attention, that of the first seed; None saves none.
 
     Raises:
-        ValueError: the folder has no such data, a number is out of range, or `output` or a file in `models` cannot be
-            written.
+        ValueError: the folder has no data for language models, a number is out of range, or a file cannot be written.
         OSError: `models` cannot be created.
     """
     if not 1 <= seeds <= MOST_SEEDS:
@@ -98,7 +97,7 @@ def compare_attentions(
             if models is not None and seed == 1:
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
-        # Written after each model, so that the results survive if the run is stopped.
+        # Write the file after each seed, so that results survive if the run is stopped.
         write_text(output, recorded.to_json() + "\n")
     return recorded
 
@@ -106,7 +105,7 @@ def compare_attentions(
 def _trained(
     config: TrainConfig, attention: Attention, train: Contexts, validation: Contexts, vocabulary: int
 ) -> tuple[AttentionLoss, Transformer]:
-    """A model of an attention, and its loss."""
+    """Train a model with one kind of attention, and measure its loss."""
     torch.manual_seed(config.seed)
     shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
     model = build(shape)
@@ -121,7 +120,7 @@ def _trained(
 
 
 def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> None:
-    """Take all steps of a training."""
+    """Take all steps of a training run."""
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
     loss = SummedLoss(model, label_smoothing=config.label_smoothing)
@@ -139,7 +138,7 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
 
 @torch.inference_mode()
 def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
-    """Mean loss, nats per token."""
+    """Return the mean loss, nats per token."""
     loss = SummedLoss(model, label_smoothing=0.0)
     total, pieces = 0.0, 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Measures every head over a file of any length: streamed, in batches of sentences, and resumable."""
+"""Measures every head over a file of any length; the file is streamed, and an interrupted call can be resumed."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from transformer.values.trace import KINDS, Kind, Trace
 
 
 class Summed(Protocol):
-    """Measurements of a part of the sentences, a dataclass that `packed` can write."""
+    """Measurements of a part of the sentences, which can be added up; a dataclass that `packed` can write."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
 
 Sum = TypeVar("Sum", bound=Summed)
-# Number of sentences that a process averages at once before the state is saved: some seconds of work.
+# Number of sentences that a process measures before the state is saved; this takes some seconds.
 PART = 256
-# Number of sentences translated together; more would hardly be faster, and keep more traces in memory.
+# Number of sentences in a batch. A larger batch would hardly be faster, and would keep more traces in memory.
 TOGETHER = 16
 
 
 @dataclass(frozen=True, eq=False)
 class PartMetrics:
-    """The head metrics of a part of the file.
+    """Head metrics of a part of the file.
 
     Attributes:
         sentences: number of measured sentences.
         skipped: number of sentences that are too long for the model.
-        heads: averages by kind; empty if no sentence was measured.
+        heads: average metrics by kind of attention; empty if no sentence was measured.
     """
 
     sentences: int
@@ -59,13 +59,13 @@ class PartMetrics:
 
 @dataclass(frozen=True)
 class SurveyState:
-    """The measurement so far.
+    """The state of an unfinished measurement.
 
     Attributes:
         model: `Translator.version` of the model.
         digest: digest of the sentences that were read.
-        read: number of these sentences.
-        part: their measurements, packed.
+        read: number of sentences that were read.
+        part: their measurements, encoded by `packed`.
     """
 
     model: str
@@ -75,12 +75,12 @@ class SurveyState:
 
 
 NOTHING = PartMetrics(0, 0, {})
-# Number of bytes of the SHA-256 at the beginning of a state file.
+# A state file begins with the SHA-256 digest of the rest, of this many bytes.
 SEAL_BYTES = 32
 
 
 def sentences_of(path: Path) -> Iterator[str]:
-    """The lines of a file that are not blank, one in memory at a time.
+    """Yield the lines of a file that are not blank, keeping one line in memory at a time.
 
     Raises:
         FileNotFoundError, ValueError: as in `read_lines`.
@@ -89,11 +89,11 @@ def sentences_of(path: Path) -> Iterator[str]:
 
 
 def check_corpus(path: Path) -> None:
-    """Reject a file that cannot be measured, before a model is loaded.
+    """Check that a file can be measured, before a model is loaded.
 
     Raises:
-        FileNotFoundError, ValueError: as in `read_lines`; the latter also for a path that is not a file, such as a
-            pipe. `measure_corpus` could neither count its lines nor resume, because it can be read only once.
+        FileNotFoundError, ValueError: as in `read_lines`; the latter also for a path that is not a regular file, such
+            as a pipe. `measure_corpus` must read the file more than once, to count its lines or to resume.
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a file, but must be read more than once: save it in a file, .gz or not")
@@ -109,17 +109,20 @@ def measure_corpus(
     cluster: str | None = None,
     report: Callable[[int, PartMetrics], object] = lambda read, so_far: None,
 ) -> PartMetrics:
-    """Measure every head on every sentence of a file, and average; resume an interrupted call.
+    """Measure every head on every sentence of a file, and average. If an earlier call was interrupted, resume it.
 
     Args:
-        translator: loaded from a folder, if there are several processes.
-        path: a text file, one sentence per line.
-        state: file with the measurement so far; the caller removes it after saving the result.
-        processes: number of processes that measure, each with its own model and one thread.
-        cluster: address of a Ray cluster that measures instead, with all of its processors, or with its GPUs if the
-            translator is on one. "auto" is the cluster of this machine, "local" this machine alone. The model's folder
-            must be at the same path on each of its machines.
-        report: receives the number of sentences read, and their metrics, whenever the state is saved.
+        translator: the model; it must be loaded from a folder if several processes measure.
+        path: text file with one sentence per line.
+        state: file for the state of the measurement; the caller removes it after saving the result.
+        processes: number of processes, each with its own model and one thread.
+        cluster: address of a Ray cluster that measures instead. It uses all processors, or all GPUs if the translator
+            is on one. "auto" is the cluster of this machine, and "local" is this machine alone. The model's folder must
+            have the same path on all machines of the cluster.
+        report: called whenever the state is saved, with the number of sentences read and their metrics.
+
+    Returns:
+        The average metrics of all sentences.
 
     Raises:
         ValueError: the file cannot be read, or has no sentence that the model can read; `state` is damaged, or belongs
@@ -151,14 +154,14 @@ def in_parts(
     size: int,
     report: Callable[[int, Sum], object],
 ) -> Sum:
-    """Measure the sentences of a file part by part, and add; resume an interrupted call.
+    """Measure the sentences of a file in parts, and add the results. If an earlier call was interrupted, resume it.
 
     Args:
         path, state, report: as in `measure_corpus`.
-        model: the models that are measured; another value does not resume.
-        measure: measures each part of the sentences, in their order.
-        nothing: the sum of no parts.
-        size: number of sentences of a part.
+        model: versions of the measured models; a state with other versions is rejected.
+        measure: function that measures each part of the sentences, in order.
+        nothing: result for no sentences, to which the parts are added.
+        size: number of sentences in a part.
 
     Raises:
         ValueError: the file cannot be read; `state` is damaged, or belongs to another model or file.
@@ -183,7 +186,7 @@ def in_parts(
 
 
 def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetrics:
-    """Measure every head on each of some sentences, and average."""
+    """Measure every head on each of the given sentences, and average."""
     measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
     skipped = 0
 
@@ -195,7 +198,7 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetric
         for kind in KINDS:
             measured[kind].append(head_metrics(trace, kind, translator.tokenizer.key_scores(kind)))
 
-    # Sentences of one length finish together.
+    # Batch sentences of similar length, because they finish decoding at about the same time.
     ordered = iter(sorted(sentences, key=len))
     while batch := list(islice(ordered, TOGETHER)):
         translator.trace_together(batch, note)
@@ -206,7 +209,7 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetric
 def _parts(
     translator: Translator, stretches: Iterator[list[str]], processes: int, cluster: str | None
 ) -> Iterator[PartMetrics]:
-    """The metrics of each part, in their order."""
+    """Yield the metrics of each part, in order."""
     if processes == 1 and cluster is None:
         for stretch in stretches:
             yield measure_part(translator, stretch)
@@ -216,7 +219,7 @@ def _parts(
     work = partial(_measure_in_process, translator.folder, translator.device)
     workers = processes_here(work, processes) if cluster is None else cluster_at(cluster, work, translator.device)
     with workers as (submit, count):
-        # One more than there are workers, so that none waits for the file; the rest stays on the disk.
+        # Submit one part more than there are workers, so that no worker waits for the file. The rest stays on disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
         while waiting:
             part = waiting.popleft()()
@@ -230,7 +233,7 @@ def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> byte
 
 @cache
 def _own_translator(folder: Path, device: str) -> Translator:
-    """The translator of a process that measures for another one."""
+    """Load the translator of a worker process, once per process."""
     use_one_thread()
     return Translator.load(folder, device)
 
@@ -241,7 +244,7 @@ def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
 
 
 def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Sum) -> tuple[int, Sum]:
-    """The number of sentences that an earlier call has read, and their sum; the sentences are skipped."""
+    """Return the number of sentences that an earlier call read, and their measurements; skip these sentences."""
     advice = f"delete {state} to start again"
     try:
         content = state.read_bytes()
@@ -265,7 +268,7 @@ def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._
 
 
 def _save(path: Path, state: SurveyState) -> None:
-    """Write the state; if the call is stopped meanwhile, the old state stays."""
+    """Write the state file. If the call is stopped meanwhile, the old file stays."""
     content = packed(state)
     with replaced(path) as new:
         new.write_bytes(hashlib.sha256(content).digest() + content)

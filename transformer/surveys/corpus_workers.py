@@ -1,8 +1,8 @@
-"""The workers that measure a corpus for the process that reads it: processes of this machine, or a Ray cluster.
+"""Starts the workers that measure a corpus: processes on this machine, or tasks on a Ray cluster.
 
-On a cluster, parts of the file are tasks of Ray (https://docs.ray.io/en/latest/ray-core/tasks.html), not rows of Ray
-Data. The saved state covers the file up to a line, so results must come in the file's order. And no more of the file
-may be read than the workers need.
+On a cluster, parts of the file are tasks of Ray (https://docs.ray.io/en/latest/ray-core/tasks.html). Ray Data is not
+used, for two reasons. The saved state covers the file up to a line, so results must come in the order of the file. And
+no more of the file should be read than the workers need.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from functools import partial
 
 from transformer.errors import AtlasError
 
-# Computes the result for some sentences, in any process.
+# A function that computes the result for some sentences, in any process.
 Work = Callable[[list[str]], bytes]
-# Starts the work elsewhere, and returns a function that waits for its result.
+# A function that starts the work in a worker, and returns a function that waits for the result.
 Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
 @contextmanager
 def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
-    """Processes of this machine, and their number.
+    """Start worker processes on this machine; yield a function that submits work, and the number of processes.
 
     Raises:
-        AtlasError: one of them was killed.
+        AtlasError: a process was killed.
     """
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
 
         def submit(stretch: list[str]) -> Callable[[], bytes]:
-            # Submitting starts a process while there are too few.
+            # If there are too few processes, submitting starts one.
             with _deaf():
                 return pool.submit(work, stretch).result
 
@@ -52,7 +52,7 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
 
 @contextmanager
 def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, int]]:
-    """The processors of a Ray cluster, or its GPUs, and their number.
+    """Connect to a Ray cluster; yield a function that submits work, and the number of its processors or GPUs.
 
     Raises:
         AtlasError: Ray is not installed, there is no such cluster, or it has no such device.
@@ -70,7 +70,7 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
             raise AtlasError(f"the Ray cluster at {address} has no {resource}: choose another device")
         yield lambda stretch: partial(ray.get, there.remote(stretch)), count
     except ray.exceptions.RayTaskError as error:
-        # The error itself contains the whole stack of another machine.
+        # Raise only the cause, because the error itself contains a long stack trace from another machine.
         raise error.cause from None
     finally:
         ray.shutdown()
@@ -78,9 +78,9 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Delay Ctrl-C, here and in a process that starts here: its imports would answer with a traceback."""
+    """Delay Ctrl-C, also in processes that start meanwhile, because their imports would answer it with a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
-        # Windows.
+        # Windows has no signal masks.
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -91,9 +91,9 @@ def _deaf() -> Iterator[None]:
 
 
 def _end_with_starter() -> None:
-    """Let this process exit silently at Ctrl-C, which its parent reports, and when its parent is gone.
+    """Make this process exit silently at Ctrl-C, which its parent reports, and when its parent has exited.
 
-    A killed parent can tell nobody, and the model would stay in memory.
+    A parent that was killed cannot notify its children, and their models would stay in memory.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

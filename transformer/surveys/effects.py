@@ -1,4 +1,4 @@
-"""Measures what every head does on each of many sentences: one table of sentence x head x effect."""
+"""Measures the effects of every head on each of many sentences, as one table of sentence x head x effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
-# The effects by name, each with a few words for a heading; the metrics of a map follow.
+# Names of the effects, each with a short heading; the metrics of attention maps come last.
 EFFECTS: dict[str, str] = {
     "off": "change of the log-probability without the head, nats",
     "changed": "another word becomes the most likely without the head, share",
@@ -34,16 +34,16 @@ EFFECTS: dict[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class HeadEffects:
-    """The effects of every head on each of N sentences, and the model's own translation of each.
+    """Effects of every head on each of N sentences, and the model's own translation of each.
 
-    Two surveys of one model add up, so a survey can be made in steps.
+    Two results of the same model can be added, so a file can be measured in parts.
 
     Attributes:
-        texts, translations: N of each.
+        texts, translations: the N sentences, and the N translations.
         log_probs: log-probability of each translation, nats, float64 [N].
         skipped: sentences that the model cannot read.
-        values: by effect (a key of `EFFECTS`) and kind, float64 [N, L, H]; NaN where a sentence has no such number.
-            An effect lacks the kinds that do not have it.
+        values: for each effect (a key of `EFFECTS`) and each kind that has it, float64 [N, L, H]; NaN if the effect is
+            not defined for a sentence.
     """
 
     texts: tuple[str, ...]
@@ -54,7 +54,7 @@ class HeadEffects:
 
     @property
     def read(self) -> int:
-        """Number of sentences, with those that were skipped."""
+        """Number of sentences, including the skipped ones."""
         return len(self.texts) + len(self.skipped)
 
     def __add__(self, other: HeadEffects) -> HeadEffects:
@@ -73,15 +73,15 @@ class HeadEffects:
         )
 
     def kinds(self, effect: str) -> tuple[Kind, ...]:
-        """The kinds of attention that have an effect."""
+        """Return the kinds of attention that have an effect."""
         return tuple(self.values[effect])
 
     def mean(self, effect: str, kind: Kind) -> Estimate:
-        """Mean over the sentences with its 95 % interval (`bootstrap`), [L, H] each."""
+        """Return the mean over the sentences with its 95 % interval (`bootstrap`), [L, H] each."""
         return bootstrap(self.values[effect][kind])
 
     def to_npz(self, file: BinaryIO) -> None:
-        """Write arrays `EFFECT.KIND`, texts, translations and log_probs, as `numpy.load` reads them."""
+        """Write arrays `EFFECT.KIND`, and texts, translations, skipped and log_probs, for `numpy.load`."""
         arrays = {f"{name}.{kind}": each for name, kinds in self.values.items() for kind, each in kinds.items()}
         words = {name: np.array(getattr(self, name), dtype=np.str_) for name in ("texts", "translations", "skipped")}
         np.savez_compressed(file, allow_pickle=False, **words, log_probs=self.log_probs, **arrays)
@@ -95,8 +95,8 @@ def measure_effects(translator: Translator, sentences: Iterable[str], *, weights
 
     Args:
         translator: the model.
-        sentences: in the source language; each is measured before the next is read.
-        weights: of the model; None requests them.
+        sentences: sentences in the source language; each is measured before the next is read.
+        weights: weights of the model; None requests them from the translator.
     """
     found = NO_EFFECTS
     for text in sentences:
@@ -113,13 +113,14 @@ def effects_of_file(
     state: Path,
     report: Callable[[int, HeadEffects], object] = lambda read, so_far: None,
 ) -> HeadEffects:
-    """`measure_effects` over the sentences of a file; resumes an interrupted call.
+    """Apply `measure_effects` to the sentences of a file. If an earlier call was interrupted, resume it.
 
     Args:
-        path, state, report: as of `measure_corpus`.
+        translator: the model.
+        path, state, report: as in `measure_corpus`.
 
     Raises:
-        ValueError: as of `measure_corpus`.
+        ValueError: as in `measure_corpus`.
     """
     check_corpus(path)
     weights = translator.weights()
@@ -157,7 +158,7 @@ def _measured(translator: Translator, text: str, weights: Weights | None) -> Hea
 
 
 def _written(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """The part that each head of the decoder adds to the logit of a written token, mean over the tokens, [L, H]."""
+    """Return the contribution of each head to the logit of a written token, mean over the tokens, [L, H] by kind."""
     positions = range(len(trace.predicted_pieces))
     found = direct_logits(trace, weights, [Target((position,)) for position in positions])
     heads: dict[Kind, np.ndarray] = {kind: np.zeros(shapes[kind].shape) for kind in ATTENTION}

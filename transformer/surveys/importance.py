@@ -1,4 +1,4 @@
-"""Measures the effect of switching heads off over many sentences, with intervals."""
+"""Measures the effect of switching off each head over many sentences, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from transformer.values.kinds import KINDS, Kind
 
 DRAWS = 2000
 SEED = 0
-# Ends of the interval, percent.
+# Ends of the confidence interval, in per cent.
 INTERVAL = (2.5, 97.5)
-# The description in files.
+# Description of the interval in files.
 BOOTSTRAP = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
-# The values that exist for every kind.
+# Fields that have a value for every kind of attention.
 BY_KIND = ("measured", "estimated", "magnitude")
 
 
 @dataclass(frozen=True, eq=False)
 class ImportanceStatistics(Record):
-    """`MeasuredImportance` over many sentences.
+    """Averages of `MeasuredImportance` over many sentences.
 
     Attributes:
         model: `Translator.version` of the model.
         mode: how a head was replaced.
         sentences: number of sentences.
-        digest: `sentences_digest` of them.
-        measured, estimated: change of a sentence's log-probability without the head, nats [L, H] by kind.
-        magnitude: mean |gradient| by the gate, over the norm of its layer, [L, H] by kind (Michel et al. 2019).
-        agreement: Spearman's rank correlation of measured and estimated within a sentence.
-        seed, draws: of the mode "resample": each sentence counts with its mean over the draws.
-        reference: `sentences_digest` of the sentences that replaced the heads' outputs; empty in the other modes.
+        digest: `sentences_digest` of the sentences.
+        measured, estimated: change of a sentence's log-probability without the head, nats, [L, H] by kind.
+        magnitude: mean absolute gradient with respect to the factor that multiplies the head's output, divided by the
+            norm of its layer, [L, H] by kind (Michel et al. 2019).
+        agreement: Spearman's rank correlation of measured and estimated changes within a sentence, -1 to 1.
+        seed, draws: seed and number of draws of the mode "resample"; a sentence counts with its mean over the draws.
+        reference: `sentences_digest` of the sentences that replaced the heads' outputs; empty in modes that use none.
     """
 
     model: str
@@ -78,7 +79,7 @@ def importance_statistics(
     Args:
         translator: the model; each sentence is scored on the model's own translation.
         sentences: at least one; each is measured before the next is read.
-        mode, seed, draws: arguments of `head_importance`.
+        mode, seed, draws: as in `head_importance`.
 
     Raises:
         ValueError: there is no sentence.
@@ -106,12 +107,12 @@ def importance_statistics(
 
 
 def bootstrap(values: np.ndarray) -> Estimate:
-    """Mean of values [N, ...] over sentences, with its 95 % interval (percentile bootstrap, Efron 1979).
+    """Return the mean over N sentences, values [N, ...], with its 95 % interval (percentile bootstrap, Efron 1979).
 
-    A sentence without a number (NaN) is left out of that mean; a mean of no number is NaN.
+    Sentences with NaN are left out of a mean. If all are NaN, the mean is NaN.
     """
     drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
-    # The counts of each value, [DRAWS, N] x [N, ...], avoid a copy of the values for every draw.
+    # [DRAWS, N] x [N, ...]: multiplying by the count of each value avoids a copy of the values for every draw.
     times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
     known = np.isfinite(values)
     if known.all():

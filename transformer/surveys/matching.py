@@ -1,4 +1,4 @@
-"""Matches the heads of two translators over many sentences, with intervals, and beside two nulls."""
+"""Matches the heads of two translators over many sentences, and compares the result with two null models."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class KindMatch:
-    """The matched heads of one kind of attention; heads are numbered as in `head_distances`.
+    """The matched heads of one kind of attention; `head_distances` says how heads are numbered.
 
     Attributes:
-        heads: heads of each layer of A and of B.
-        similarity: mean over the sentences, [heads of A, heads of B].
-        match: the head of B for each head of A; -1 if B has fewer.
-        matched: similarity of each head of A with its match, [heads of A]; NaN without one.
-        shuffled: the same, expected if the heads of B are shuffled within each layer.
+        heads: numbers of heads per layer in A and in B.
+        similarity: mean similarity over the sentences, [heads of A, heads of B].
+        match: the head of B for each head of A; -1 for heads without a match, because B has fewer heads.
+        matched: similarity of each head of A with its match, [heads of A]; NaN for heads without a match.
+        shuffled: expected value of `matched` if the heads of B were shuffled within each layer.
         mean: mean of `matched` over the heads.
-        mean_shuffled: mean of `shuffled`.
-        mean_random: mean similarity with a model of B's shape with random weights, after the best assignment to it.
+        mean_shuffled: mean of `shuffled` over the heads.
+        mean_random: mean of `matched` over the heads for another B, of the same shape but with random weights.
     """
 
     heads: tuple[int, int]
@@ -55,13 +55,13 @@ class KindMatch:
 
 @dataclass(frozen=True, eq=False)
 class HeadMatches(Record):
-    """The head of model B that does what each head of model A does, for every kind of attention.
+    """For each head of model A, the head of model B that behaves most like it, for every kind of attention.
 
     Attributes:
         model, other: `Translator.version` of A and of B.
         sentences: number of measured sentences.
-        skipped: number of sentences that a model cannot read.
-        kinds: the matches; of the encoder alone if the models write different languages.
+        skipped: number of sentences that at least one model cannot read.
+        kinds: matched heads by kind of attention; only the encoder if the models write different languages.
     """
 
     model: str
@@ -79,12 +79,12 @@ class HeadMatches(Record):
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The similarities of some sentences, float32 [sentences, heads of A, heads of B] by kind.
+    """Similarities of heads for some sentences, float32 [sentences, heads of A, heads of B] by kind.
 
     Attributes:
-        skipped: number of sentences that a model cannot read.
-        matched: of A and B.
-        random: of A and the model with random weights.
+        skipped: number of sentences that at least one model cannot read.
+        matched: similarities of A and B.
+        random: similarities of A and the model with random weights.
     """
 
     skipped: int
@@ -98,7 +98,7 @@ class Measured:
 
 
 def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
-    """The kinds of attention that two models have in common for a text of A.
+    """Return the kinds of attention that can be compared between two models for a text of A.
 
     Raises:
         ValueError: they read different languages.
@@ -112,30 +112,32 @@ def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
 
 
 def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
-    """The trace of B that reads the text of A's trace, and its translation if B writes the same language.
+    """Return the trace of B for the text of A's trace, with A's translation if B writes the same language.
 
     Args:
-        runs: of B.
+        a, b: the two models.
+        runs: answers runs of B.
+        trace: trace of A.
 
     Raises:
         AtlasError: B cannot read the text.
     """
     text, same = _same_target(a, b, trace.source_text)
-    # The same text may be split into other tokens than those that A wrote.
+    # Ids are valid only for the same tokenizer. Another tokenizer may split the same text into other tokens.
     alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
     target = tuple(piece.id for piece in trace.predicted_pieces) if alike else trace.target_text
     return runs.get(TraceRun(text, target if same else None))
 
 
 def untrained(translator: Translator, seed: int = 0) -> Translator:
-    """A model of the same shape and vocabulary with random weights, on a device of this machine."""
+    """Return a model of the same shape and vocabulary with random weights, on a device of this machine."""
     devices = available_devices()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = build(translator.config, translator.tokenizer.symbols).eval()
     return Translator(
         Checkpoint(model, translator.tokenizer, translator.languages),
-        # A server's model may run on a device that this machine does not have.
+        # The model of a server may run on a device that this machine does not have.
         device=translator.device if translator.device in devices else devices[0],
         version=f"untrained {seed} {translator.version}",
     )
@@ -148,15 +150,16 @@ def match_heads(
     state: Path,
     report: Callable[[int, Measured], object] = lambda read, so_far: None,
 ) -> HeadMatches:
-    """Match the heads of two models over the sentences of a file; resume an interrupted call.
+    """Match the heads of two models over the sentences of a file. If an earlier call was interrupted, resume it.
 
-    Both models read the translation that A writes, if they write the same language.
+    If both models write the same language, both read the translation that A writes.
 
     Args:
-        path, state, report: as of `measure_corpus`.
+        a, b: the two models.
+        path, state, report: as in `measure_corpus`.
 
     Raises:
-        ValueError: as of `measure_corpus`, or the models read different languages.
+        ValueError: as in `measure_corpus`, or the models read different languages.
     """
     check_corpus(path)
     kinds_of_both(a, b, "")
@@ -181,12 +184,12 @@ def match_heads(
 
 
 def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int]) -> KindMatch:
-    """Match the heads of one kind.
+    """Match the heads of one kind of attention.
 
     Args:
-        similarity: [sentences, heads of A, heads of B].
-        random: the same with the model with random weights.
-        heads: heads of each layer of A and of B.
+        similarity: similarities of A and B, [sentences, heads of A, heads of B].
+        random: similarities of A and the model with random weights, of the same shape.
+        heads: numbers of heads per layer in A and in B.
     """
     mean = similarity.mean(axis=0, dtype=np.float64)
     match, by_chance = best_match(mean), best_match(random.mean(axis=0))
@@ -223,7 +226,7 @@ def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequen
 
 
 def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
-    """A text of A as B reads it, and whether B then writes the language that A writes."""
+    """Return a text of A in the form that B reads, and whether B then writes the same language as A."""
     code, rest = split_code(text, a.tokenizer.codes)
     wanted, codes = a.languages.asked_for(code).target.name, b.tokenizer.codes
     asked = next((each for each in codes if b.languages.asked_for(each).target.name == wanted), "")
@@ -231,7 +234,7 @@ def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
 
 
 def _joined(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """The sentences of both; the kinds that both have, or those of one if the other has no sentence."""
+    """Join the sentences of both, for the kinds that both have; if one has no sentences, return the other."""
     if not (first and second):
         return first or second
     return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}

@@ -1,4 +1,4 @@
-"""Measures over many sentences whether the graph of a prediction predicts what cutting its paths does."""
+"""Measures over many sentences how well the graph of a prediction predicts the effects of cutting its paths."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
-# One sentence takes two seconds.
+# The limit keeps the time acceptable, because one sentence takes two seconds.
 MOST_SENTENCES = 50
 
 
 @dataclass(frozen=True, eq=False)
 class PathStatistics(Record):
-    """Predicted and measured effects of the drawn paths, over one predicted token of each sentence.
+    """Agreement of predicted and measured effects of cutting paths, for one predicted token of each sentence.
 
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences.
-        digest: `sentences_digest` of them.
-        paths: number of paths of a graph, mean over the sentences.
-        difference: Spearman's correlation within a sentence; the target is the logit less that of the runner-up.
-        logit: the same, where the target is the logit alone.
-        sign: share of the paths whose measured effect has the predicted sign, for the difference.
+        digest: `sentences_digest` of the sentences.
+        paths: number of paths in a graph, mean over the sentences.
+        difference: Spearman's rank correlation within a sentence, for effects on the token's logit minus that of the
+            runner-up.
+        logit: the same for effects on the token's logit alone.
+        sign: share of the paths whose measured effect has the predicted sign, 0 to 1, for the logit difference.
     """
 
     model: str
@@ -50,13 +51,13 @@ class PathStatistics(Record):
 
 
 def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathStatistics:
-    """Cut every path of the graph of one token of each sentence's own translation, and average.
+    """Cut every path in the graph of one token of each sentence's translation, and average the agreement.
 
-    The token is drawn at random (seed `SEED`), so that no position in the sentence is preferred.
+    The token is drawn at random with the seed `SEED`, so that no position in the sentence is preferred.
 
     Args:
         translator: the model.
-        sentences: in the source language; the first `MOST_SENTENCES` are read.
+        sentences: sentences in the source language; only the first `MOST_SENTENCES` are read.
 
     Raises:
         ValueError: there is no sentence.
@@ -84,7 +85,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
 
 
 def _effects(run: FrozenRun, target: Target) -> tuple[float, float, int]:
-    """Spearman's correlation of predicted and measured effects, the share of equal signs, and the number of paths."""
+    """Return the rank correlation of predicted and measured effects, the share of equal signs, and the path count."""
     graph = attribution_graph(run, target)
     edges = list(pruned(graph).edges)
     predicted, measured = graph.edges[edges], path_effects(run, target, graph.paths(edges))

@@ -1,4 +1,4 @@
-"""Records BLEU and chrF of a model while its heads are removed, for a figure."""
+"""Records the BLEU and chrF of a model while its heads are removed one after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.values.interventions import Head, Mode
 
 @dataclass(frozen=True)
 class Quality:
-    """The scores of a model without some heads.
+    """Scores of a model without some heads.
 
     Attributes:
         order: name of the order in which heads are removed.
@@ -33,15 +33,15 @@ class Quality:
 
 @dataclass(frozen=True)
 class RemovalQuality(Record):
-    """The result of `quality_curves`, as recorded in a file.
+    """Result of `quality_curves`, as recorded in a file.
 
     Attributes:
         model: `Translator.version` of the model.
         mode: how a head was replaced.
-        data: name of the file of pairs.
-        pairs: number of translated pairs.
-        digest: `pairs_digest` of them.
-        points: the scores, order by order.
+        data: name of the file with the sentence pairs.
+        pairs: number of pairs that were translated.
+        digest: `pairs_digest` of the pairs.
+        points: scores, one order of removal after the other.
     """
 
     model: str
@@ -53,24 +53,25 @@ class RemovalQuality(Record):
 
 
 def pairs_digest(pairs: Sequence[Pair]) -> str:
-    """16 hexadecimal digits that change with any pair or their order."""
+    """Return 16 hexadecimal digits that change if a pair or the order of the pairs changes."""
     return sentences_digest(["\t".join(pair) for pair in pairs])
 
 
 def quality_curves(
     folder: Path, device: str, pairs: Sequence[Pair], orders: Mapping[str, Sequence[Head]], *, every: int
 ) -> Iterator[Quality]:
-    """Remove heads (zero ablation) and translate all sources greedily each time.
+    """Remove heads (zero ablation), and translate all sources greedily after each removal.
 
     Args:
         folder: model folder.
         device: "cpu", "cuda" or "mps".
-        pairs: source and reference.
-        orders: by name, the heads, first removed first.
-        every: number of heads between two measurements; the first is with every head, the last with none.
+        pairs: pairs of a source and its reference translation.
+        orders: heads in the order of their removal, by name of the order.
+        every: number of heads to remove between two measurements. The first measurement has all heads, the last has
+            none.
 
     Yields:
-        The scores, order by order.
+        The scores, one order after the other.
     """
     checkpoint = load_checkpoint(folder)
     model = checkpoint.model_on(device)
