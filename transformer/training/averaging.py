@@ -1,4 +1,4 @@
-"""Averages sets of weights: the last checkpoints of one training, or models that started from each other."""
+"""Averages the weights of several checkpoints of one training run, or of models that began with the same weights."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from transformer.text.languages import LANGUAGES, write_languages
 
 
 def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several sets of weights ("Attention Is All You Need", section 6.1, averages the last checkpoints)."""
+    """Return the mean of several sets of weights ("Attention Is All You Need", section 6.1, averages the last ones)."""
     return {name: torch.stack([weights[name] for weights in checkpoints]).mean(dim=0) for name in checkpoints[0]}
 
 
 def average_models(folders: Sequence[Path], output: Path) -> None:
-    """Write the model whose weights are the mean of those of several ("Model soups", Wortsman et al. 2022, section 2).
+    """Write a model whose weights are the mean of several models ("Model soups", Wortsman et al. 2022, section 2).
 
-    This is useful only for models that began with the same weights (`train --from`).
+    The result is useful only if the models began training with the same weights (`train --from`).
 
     Args:
         folders: folders of at least two translation models.
-        output: model folder to write; without a card.
+        output: model folder to write; it gets no model card.
 
     Raises:
         CheckpointError: a folder cannot be read or written, or the models differ in shape or vocabulary.

@@ -1,4 +1,4 @@
-"""Batches of few distinct shapes, in an order that the seed decides for every epoch."""
+"""Batches of few different shapes; the seed and the number of the epoch decide their order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch import Tensor
 from transformer.text.tokenizer import PAD, START
 from transformer.training.data import PieceData
 
-# Matrix kernels are prepared for each new shape, so sentences are padded to one of these lengths (in tokens).
+# Matrix kernels are prepared for each new shape, so sentences are padded to one of these widths, in tokens.
 WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs, each side padded to one length, or the contexts of a language model.
+    """Sentence pairs with each side padded to one length, or contexts of a language model.
 
     Attributes:
-        source: token ids [B, S]; None for a language model.
-        target: ids that the decoder reads [B, T], the start symbol first.
-        predicted: ids that it should predict [B, T], the end symbol last.
+        source: ids that the encoder reads, [B, S]; None for a language model.
+        target: ids that the decoder reads, start symbol first, [B, T].
+        predicted: ids that the decoder should predict, end symbol last, [B, T].
     """
 
     source: Tensor | None
@@ -41,12 +41,12 @@ class Batch:
 
 
 class Batches:
-    """All pairs of a data set, once per epoch, grouped by length and shuffled.
+    """All pairs of a data set, each once per epoch, grouped by length and shuffled.
 
     Args:
         data: the pairs.
-        pieces: target tokens per batch, padding included; a batch of width w has tokens // w rows.
-        seed: decides the order together with the epoch's number.
+        pieces: target tokens per batch, including padding; a batch of width w has `pieces // w` rows.
+        seed: decides the order, together with the number of the epoch.
     """
 
     def __init__(self, data: PieceData, *, pieces: int, seed: int) -> None:
@@ -62,23 +62,23 @@ class Batches:
         self.target_widths = widths(data.target.lengths)
 
     def epoch(self, number: int) -> list[np.ndarray]:
-        """The batches of an epoch as arrays of pair indices; the same for the same number."""
+        """Return the batches of an epoch, as arrays of pair indices; the same number gives the same batches."""
         rng = np.random.default_rng([self.seed, number])
         batches = []
         for width in np.unique(self.target_widths):
             members = rng.permutation(np.flatnonzero(self.target_widths == width))
-            # Neighbours have sources of one width: in most batches neither side has much padding.
+            # Sort by the width of the sources, so that in most batches neither side has much padding.
             members = members[np.argsort(self.source_widths[members], kind="stable")]
             rows = max(1, self.pieces // int(width))
             batches += [members[start : start + rows] for start in range(0, len(members), rows)]
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def count(self, members: np.ndarray) -> int:
-        """Number of target tokens to predict in the pairs `members`."""
+        """Return the number of target tokens to predict in the pairs `members`."""
         return int(self.data.target.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:
-        """The pairs `members` as one padded batch."""
+        """Return the pairs `members` as one padded batch."""
         source = self.data.source.padded(members, self.source_widths[members].max())
         predicted = self.data.target.padded(members, self.target_widths[members].max())
         target = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
@@ -90,5 +90,5 @@ class Batches:
 
 
 def widths(lengths: np.ndarray) -> np.ndarray:
-    """The width that each of these lengths is padded to."""
+    """Return the width that each of these lengths is padded to."""
     return np.array(WIDTHS)[np.searchsorted(WIDTHS, lengths)]

@@ -1,4 +1,4 @@
-"""The settings of a training run, as one value that is stored with the run."""
+"""Settings of a training run, as one value that is stored with the run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 from transformer.config import CHOICES, TransformerConfig, decoder_only
 
-# Limit of integers: numbers computed from a seed and a step must fit into the 64 bits of torch's seeds.
+# Largest integer setting. Numbers computed from a seed and a step must fit into the 64 bits of torch's seeds.
 MOST = 2**31 - 1
-# Ten times the depth of the deepest models. In deeper narrow models the Python objects take more memory than weights.
+# Ten times the depth of the deepest known models. In deeper narrow models, Python objects take more memory than
+# weights.
 MOST_LAYERS = 1_000
-# A learning rate times the root of a matrix's size must be finite in float32.
+# Largest learning rate. Its product with the root of a matrix's size must be finite in float32.
 MOST_RATE = 1e30
 
 
@@ -25,13 +26,13 @@ def option(
     below: float | None = None,
     most: float | None = None,
 ) -> Any:
-    """A field with its default, its text in `train --help`, and its range.
+    """Return a dataclass field with a default, a help text for `train --help`, and a range.
 
     Args:
-        default: also decides the type.
-        help: one line.
-        least, most: bounds that are allowed themselves. No integer may be above MOST.
-        above, below: bounds that are not allowed themselves.
+        default: default value, which also decides the type.
+        help: one line of help.
+        least, most: smallest and largest valid value. No integer may be above MOST.
+        above, below: bounds that the value must not reach.
     """
     if most is None and isinstance(default, int):
         most = MOST
@@ -49,17 +50,17 @@ HOLDS = {
 
 
 def check_options(config: Any) -> None:
-    """Check that every `option` of a dataclass is in its range.
+    """Check that every field of a dataclass that `option` created is in its range.
 
     Raises:
-        ValueError: a value is not in its range or not a number; the message uses the name on the command line.
+        ValueError: a value is out of range or not a number; the message has the name of the command-line option.
     """
     for each in fields(config):
         if "bounds" not in each.metadata:
             continue
         value = getattr(config, each.name)
         name = f"--{each.name.replace('_', '-')}"
-        # Compared instead of converted, because an integer may be too large for a float.
+        # Compare instead of converting, because an integer may be too large for a float.
         if not -math.inf < value < math.inf:
             raise ValueError(f"{name} must be a number, not {value}")
         for words, bound in each.metadata["bounds"].items():
@@ -69,10 +70,10 @@ def check_options(config: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The settings of a training run. The `help` of each field describes it.
+    """Settings of a training run. The `help` of each field describes it.
 
     Raises:
-        ValueError: a value is out of its range, or is not a number; the message names the option.
+        ValueError: a value is out of range or not a number; the message names the option.
     """
 
     d_model: int = option(256, "width of the residual stream", least=1)
@@ -117,7 +118,7 @@ class TrainConfig:
             raise ValueError(f"--positions must be one of {', '.join(CHOICES['positions'])}, not {self.positions!r}")
 
     def model(self, vocabulary: int) -> TransformerConfig:
-        """The configuration of a translation model for a joint vocabulary of `vocabulary` tokens."""
+        """Return the configuration of a translation model for a joint vocabulary of `vocabulary` tokens."""
         return TransformerConfig(
             source_vocabulary=vocabulary,
             target_vocabulary=vocabulary,
@@ -132,7 +133,7 @@ class TrainConfig:
         )
 
     def language_model(self, vocabulary: int, context: int) -> TransformerConfig:
-        """The configuration of a language model for a vocabulary of `vocabulary` tokens and contexts of `context`."""
+        """Return the configuration of a language model with `vocabulary` tokens and contexts of `context` tokens."""
         return decoder_only(
             vocabulary,
             d_model=self.d_model,
@@ -146,5 +147,5 @@ class TrainConfig:
 
     @property
     def _positions(self) -> dict[str, Any]:
-        """The kind of positions, where one is given."""
+        """The kind of positions as an argument, or no argument for the default."""
         return {"positions": self.positions} if self.positions else {}

@@ -1,4 +1,4 @@
-"""The training data of a language model: texts, one after another in contexts of one width."""
+"""Training data of a language model: whole texts, joined to contexts of a fixed width."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.batching import Batch
 from transformer.training.data import Pair, check_size
 
-# The name of the data in a file; it distinguishes the file from one of sentence pairs.
+# Name of the tensor in a file. It distinguishes contexts from sentence pairs.
 CONTEXTS = "contexts"
-# Range of the number of tokens of a pattern.
+# Minimum and maximum number of tokens in a repeated pattern.
 PATTERN = (4, 48)
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """Texts as tokens; each context contains as many whole texts as fit.
+    """Texts as tokens, joined to contexts; each context contains as many whole texts as fit.
 
     Attributes:
-        pieces: uint16 [N, W]; an end symbol after each text, padding after the last.
-        left_out: number of texts that are longer than a context.
+        pieces: token ids, uint16 [N, W]: an end symbol after each text, and padding after the last text.
+        left_out: number of texts that were left out because they are longer than a context.
     """
 
     pieces: np.ndarray
@@ -41,7 +41,7 @@ class Contexts:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Number of tokens of each context, without padding, [N]."""
+        """Number of tokens in each context, without padding, [N]."""
         return (self.pieces != PAD).sum(axis=1)
 
     @classmethod
@@ -55,17 +55,17 @@ class Contexts:
         repeated: float = 0.0,
         patterns: float = 0.0,
     ) -> Contexts:
-        """Split texts into tokens and distribute them over contexts, in random order.
+        """Split texts into tokens, and distribute them over contexts in random order.
 
         Args:
-            texts: the texts; one with more than `width` tokens is left out.
-            tokenizer: splits the texts.
-            width: number of tokens of a context.
-            rng: source of the random choices.
-            repeated: probability that an earlier text of the context is repeated after a text, as long as there is
-                room. Only looking back can predict a repeated text, so the model learns to look back.
-            patterns: relative number of additional contexts that contain no text. They repeat a few tokens, drawn from
-                all texts, again and again: only looking back can predict them.
+            texts: the texts; a text with more than `width` tokens is left out.
+            tokenizer: tokenizer that splits the texts.
+            width: number of tokens in a context.
+            rng: source of all random choices.
+            repeated: probability that, after a text, an earlier text of the context is repeated, as long as there is
+                room. A repeated text can only be predicted by looking back, so the model learns to look back.
+            patterns: number of additional contexts without texts, relative to the number of contexts. Each repeats a
+                few random tokens of the texts until it is full, and can also be predicted only by looking back.
         """
         check_size(tokenizer)
         encoded = [tokenizer.encode_ids(text) for text in texts]
@@ -91,38 +91,38 @@ class Contexts:
             joined = [piece for part in parts for piece in part]
             row[: len(joined)] = joined
         if not contexts[0]:
-            # No text fits into the only context.
+            # Not a single text fits into a context.
             return cls(pieces[:0], left_out)
         drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(pieces)))]
         return cls(np.concatenate([pieces, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a file, with the fingerprint of the vocabulary of the tokens."""
+        """Write the contexts to a file, together with the fingerprint of the vocabulary."""
         write_sealed(path, {CONTEXTS: torch.from_numpy(self.pieces)}, {"vocabulary": fingerprint})
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Contexts:
-        """The contexts in the arrays of a file of `save`."""
+        """Return the contexts from the arrays of a file that `save` has written."""
         return cls(arrays[CONTEXTS])
 
 
 def _pattern(encoded: Sequence[Sequence[int]], width: int, rng: np.random.Generator) -> np.ndarray:
-    """Tokens of random texts, repeated until they fill the context, without end symbols."""
+    """Return random tokens of random texts, repeated until they fill a context, without end symbols."""
     run = []
     for _ in range(rng.integers(*PATTERN, endpoint=True)):
         text = encoded[int(rng.integers(len(encoded)))]
-        # The last token is the end symbol.
+        # Do not draw the last token, which is the end symbol.
         run.append(text[int(rng.integers(len(text) - 1))])
     return np.resize(run, width)
 
 
 class ContextBatches:
-    """All contexts, once per epoch, shuffled; the counterpart of `transformer.training.batching.Batches`.
+    """All contexts, each once per epoch, shuffled; like `transformer.training.batching.Batches` for sentence pairs.
 
     Args:
         data: the contexts.
-        pieces: number of tokens of a batch, padding included.
-        seed: decides the order together with the epoch's number.
+        pieces: number of tokens per batch, including padding.
+        seed: decides the order, together with the number of the epoch.
     """
 
     def __init__(self, data: Contexts, *, pieces: int, seed: int) -> None:
@@ -133,16 +133,16 @@ class ContextBatches:
         self.rows = max(1, pieces // data.width)
 
     def epoch(self, number: int) -> list[np.ndarray]:
-        """The batches of an epoch as arrays of context indices; the same for the same number."""
+        """Return the batches of an epoch, as arrays of context indices; the same number gives the same batches."""
         order = np.random.default_rng([self.seed, number]).permutation(len(self.data))
         return [order[start : start + self.rows] for start in range(0, len(order), self.rows)]
 
     def count(self, members: np.ndarray) -> int:
-        """Number of tokens to predict in the contexts `members`."""
+        """Return the number of tokens to predict in the contexts `members`."""
         return int(self.data.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:
-        """The contexts `members` as one batch."""
+        """Return the contexts `members` as one batch."""
         predicted = self.data.pieces[members].astype(np.int64)
         read = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
         return Batch(None, torch.from_numpy(read), torch.from_numpy(predicted))
@@ -153,5 +153,5 @@ class ContextBatches:
 
 
 def texts_of(pairs: Sequence[Pair]) -> list[str]:
-    """The source texts, each once."""
+    """Return the different source texts of the pairs, in order."""
     return list(dict.fromkeys(source for source, _ in pairs))

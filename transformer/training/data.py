@@ -1,4 +1,4 @@
-"""Sentence pairs: read from tab-separated files, augmented, split into tokens, and stored in one flat file."""
+"""Reads sentence pairs from tab-separated files, augments them, splits them into tokens, and stores them in a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.text.tokenizer import PAD, Tokenizer, normalise
 
 Pair = tuple[str, str]
 
-# Maximum number of tokens of a vocabulary.
+# Maximum number of tokens of a vocabulary, whose ids are stored as uint16.
 MOST_PIECES = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """The pairs of `read_rows` that have a text on both sides; a warning counts the others."""
+    """Return the pairs of `read_rows` that have a text on both sides; log a warning with the number of the others."""
     rows = read_rows(path)
     pairs = [pair for pair in rows if all(pair)]
     if len(pairs) < len(rows):
@@ -35,13 +35,13 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def read_rows(path: Path) -> list[Pair]:
-    """All (source, target) pairs of a tab-separated UTF-8 file, gzip-compressed if its name ends in .gz.
+    """Read all (source, target) pairs of a tab-separated UTF-8 file, gzip-compressed if its name ends in .gz.
 
-    Further columns are ignored; a side may be empty.
+    Columns after the second are ignored; a side may be empty.
 
     Raises:
         ValueError: a row has no tab or is not UTF-8, no pair has a text on both sides, or the file is damaged; the
-            message names file and line.
+            message names the file and the line.
     """
     pairs = []
     for number, columns in _rows(path):
@@ -54,11 +54,15 @@ def read_rows(path: Path) -> list[Pair]:
 
 
 def read_sentences(path: Path, column: int) -> list[str]:
-    """The sentences of one column, from 1, of such a file, which needs no other. A warning counts the empty ones.
+    """Read the sentences of one column of a tab-separated file; log a warning with the number of empty ones.
+
+    Args:
+        path: the file.
+        column: number of the column, from 1; the file needs no other columns.
 
     Raises:
         ValueError: a row has no such column or is not UTF-8, there is no sentence, or the file is damaged; the message
-            names file and line.
+            names the file and the line.
     """
     sentences = []
     for number, columns in _rows(path):
@@ -76,11 +80,11 @@ def read_sentences(path: Path, column: int) -> list[str]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The number of each line of a UTF-8 file, from 1, and the line; gzip-compressed if its name ends in .gz.
+    """Yield the number of each line of a UTF-8 file, from 1, and the line; the file is gzip-compressed if named .gz.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: a line is not UTF-8, or the file cannot be read; the message names file and line.
+        ValueError: a line is not UTF-8, or the file cannot be read; the message names the file and the line.
     """
     open_file = gzip.open if path.suffix == ".gz" else open
     try:
@@ -99,25 +103,25 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The number of each line, from 1, and its columns."""
+    """Yield the number of each row, from 1, and its columns."""
     return ((number, line.split("\t")) for number, line in read_lines(path))
 
 
 def typed_carelessly(pair: Pair) -> Pair:
-    """The pair as users type it in a hurry: the source in lower case, without its final punctuation."""
+    """Return the pair as if typed in a hurry: the source in lower case, without its final punctuation."""
     source, target = pair
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
 
 
 def _bare(text: str) -> str:
-    """The text in lower case, without punctuation and spaces."""
+    """Return the text in lower case, without punctuation and spaces."""
     return "".join(character for character in text.lower() if character.isalnum())
 
 
 def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
-    """The held-out sentences, sources then targets, that also occur in the training data of their language.
+    """Return the held-out sentences that also occur in the training data of their language: sources, then targets.
 
-    Case, punctuation and spaces do not count.
+    Differences in case, punctuation and spaces do not count.
     """
     shared = []
     for side in range(2):
@@ -127,20 +131,20 @@ def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
 
 
 def without(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
-    """The pairs without a held-out sentence on either side, compared as in `overlap`."""
+    """Return the pairs that have no held-out sentence on either side, compared as in `overlap`."""
     sources, targets = ({_bare(pair[side]) for pair in held_out} for side in range(2))
     return [pair for pair in pairs if _bare(pair[0]) not in sources and _bare(pair[1]) not in targets]
 
 
 def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.random.Generator) -> list[Pair]:
-    """The pairs, followed by more that are made from them.
+    """Return the pairs, followed by additional pairs made from them.
 
     Args:
-        pairs: what there is.
-        careless: for this share of the pairs, add a copy whose source is typed carelessly.
-        joined: add this many pairs, relative to their number, that are two or three random ones in a row, so
-            that the model learns not to stop after one short sentence.
-        rng: where the choices come from.
+        pairs: the original pairs.
+        careless: share of the pairs, 0 to 1, that get a copy with a carelessly typed source.
+        joined: number of additional pairs that join two or three random pairs, relative to the number of pairs. They
+            teach the model not to stop after one short sentence.
+        rng: source of all random choices.
     """
     more = list(pairs)
     for index in rng.choice(len(pairs), size=int(careless * len(pairs)), replace=False):
@@ -152,7 +156,7 @@ def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.ra
 
 
 def check_size(tokenizer: Tokenizer) -> None:
-    """Reject a vocabulary whose ids do not fit into uint16, in which they are stored.
+    """Check that the ids of a vocabulary fit into uint16, the type in which they are stored.
 
     Raises:
         ValueError: the vocabulary is too large.
@@ -163,11 +167,11 @@ def check_size(tokenizer: Tokenizer) -> None:
 
 @dataclass(frozen=True)
 class SideTokens:
-    """The tokens of one language, sentence after sentence.
+    """Tokens of all sentences in one language.
 
     Attributes:
-        pieces: uint16, all sentences without a gap; each ends with the end symbol.
-        starts: int64 [N + 1]; sentence i is tokens[starts[i] : starts[i + 1]].
+        pieces: token ids of all sentences without gaps, uint16; each sentence ends with the end symbol.
+        starts: where each sentence starts, int64 [N + 1]; sentence i is `pieces[starts[i] : starts[i + 1]]`.
     """
 
     pieces: np.ndarray
@@ -183,14 +187,14 @@ class SideTokens:
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Tokens of each sentence, [N]."""
+        """Number of tokens in each sentence, [N]."""
         return np.diff(self.starts)
 
     def __getitem__(self, index: int) -> np.ndarray:
         return self.pieces[self.starts[index] : self.starts[index + 1]]
 
     def padded(self, members: np.ndarray, width: int) -> np.ndarray:
-        """The sentences `members` [M], padded to `width`, which none exceeds: int64 [M, width]."""
+        """Return the M sentences `members`, padded to `width`, which must be at least the longest: int64 [M, width]."""
         columns = np.arange(width)
         positions = np.minimum(self.starts[members][:, None] + columns, len(self.pieces) - 1)
         inside = columns < self.lengths[members][:, None]
@@ -199,7 +203,7 @@ class SideTokens:
 
 @dataclass(frozen=True)
 class PieceData:
-    """Sentence pairs as tokens, with the same number of sentences on both sides."""
+    """Sentence pairs as tokens; both sides have the same number of sentences."""
 
     source: SideTokens
     target: SideTokens
@@ -212,13 +216,13 @@ class PieceData:
 
     @classmethod
     def of(cls, pairs: Sequence[Pair], tokenizer: Tokenizer, *, max_pieces: int, sampled: int = 0) -> PieceData:
-        """Split the pairs into tokens.
+        """Split pairs into tokens.
 
         Args:
-            pairs: texts.
-            tokenizer: splits the texts.
-            max_pieces: a pair with a longer side is left out.
-            sampled: number of additional copies of every pair, each split at random.
+            pairs: texts of the pairs.
+            tokenizer: tokenizer that splits the texts.
+            max_pieces: maximum number of tokens on a side; a pair with a longer side is left out.
+            sampled: number of additional copies of every pair, each split into tokens at random.
         """
         check_size(tokenizer)
         encoded: list[tuple[list[int], list[int]]] = []
@@ -231,7 +235,7 @@ class PieceData:
         return cls(SideTokens.of([source for source, _ in short]), SideTokens.of([target for _, target in short]))
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a file, with the fingerprint of the vocabulary of the tokens."""
+        """Write the pairs to a file, together with the fingerprint of the vocabulary."""
         arrays = {
             "source": self.source.pieces,
             "source_starts": self.source.starts,
@@ -243,5 +247,5 @@ class PieceData:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PieceData:
-        """The pairs in the arrays of a file of `save`."""
+        """Return the pairs from the arrays of a file that `save` has written."""
         return cls(*(SideTokens(arrays[name], arrays[f"{name}_starts"]) for name in ("source", "target")))

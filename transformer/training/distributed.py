@@ -1,4 +1,4 @@
-"""A training process: the only one, or one of several that torchrun started."""
+"""Communication between training processes: there is one process, or torchrun has started several."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Process:
-    """The rank of this process among `count` processes, and the device it trains on."""
+    """This process: its rank among `count` processes, and the device that it trains on."""
 
     rank: int
     count: int
     device: torch.device
 
     def sum(self, number: float) -> float:
-        """The sum of the numbers of all processes."""
+        """Return the sum of a number over all processes."""
         if self.count == 1:
             return number
         total = torch.tensor(number, device=self.device)
@@ -36,10 +36,10 @@ class Process:
         return total.item()
 
     def of_first(self, data: bytes) -> bytes:
-        """Broadcast the data of the first process to all; the data of the others is ignored."""
+        """Return the data of the first process in all processes; the data of the others is ignored."""
         size = torch.tensor(len(data), device=self.device)
         distributed.broadcast(size, 0)
-        # torch needs a writable copy.
+        # torch needs a writable buffer, so copy the bytes.
         content = (
             torch.frombuffer(bytearray(data), dtype=torch.uint8)
             if self.rank == 0
@@ -50,11 +50,11 @@ class Process:
         return content.cpu().numpy().tobytes()
 
     def in_first(self, work: Callable[[], Result]) -> Result | None:
-        """Do work in the first process only and return its result; None in the others.
+        """Call a function in the first process only; return its result there, and None in the others.
 
         Raises:
-            ValueError, OSError: the error of `work` in the first process. Each of the others raises a ValueError with
-                the same message, because they would wait in vain.
+            ValueError, OSError: `work` raised this error in the first process. The other processes raise a ValueError
+                with the same message, because they would wait forever.
         """
         result, error = None, None
         if self.rank == 0:
@@ -73,10 +73,10 @@ class Process:
 
 @contextmanager
 def process_group(device: str | None = None) -> Iterator[Process]:
-    """Join the processes that torchrun started, or be the only one.
+    """Join the processes that torchrun has started, or be the only process.
 
     Args:
-        device: "cpu", "cuda" or "mps"; None takes CUDA if available, otherwise the CPU.
+        device: "cpu", "cuda" or "mps"; None takes CUDA if available, and otherwise the CPU.
 
     Raises:
         DeviceError: this machine has no such device.
@@ -89,20 +89,22 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     if name == "cuda":
         name = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(name)
-    # DistributedDataParallel imports it. A module that is imported while there is a group keeps that group forever.
+    # DistributedDataParallel imports this module. Imported while a process group exists, it would keep the group
+    # forever.
     importlib.import_module("torch._dynamo")
     distributed.init_process_group("nccl" if name.startswith("cuda") else "gloo")
     try:
         yield Process(distributed.get_rank(), count, torch.device(name))
     finally:
-        # The threads of a group end with the last reference to it. A DistributedDataParallel has one and is part of
-        # cycles. A thread that outlives the interpreter can abort the process after all its work is done.
+        # The threads of a process group end when nothing refers to the group. DistributedDataParallel refers to it and
+        # is part of reference cycles, so collect garbage first. A thread that outlives the interpreter can abort the
+        # process after all its work is done.
         gc.collect()
         distributed.destroy_process_group()
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Whether the device multiplies bfloat16 matrices in hardware."""
+    """Return whether the device multiplies bfloat16 matrices in hardware."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type == "cpu":

@@ -1,4 +1,4 @@
-"""Computes BLEU and chrF of a model on held-out pairs."""
+"""Computes the BLEU and chrF of a model on held-out pairs."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.training.data import Pair, read_rows, typed_carelessly
 from transformer.values.interventions import AS_TRAINED, Interventions
 
-# Number of sentences translated together: a GPU is idle with few, a CPU gains nothing from more.
+# Number of sentences per batch. A GPU is not busy with fewer; a CPU gains nothing from more.
 BATCH = {"cuda": 512, "mps": 64, "cpu": 64}
-# Ranges of the number of words of the source.
+# Ranges of the number of words in the source.
 LENGTHS = ((1, 5), (6, 12), (13, 20), (21, 40))
 BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
 
 @dataclass(frozen=True)
 class CorpusScores:
-    """Corpus scores, 0 to 100, each with the signature that says how it was computed.
+    """Corpus scores, 0 to 100, each with a signature that says how it was computed.
 
-    They include every pair of the file, so that they can be compared with those of other programs. An empty source has
-    an empty translation, and an empty target is compared unchanged.
+    They include every pair of the file, so that they can be compared with scores of other programs. The translation of
+    an empty source is empty, and an empty target is compared without change.
 
     Attributes:
-        sentences: number of pairs; `empty_sources` and `empty_targets` count those with an empty side.
-        length_ratio: characters of all translations over characters of all references.
-        by_length: the scores for the sources of each of LENGTHS that occurs, by name ("6-12").
+        sentences: number of pairs; `empty_sources` and `empty_targets` count the pairs with an empty side.
+        length_ratio: number of characters in all translations divided by that in all references.
+        by_length: scores for each range in LENGTHS that occurs, by name, such as "6-12".
     """
 
     sentences: int
@@ -68,7 +68,7 @@ class CorpusScores:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores of the sentences in a range of lengths, as in `CorpusScores`."""
+    """Scores for sources in one range of lengths; the fields are those of `CorpusScores`."""
 
     sentences: int
     bleu: float
@@ -79,17 +79,17 @@ class LengthScores:
 def evaluate(
     folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False
 ) -> CorpusScores:
-    """Translate the sources of a file of pairs and compare the translations with its targets.
+    """Translate the sources of a file of pairs, and score the translations against its targets.
 
     Args:
         folder: model folder.
-        data: tab-separated file.
-        device: None takes the fastest available.
+        data: tab-separated file of pairs.
+        device: device to use; None takes the fastest available.
         beam: beam size; 1 decodes greedily.
-        careless: first put the sources into lower case, without final punctuation.
+        careless: first convert the sources to lower case, without final punctuation.
 
     Raises:
-        ValueError: the beam's size is out of range, this machine has no such device, or the file cannot be read.
+        ValueError: the beam size is out of range, this machine has no such device, or the file cannot be read.
     """
     checkpoint = load_checkpoint(folder)
     device = chosen_device(device)
@@ -102,7 +102,7 @@ def evaluate(
 
 
 def score(translations: Sequence[str], pairs: Sequence[Pair]) -> CorpusScores:
-    """BLEU (Papineni et al. 2002) and chrF (Popović 2015) against the pairs' targets, by sacrebleu (Post 2018)."""
+    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) against the targets, by sacrebleu (Post 2018)."""
     by_length = {}
     for least, most in LENGTHS:
         members = [index for index, (source, _) in enumerate(pairs) if least <= len(source.split()) <= most]
@@ -140,9 +140,9 @@ def translate_all(
     beam: int = 1,
     interventions: Interventions = AS_TRAINED,
 ) -> list[str]:
-    """Translate many sentences, those of similar length together; greedily if the beam's size is 1.
+    """Translate many sentences in batches of similar length; beam size 1 decodes greedily.
 
-    `interventions` apply to every sentence. The translation of an empty sentence is empty.
+    The interventions apply to every sentence. The translation of an empty sentence is empty.
     """
     located = [tokenizer.encode_source(sentence) for sentence in sentences]
     pieces = [[piece.id for piece in each] for each in located]
@@ -162,7 +162,7 @@ def translate_all(
 def _translate_batch(
     model: Transformer, tokenizer: Vocabulary, source: Tensor, beam: int, interventions: Interventions
 ) -> list[Sequence[int]]:
-    """Ids of the translations' tokens, including special ones, for padded sources [B, S]."""
+    """Return the token ids of the translations, including special tokens, for padded sources [B, S]."""
     real = source != model.symbols.pad
     edits = edits_of([interventions] * len(source), model.config, device=source.device)
     cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)

@@ -10,14 +10,14 @@ from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
 
-# Positions to predict are padded to multiples of this number, so that the product with the vocabulary has few shapes.
+# The number of positions is padded to a multiple of this, so that the product with the vocabulary has few shapes.
 PORTION = 256
 
 
 class SummedLoss(nn.Module):
-    """Cross-entropy of the predicted tokens with label smoothing (section 5.4), summed over the tokens.
+    """Cross-entropy of the predicted tokens with label smoothing (section 5.4 of the paper), summed over the tokens.
 
-    A sum can be added up over batches of unequal size and over processes before the one division.
+    Sums can be added over batches of different size and over processes, and divided once at the end.
     """
 
     def __init__(self, model: Transformer, *, label_smoothing: float) -> None:
@@ -26,9 +26,9 @@ class SummedLoss(nn.Module):
         self.label_smoothing = label_smoothing
 
     def forward(self, batch: Batch) -> Tensor:
-        """Summed loss, a scalar, in nats."""
+        """Return the summed loss in nats, a scalar."""
         if batch.source is None:
-            # Contexts are full of tokens, so there is hardly any padding to skip.
+            # Contexts are nearly full, so there is hardly any padding to skip.
             hidden, labels = self.model.decode(batch.target, None).flatten(0, 1), batch.predicted.flatten()
         else:
             source_mask = batch.source != PAD
@@ -42,16 +42,16 @@ class SummedLoss(nn.Module):
 
 
 def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
-    """The positions of the flattened batch that have a token to predict, padded to multiples of PORTION.
+    """Find the positions in the flattened batch that have a token to predict, padded to a multiple of PORTION.
 
     Args:
         predicted: token ids [B, T].
 
     Returns:
-        Positions [N] and the ids there [N]; N is a multiple of PORTION, or B * T if that is less.
+        Positions [N], and the ids there [N]. N is a multiple of PORTION, or B * T if that is smaller.
     """
     flat = predicted.flatten()
-    # A stable sort puts the real tokens first, followed by padding.
+    # A stable sort puts the real tokens first, in order, and the padding after them.
     order = torch.argsort((flat == PAD).to(torch.uint8), stable=True)
     real = int((flat != PAD).sum())
     positions = order[: -(-real // PORTION) * PORTION]

@@ -1,4 +1,4 @@
-"""The optimiser: it clips, sets the step's learning rate, and combines the torch optimisers of the parameters."""
+"""The optimiser: clips gradients, sets the learning rate of each step, and combines several torch optimisers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.training.config import TrainConfig
 
 
 class Optimizer:
-    """One optimiser that combines several, which share the parameters and the learning rate.
+    """Combines several torch optimisers, which share out the parameters and have the same learning rate.
 
     Args:
-        model: the model whose parameters it changes.
+        model: model whose parameters are trained.
         config: training settings.
-        parts: the combined optimisers; None for `muon_and_adamw`.
+        parts: the torch optimisers; None takes those of `muon_and_adamw`.
     """
 
     def __init__(
@@ -29,10 +29,10 @@ class Optimizer:
         self.parts = muon_and_adamw(model, config) if parts is None else parts
 
     def step(self, factor: float) -> float:
-        """Clip, take a step at `factor` times the peak learning rate, and clear the gradients.
+        """Clip the gradients, take a step at `factor` times the peak learning rate, and clear the gradients.
 
         Returns:
-            The norm of the gradient before clipping. If it is not finite, no step is taken.
+            The norm of the gradients before clipping. If it is not finite, no step is taken.
         """
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.clip))
         if not math.isfinite(norm):
@@ -45,7 +45,7 @@ class Optimizer:
         return norm
 
     def state(self) -> dict[str, Tensor]:
-        """The whole state, as named tensors."""
+        """Return the whole state of all parts, as named tensors."""
         return {
             f"{part}.{position}.{key}": value
             for part, optimizer in enumerate(self.parts)
@@ -54,7 +54,7 @@ class Optimizer:
         }
 
     def load_state(self, tensors: dict[str, Tensor]) -> None:
-        """Continue from a result of `state`."""
+        """Restore a state that `state` returned."""
         for name, tensor in tensors.items():
             part, position, key = name.split(".")
             optimizer = self.parts[int(part)]
@@ -63,12 +63,12 @@ class Optimizer:
 
 
 def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim.Optimizer, ...]:
-    """Muon for the matrices inside the layers, and AdamW for everything else.
+    """Return Muon for the matrices inside the layers, and AdamW for all other parameters.
 
-    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") takes matrices that map
-    activations to activations. Embeddings, learned positions, norms and biases are not of that kind. Muon's updates are
-    scaled to the size of AdamW's, so that one learning rate serves both (Liu et al. 2025, "Muon is Scalable for LLM
-    Training", section 2.2).
+    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") is for matrices that map
+    activations to activations. Embeddings, learned positions, norms and biases are not such matrices. Muon's updates
+    are scaled to the size of AdamW's updates, so both can use one learning rate (Liu et al. 2025, "Muon is Scalable for
+    LLM Training", section 2.2).
     """
     embeddings = {
         id(p)

@@ -1,4 +1,4 @@
-"""Turns files of sentence pairs into a run folder that `train` can start from, for either kind of model."""
+"""Prepares a run folder for `train` from files of sentence pairs, for both kinds of model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.training.contexts import Contexts, texts_of
 from transformer.training.data import MOST_PIECES, Pair, PieceData, augment, read_pairs, without
 from transformer.training.run_folder import DataName, RunFolder
 
-# Limit of the copies of a pair, and of the tokens of a context. These corpora need no more, and a typing error would
+# Largest number of copies of a pair, and of tokens in a context. The corpora need no more, and a mistyped number could
 # fill the memory.
 MOST_SAMPLED = 1_000
 MOST_CONTEXT = 65_536
@@ -37,26 +37,26 @@ def prepare(
     start: Path | None = None,
     turned: bool = False,
 ) -> None:
-    """Write tokenizer.model, train.safetensors and validation.safetensors into the run folder.
+    """Write tokenizer.model, train.safetensors and validation.safetensors into a run folder.
 
     Args:
-        run: the folder, created if necessary.
+        run: run folder, created if necessary.
         data: tab-separated files of source and target sentences.
-        validation: another such file, for the loss that is watched during training.
-        held_out: files of pairs that the model is scored on: sentences that also occur in them are removed from the
-            data.
-        vocabulary: number of tokens, one vocabulary for both languages.
-        careless: share of pairs that get a copy in lower case without final punctuation.
-        joined: number of pairs to make out of two or three others, relative to all.
-        sampled: number of additional copies of every pair, split into tokens at random. Sentencepiece takes no seed, so
+        validation: another such file, for the validation loss.
+        held_out: files of pairs that will be used to score the model. Pairs with a sentence that also occurs in them
+            are removed from the training data.
+        vocabulary: number of tokens in the joint vocabulary of both languages.
+        careless: share of pairs, 0 to 1, that get a copy with the source in lower case, without final punctuation.
+        joined: number of additional pairs made by joining two or three pairs, relative to the number of pairs.
+        sampled: number of additional copies of every pair, split into tokens at random. SentencePiece takes no seed, so
             these splits differ when the data is prepared again.
-        seed: seed of the other choices.
-        start: model folder whose vocabulary is taken, for a run that starts with its weights.
-        turned: train the other direction: the second side of every pair is the source.
+        seed: seed of all other random choices.
+        start: model folder whose vocabulary is used, for a run that starts with the weights of that model.
+        turned: train the opposite direction: the second sentence of every pair is the source.
 
     Raises:
-        ValueError: a file cannot be read (see `read_pairs`), an option is out of range, there is too little text for a
-            vocabulary, or no pair is short enough to be learned.
+        ValueError: a file cannot be read (see `read_pairs`), an option is out of range, the text is too short for a
+            vocabulary, or no pair is short enough.
         OSError: a file cannot be written.
     """
     if not 0 <= sampled <= MOST_SAMPLED:
@@ -107,13 +107,13 @@ def prepare_language_model(
     seed: int = 1,
     start: Path | None = None,
 ) -> None:
-    """Prepare a run of a language model of the source texts, each of which counts once.
+    """Prepare a run folder for a language model of the different source texts.
 
     Args:
         run, data, validation, held_out, seed, start: as in `prepare`.
-        vocabulary: number of tokens.
-        context: number of tokens that the model reads at once, and so of the positions that it learns.
-        repeated, patterns: additions that teach it to look back (see `Contexts.of`); not in the validation data.
+        vocabulary: number of tokens in the vocabulary.
+        context: number of tokens that the model reads at once; it is also the number of learned positions.
+        repeated, patterns: additions, only to the training data, that teach the model to look back (see `Contexts.of`).
 
     Raises:
         ValueError: as in `prepare`, or no text fits into a context.
@@ -152,18 +152,18 @@ def prepare_language_model(
 
 
 def _check_vocabulary(size: int) -> None:
-    """Reject an impossible size, with a clearer message than sentencepiece's."""
+    """Check the size of a vocabulary, to give a clearer error message than SentencePiece does."""
     if not 1 <= size <= MOST_PIECES:
         raise ValueError(f"--vocabulary must be at least 1 and at most {MOST_PIECES:,}, not {size}")
 
 
 def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> tuple[list[Pair], list[Pair]]:
-    """The pairs to train on, without those that are held out, and the validation pairs.
+    """Return the training pairs, without those that are held out, and the validation pairs.
 
     Each file is read only once, because it may be a pipe.
 
     Raises:
-        ValueError: nothing is left.
+        ValueError: all pairs are held out.
     """
     pairs = [pair for path in data for pair in read_pairs(path)]
     given, watched = len(pairs), read_pairs(validation)

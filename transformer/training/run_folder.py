@@ -1,4 +1,4 @@
-"""The folder of a training run: its data, its saved state, and its last weights."""
+"""The folder of a training run: its data, its saved state, and its last checkpoints."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from transformer.training.data import PieceData
 
 STATE = "state.safetensors"
 MODEL = "model"
-# The metadata of a state.
+# Keys of the metadata of a saved state.
 PROGRESS = ("step", "seconds", "config", "fingerprints")
-# A file's name contains the step, with at least seven digits.
+# File name of a checkpoint, with the number of the step in at least seven digits.
 WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 DataName = Literal["train", "validation"]
 
 
 @dataclass(frozen=True)
 class TrainingState:
-    """The state from which a run continues.
+    """State from which a run can continue.
 
     Attributes:
-        tensors: weights and the optimiser's state, by name.
-        progress: PROGRESS by name: step, seconds, configuration, and `RunFolder.fingerprints`.
+        tensors: weights and state of the optimiser, by name.
+        progress: values of PROGRESS by name: step, seconds, configuration, and `RunFolder.fingerprints`.
     """
 
     tensors: Mapping[str, Tensor]
@@ -43,8 +43,9 @@ class TrainingState:
 class RunFolder:
     """The files of one run.
 
-    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors. `train` adds state.safetensors and
-    the last few weights-STEP.safetensors. It also writes model/, the current model with its learning curve.
+    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors. `train` writes state.safetensors and
+    the last few checkpoints, weights-STEP.safetensors. It also writes the folder model/ with the current model and its
+    learning curve.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,16 +53,16 @@ class RunFolder:
 
     @property
     def model(self) -> Path:
-        """The folder of the run's model."""
+        """Folder of the model."""
         return self.path / MODEL
 
     @property
     def curve(self) -> Path:
-        """The model's learning curve."""
+        """File with the learning curve of the model."""
         return self.model / CURVE
 
     def tokenizer(self) -> Tokenizer:
-        """The run's vocabulary.
+        """Load the vocabulary of the run.
 
         Raises:
             ValueError: the folder was not prepared, or the file is damaged.
@@ -76,10 +77,10 @@ class RunFolder:
             raise ValueError(f"{error}: run `prepare --run {self.path}` again, or restore a copy") from error
 
     def save_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Create the folder with its vocabulary.
+        """Create the folder, and write its vocabulary.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the folder cannot be written.
         """
         with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -87,9 +88,9 @@ class RunFolder:
             file.write_bytes(tokenizer.serialized)
 
     def data(self, name: DataName, tokenizer: Tokenizer) -> PieceData | Contexts:
-        """The training or validation data, in tokens of the run's vocabulary.
+        """Load the training or validation data, in tokens of the run's vocabulary.
 
-        The data is pairs for a translation model, or contexts for a language model.
+        The data is sentence pairs for a translation model, and contexts for a language model.
 
         Raises:
             ValueError: the file is missing or damaged, or was prepared with another vocabulary.
@@ -108,16 +109,16 @@ class RunFolder:
         data.save(self._data_path(name), tokenizer.fingerprint)
 
     def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
-        """Fingerprints of the vocabulary and data files, by file name.
+        """Return fingerprints of the vocabulary file and the data files, by file name.
 
         Args:
-            tokenizer: the run's tokenizer; its data has already been read and was complete.
+            tokenizer: vocabulary of the run; the data must have been read before, which checks it.
         """
         paths = [self._data_path(name) for name in get_args(DataName)]
         return {VOCABULARY: tokenizer.fingerprint, **{path.name: seal_of(path) for path in paths}}
 
     def state(self) -> TrainingState | None:
-        """The saved state of the run; None at its beginning.
+        """Load the saved state of the run; None if there is none.
 
         Raises:
             ValueError: the file is damaged.
@@ -134,35 +135,35 @@ class RunFolder:
         """Replace the saved state.
 
         Raises:
-            OSError: it cannot be written; the old one stays.
+            OSError: it cannot be written; the old state stays.
         """
         write_sealed(self.path / STATE, state.tensors, state.progress)
 
     def save_weights(self, step: int, weights: Mapping[str, Tensor], *, keep: int) -> None:
-        """Add the weights of a step, and keep only the last `keep`.
+        """Save the weights of a step, and delete all but the last `keep` checkpoints.
 
         Raises:
-            OSError: they cannot be written.
+            OSError: the weights cannot be written.
         """
         write_sealed(self._weights_path(step), weights, {"step": step})
         for old in self._weights_steps()[:-keep]:
             self._weights_path(old).unlink()
 
     def last_weights(self) -> list[dict[str, Tensor]]:
-        """The weights that were kept, oldest first.
+        """Load the weights of all checkpoints, oldest first.
 
         Raises:
-            ValueError: a file is damaged, or holds the weights of another step than its name says.
+            ValueError: a file is damaged, or contains the weights of another step than its name says.
         """
         return [self._read_weights(step) for step in self._weights_steps()]
 
     def check_weights(self, step: int, weights: Mapping[str, Tensor]) -> None:
-        """Check that the kept weights can be averaged, before the run takes hours for more steps.
+        """Check that the checkpoints can be averaged, before the run spends hours on more steps.
 
         Args:
-            step: the step that the run continues from. Weights of later steps, which an interrupted run saved, are
+            step: step from which the run continues. Checkpoints of later steps, which an interrupted run saved, are
                 deleted, because the run takes those steps again.
-            weights: weights of that step, empty at the beginning. If their own file is missing, it is written again.
+            weights: weights of that step; empty at the beginning. If their checkpoint is missing, it is written again.
 
         Raises:
             ValueError: a file is damaged; the files are read one at a time.
@@ -182,7 +183,7 @@ class RunFolder:
         return self.path / f"weights-{step:07d}.safetensors"
 
     def _weights_steps(self) -> list[int]:
-        """The steps of the files that `save_weights` wrote; other files of the user are ignored."""
+        """Return the steps of the checkpoints that `save_weights` wrote; other files of the user are ignored."""
         return sorted(int(found[1]) for path in self.path.iterdir() if (found := WEIGHTS.fullmatch(path.name)))
 
     def _read_weights(self, step: int) -> dict[str, Tensor]:
@@ -195,19 +196,20 @@ class RunFolder:
 
 
 def _current(name: str) -> str:
-    """The current name of a tensor of a state, "weights.NAME" or "optimizer.NAME"."""
+    """Return the current name of a tensor of a saved state, "weights.NAME" or "optimizer.NAME"."""
     part, _, rest = name.partition(".")
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 
 
 def read_data(path: Path, advice: str) -> tuple[PieceData | Contexts, str]:
-    """Prepared data, and the fingerprint of its vocabulary.
+    """Read prepared data, and the fingerprint of its vocabulary.
 
     Args:
-        advice: argument of `read_sealed`, whose errors are raised.
+        path: file of the data.
+        advice: as in `read_sealed`, whose errors are raised.
     """
     found = read_sealed(path, {"vocabulary"}, advice)
-    # Copied, because mapped data would be read from the file again at every epoch, without checking the seal.
+    # Copy the arrays: memory-mapped data would be read again in every epoch, without checking the seal.
     arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
     kind = Contexts if CONTEXTS in arrays else PieceData
     return kind.of_arrays(arrays), found.notes["vocabulary"]

@@ -1,4 +1,4 @@
-"""Translations of chosen sentences, as a model card lists them."""
+"""Translates chosen sentences, to be listed in a model card."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from transformer.text.normalisation import normalise
 from transformer.training.data import read_lines
 from transformer.training.evaluate import translate_all
 
-# The separator of the spellings of which one must survive.
+# Separates the accepted spellings of an expected text.
 OR = " / "
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sentence and its translation.
+    """A sentence with its translation.
 
     Attributes:
-        source: the given sentence.
-        translation: the model's translation.
-        expected: spellings of a name, a number or a time of which one must be in the translation; empty if nothing is
-            expected.
+        source: the sentence.
+        translation: its translation by the model.
+        expected: accepted spellings of a name, a number or a time; the translation must contain one of them. Empty if
+            nothing is expected.
     """
 
     source: str
@@ -32,7 +32,7 @@ class Sample:
 
     @property
     def survives(self) -> bool:
-        """Whether one of the expected spellings is in the translation."""
+        """Whether the translation contains one of the expected spellings."""
         return bool(self._found())
 
     def __str__(self) -> str:
@@ -42,12 +42,12 @@ class Sample:
         return f"{line} ✓ {self._found()}" if self.survives else f"{line} ✗ {OR.join(self.expected)}"
 
     def _found(self) -> str:
-        """The expected spelling that is in the translation; empty if there is none."""
+        """Return the first expected spelling that the translation contains; empty if there is none."""
         return next((spelling for spelling in self.expected if spelling in self.translation), "")
 
 
 def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """Read sentences, one per line; after a tab, the text that must survive in the translation, in several spellings.
+    """Read sentences, one per line. After a tab, a line can list spellings; the translation must contain one of them.
 
     Raises:
         ValueError: there is no sentence, or the file cannot be read (see `read_lines`).
@@ -59,12 +59,12 @@ def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def translate_samples(folder: Path, sentences: Path, *, device: str | None = None, beam: int = 1) -> list[Sample]:
-    """Translate a file of sentences.
+    """Translate the sentences of a file.
 
     Args:
         folder: model folder.
-        sentences: file for `read_samples`.
-        device: None takes the fastest available.
+        sentences: file as in `read_samples`.
+        device: device to use; None takes the fastest available.
         beam: beam size; 1 decodes greedily.
     """
     checkpoint = load_checkpoint(folder)

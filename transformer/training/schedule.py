@@ -1,20 +1,20 @@
-"""The learning rate over the steps of a training run."""
+"""The schedule of the learning rate over a training run."""
 
 from __future__ import annotations
 
 
 def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
-    """Linear warm-up, a plateau, and a linear decay to 0.
+    """Return the factor of the learning rate at a step: linear warm-up, a plateau, and linear decay to 0.
 
-    Because of the plateau the end can move: a run can be resumed with more steps, or cooled down early with fewer, and
-    earlier steps stay the same (Hägele et al. 2024, "Scaling Laws and Compute-Optimal Training Beyond Fixed Training
-    Durations", section 3).
+    Before the decay, the factor does not depend on the number of steps. A run can therefore be resumed with more steps,
+    or cooled down early with fewer, without changing earlier steps (Hägele et al. 2024, "Scaling Laws and
+    Compute-Optimal Training Beyond Fixed Training Durations", section 3).
 
     Args:
         step: number of the step, from 0.
         steps: number of steps of the whole run.
-        warmup: number of steps on the way up.
-        cooldown: share of all steps on the way down.
+        warmup: number of steps in which the rate rises.
+        cooldown: share of all steps, 0 to 1, in which the rate falls at the end.
 
     Returns:
         Factor of the peak learning rate, above 0 and at most 1.

@@ -1,4 +1,4 @@
-"""Shares the first process's saved state with all processes that train a run together."""
+"""Sends the saved state of the first process to all processes of a training run."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from transformer.training.run_folder import RunFolder, TrainingState
 def shared_state(
     folder: RunFolder, config: TrainConfig, fingerprints: dict[str, str], process: Process
 ) -> TrainingState | None:
-    """The state in the first process's folder; None at the beginning of a run.
+    """Return the state that the first process has saved; None at the beginning of a run.
 
-    Only that process saves. The folder of another machine has no state, or an old one.
+    Only the first process saves. On another machine, the folder has no state or an old one.
 
     Args:
-        fingerprints: `RunFolder.fingerprints` of this process's data.
+        folder: run folder of this process.
+        config: training settings of this process.
+        fingerprints: `RunFolder.fingerprints` of this process.
+        process: this process.
 
     Raises:
-        ValueError: the state is damaged, or a process was started with other options, vocabulary or data than the
-            first one; otherwise their gradients would be mixed unnoticed. Every process raises it.
+        ValueError: the state is damaged, or a process has other options, vocabulary or data than the first one. Their
+            gradients would otherwise be mixed unnoticed. All processes raise this error.
     """
     if process.count == 1:
         return folder.state()

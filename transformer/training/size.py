@@ -1,18 +1,18 @@
-"""Computes the size of a model before training, without making it, and checks that the memory suffices."""
+"""Computes the size of a model without building it, and checks that the memory is large enough to train it."""
 
 from __future__ import annotations
 
 from transformer.config import TransformerConfig
 from transformer.files.memory import gigabytes
 
-# Bytes per parameter: itself, its gradient, and the one number that Muon stores for it; AdamW stores two.
+# Bytes per parameter: for its value, its gradient, and the one number that Muon stores; AdamW stores two numbers.
 BYTES = 12
 
 
 def parameters(config: TransformerConfig) -> int:
-    """Number of parameters of a model that is trained here.
+    """Return the number of parameters of a model that is trained here.
 
-    Such a model is pre-norm, with one embedding for all inputs and outputs.
+    Such a model is pre-norm, and has one embedding table for all inputs and outputs.
     """
     d_model, d_ff = config.d_model, config.d_ff
     attention, norm = 4 * d_model * (d_model + 1), 2 * d_model
@@ -26,14 +26,14 @@ def parameters(config: TransformerConfig) -> int:
 
 
 def check_size(config: TransformerConfig, available: int | None) -> None:
-    """Reject a model that is too large to be trained on this machine.
+    """Check that a model is small enough to be trained on this machine.
 
     Args:
-        config: model configuration.
-        available: available bytes; None if unknown.
+        config: configuration of the model.
+        available: available memory in bytes; None if unknown.
 
     Raises:
-        ValueError: it needs more memory; the message has both numbers.
+        ValueError: the model needs more memory; the message has both sizes.
     """
     count = parameters(config)
     if available is not None and count * BYTES > available:

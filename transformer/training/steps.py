@@ -1,4 +1,4 @@
-"""Takes the steps of any training: the gradient of a mean loss, the schedule, and the optimiser."""
+"""Takes training steps for any model: gradient of the mean loss, learning rate, and optimiser."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ALONE = Process(0, 1, torch.device("cpu"))
 
 
 class DivergedError(AtlasError):
-    """The loss, its gradient or the weights are no longer finite numbers."""
+    """The loss, its gradient or the weights are not finite."""
 
 
 class Schedule(Protocol):
-    """The schedule of the learning rate, such as `trapezoid`."""
+    """Settings of the learning rate schedule; the arguments of `trapezoid`."""
 
     @property
     def steps(self) -> int: ...
@@ -40,20 +40,20 @@ class StepTaker(Protocol):
     """An optimiser, such as `transformer.training.optimizer.Optimizer`."""
 
     def step(self, factor: float) -> float:
-        """Clip, take a step at `factor` times the peak learning rate, and clear the gradients; return their norm."""
+        """Clip the gradients, step at `factor` times the peak learning rate, and clear them; return the norm before."""
         ...
 
 
 class Steps:
-    """Takes steps with a model.
+    """Takes training steps with a model.
 
     Args:
-        objective: the loss of a `Batch`, summed over its tokens, in nats; in several processes a
-            `DistributedDataParallel` of it.
+        objective: module that returns the loss of a `Batch` in nats, summed over its tokens. If there are several
+            processes, it is wrapped in `DistributedDataParallel`.
         optimizer: optimiser of the model.
-        schedule: schedule of the learning rate.
+        schedule: settings of the learning rate schedule.
         process: this process and its device.
-        mixed: multiply matrices in bfloat16.
+        mixed: whether matrices are multiplied in bfloat16.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class Steps:
         self.process, self.mixed = process, mixed
 
     def take(self, step: int, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
-        """One step of the optimiser.
+        """Take one step of the optimiser.
 
         Args:
-            step: its number, from 0.
+            step: number of the step, from 0.
             batches: batches that this process learns from.
             tokens: number of tokens to predict in the batches of all processes.
 
         Returns:
-            The loss of all processes, summed over the tokens, in nats, and the norm of the gradient.
+            The loss in nats, summed over the tokens of all processes, and the norm of the gradient.
 
         Raises:
             DivergedError: the loss or the gradient is not finite; the weights stay unchanged.
@@ -101,14 +101,14 @@ class Steps:
         return torch.autocast(self.process.device.type, torch.bfloat16, enabled=self.mixed)
 
     def _add_gradient(self, batch: Batch, tokens: int, *, last: bool) -> float:
-        """Add a batch's contribution to the gradient of the mean loss, and return its summed loss."""
-        # Processes exchange their gradients once per step, with the last batch.
+        """Add a batch's contribution to the gradient of the mean loss; return its summed loss, nats."""
+        # Processes exchange gradients only with the last batch of a step.
         objective = self.objective
         waiting = objective.no_sync() if isinstance(objective, DistributedDataParallel) and not last else nullcontext()
         with torch.enable_grad(), waiting:
             with self.autocast():
                 loss = objective(batch.to(self.process.device))
-            # The mean is over the tokens of all processes. DistributedDataParallel divides by the number of processes,
-            # hence the factor.
+            # The loss is the mean over the tokens of all processes. DistributedDataParallel divides gradients by the
+            # number of processes, which this factor undoes.
             (loss * self.process.count / tokens).backward()
         return float(loss.detach())

@@ -1,4 +1,4 @@
-"""Makes sentence pairs with one side written by a model, to train another model on."""
+"""Creates sentence pairs with one side translated by a model, to train another model on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
 
-# A translation that is longer or shorter than its sentence by this factor is a failure of the model.
+# If a translation is longer or shorter than its sentence by more than this factor, the model has failed.
 LONGEST = 3.0
 
 log = logging.getLogger(__name__)
@@ -29,25 +29,25 @@ def synthesise(
     beam: int = 1,
     device: str | None = None,
 ) -> None:
-    """Translate the sentences of some files, each of them once, and write them with their translations.
+    """Translate the different sentences of some files, and write them with their translations.
 
-    With `back`, a model of the other direction writes sources for real targets: back-translation (Sennrich et al. 2016,
-    "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without, a model of the same
-    direction writes targets for real sources. Both together are data diversification (Nguyen et al. 2020, "Data
-    Diversification: A Simple Strategy For Neural Machine Translation", section 3).
+    With `back`, a model of the opposite direction writes sources for real targets. This is back-translation (Sennrich
+    et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without `back`, a
+    model of the same direction writes targets for real sources. Using both is data diversification (Nguyen et al. 2020,
+    "Data Diversification: A Simple Strategy For Neural Machine Translation", section 3).
 
     Args:
         model: model folder.
-        data: files with one sentence per line, or tab-separated columns.
-        output: tab-separated file of sources and targets, gzip-compressed.
-        column: column of the sentences in the files, from 1.
-        back: the translations are the sources, not the targets.
+        data: files with one sentence per line, or with tab-separated columns.
+        output: file to write: tab-separated sources and targets, gzip-compressed.
+        column: column with the sentences, from 1.
+        back: write the translations as sources instead of targets.
         beam: beam size; 1 decodes greedily.
-        device: None takes the fastest available.
+        device: device to use; None takes the fastest available.
 
     Raises:
         ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, the
-            beam's size is out of range, or `output` cannot be a file.
+            beam size is out of range, or `output` cannot be a file.
         OSError: `output` cannot be written.
     """
     if column < 1:
@@ -64,6 +64,6 @@ def synthesise(
 
 
 def plausible(pair: Pair) -> bool:
-    """Whether a sentence and its translation have similar lengths in characters; see LONGEST."""
+    """Return whether the lengths of sentence and translation, in characters, differ by at most the factor LONGEST."""
     sentence, translation = map(len, pair)
     return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST

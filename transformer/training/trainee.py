@@ -1,4 +1,4 @@
-"""The model that `Trainer` trains, with its data and loss; for translation and language models alike."""
+"""A model with its data and loss, so that `Trainer` can treat translation models and language models alike."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from transformer.training.loss import SummedLoss
 from transformer.training.run_folder import RunFolder
 from transformer.training.size import check_size
 
-# Number of validation pairs translated per checkpoint; translating all would take as long as the steps between.
+# Number of validation pairs to translate at each checkpoint. All pairs would take as long as the steps between.
 TRANSLATED = 200
 Data = PieceData | Contexts
 
 
 class Trainee:
-    """A model with fresh weights, and its data.
+    """A model with random weights, and its data.
 
     Args:
         train, validation: sentence pairs for a translation model, or contexts for a language model.
-        tokenizer: the vocabulary of the data.
+        tokenizer: vocabulary of the data.
         config: training settings.
 
     Attributes:
-        model: model of the shape that the data requires.
-        loss: loss of a batch, summed over its tokens, in nats.
-        batches: training data.
-        validation: data of the validation loss.
+        model: model of the kind and size that the data needs.
+        loss: module that computes the loss of a batch in nats, summed over its tokens.
+        batches: batches of the training data.
+        validation: batches of the validation data.
 
     Raises:
-        ValueError: there is no data, or the model is too large for this machine.
+        ValueError: the data is empty, or the model is too large for this machine.
     """
 
     def __init__(self, train: Data, validation: Data, tokenizer: Tokenizer, config: TrainConfig) -> None:
@@ -58,7 +58,7 @@ class Trainee:
         self.loss = SummedLoss(self.model, label_smoothing=config.label_smoothing)
 
     def chrf(self, device: torch.device) -> float | None:
-        """chrF, 0 to 100, of greedy translations of the first validation pairs; None for a language model."""
+        """Return chrF, 0 to 100, of greedy translations of the first validation pairs; None for a language model."""
         if isinstance(self.validation, ContextBatches):
             return None
         watched = itertools.islice(self.validation.data, TRANSLATED)
@@ -70,7 +70,7 @@ class Trainee:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """A model of the same shape from a folder, and its vocabulary, which may differ.
+        """Load a model of the same shape from a folder, with its vocabulary, which may differ.
 
         Raises:
             CheckpointError: the folder cannot be read, or its model is of another kind.
@@ -85,7 +85,7 @@ class Trainee:
 
 
 def trainee_of(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> Trainee:
-    """The model that a run trains, of the kind that its data is for.
+    """Return the model that a run trains; the data decides its kind.
 
     Raises:
         ValueError: the data is missing, damaged or empty, or the model is too large for this machine.

@@ -1,4 +1,4 @@
-"""The training loop: steps, checkpoints to resume from, and the average of the last few checkpoints."""
+"""The training loop: takes steps, saves checkpoints to resume from, and averages the last checkpoints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from transformer.training.trainee import trainee_of
 from transformer.training.vocabulary_transfer import transfer
 
 LOG_STEPS = 25
-# The settings that may change when a run is resumed: its end, and how often and how many checkpoints are kept.
+# Settings that may differ when a run is resumed: its end, and how often and how many checkpoints are saved.
 MOVABLE = ("steps", "cooldown", "average", "save_minutes")
 
 log = logging.getLogger(__name__)
@@ -37,15 +37,16 @@ log = logging.getLogger(__name__)
 class Trainer:
     """Trains one model in a run folder (see `RunFolder`).
 
-    Every random choice of a step depends only on the seed and the step's number. So a run that was interrupted and
-    resumed takes the same steps as an uninterrupted one. The clock decides the checkpoints, and so the average.
+    Every random choice in a step depends only on the seed and on the number of the step. A run that was interrupted and
+    resumed therefore takes the same steps as an uninterrupted run. Checkpoints depend on the clock, and so does their
+    average.
 
     Args:
-        run: the run folder.
-        config: training settings. A run may be resumed with another end (see MOVABLE).
+        run: run folder.
+        config: training settings. A resumed run may have other values of MOVABLE.
         process: this process and its device.
-        start: model folder whose weights replace a new run's random ones; they are transferred to the run's vocabulary
-            if it differs.
+        start: model folder with the weights to start a new run with, instead of random weights. They are transferred to
+            the run's vocabulary if it differs.
 
     Raises:
         ValueError: the micro-batches cannot be divided among the processes; the run was started with another config,
@@ -93,7 +94,7 @@ class Trainer:
 
         Raises:
             DivergedError: a loss, a gradient or a weight is not finite. The last checkpoint stays unchanged.
-            OSError: a file cannot be written. The last checkpoint stays unchanged, too.
+            OSError: a file cannot be written. The last checkpoint stays unchanged.
         """
         try:
             self._take_steps()
@@ -103,7 +104,7 @@ class Trainer:
             raise OSError(f"{error}: the run continues from its last checkpoint") from error
 
     def _take_steps(self) -> None:
-        """Take the remaining steps, with a checkpoint every few minutes and at the end."""
+        """Take the remaining steps, and save a checkpoint every few minutes and at the end."""
         config = self.config
         saved = logged = time.monotonic()
         started = saved - self.seconds
@@ -116,7 +117,8 @@ class Trainer:
             finished = self.step == config.steps
             if not (finished or self.step % LOG_STEPS == 0):
                 continue
-            # A checkpoint is saved only with a reported loss, so that each row has the mean of equally many steps.
+            # Save a checkpoint only when a loss is reported, so that each row has the mean loss of the same number of
+            # steps.
             save = self.process.rank == 0 and (finished or now - saved > 60 * config.save_minutes)
             validation = self.validate() if save else None
             self._report(losses / pieces, validation, norm, pieces / (now - logged))
@@ -126,10 +128,11 @@ class Trainer:
                 saved = time.monotonic()
 
     def take_step(self) -> tuple[float, int, float]:
-        """One step of the optimiser.
+        """Take one step of the optimiser.
 
         Returns:
-            For all processes, the summed loss in nats and the number of predicted tokens; and the norm of the gradient.
+            For all processes together: the summed loss in nats, and the number of predicted tokens; and the norm of the
+            gradient.
 
         Raises:
             DivergedError: the loss or the gradient is not finite; the weights stay unchanged.
@@ -148,7 +151,7 @@ class Trainer:
 
     @torch.no_grad()
     def validation_loss(self) -> float:
-        """Mean over the validation data, in nats per token, including label smoothing."""
+        """Return the mean loss on the validation data, nats per token, including label smoothing."""
         self.loss.eval()
         total, pieces = 0.0, 0
         for batch in self.validation:
@@ -158,11 +161,11 @@ class Trainer:
         return total / pieces
 
     def validate(self) -> Validation:
-        """Evaluate the weights of this step on the validation data."""
+        """Evaluate the current weights on the validation data."""
         return Validation(self.validation_loss(), self.trainee.chrf(self.process.device))
 
     def _members(self, number: int) -> np.ndarray:
-        """The items of micro-batch `number` of the run."""
+        """Return the indices of the items in micro-batch `number`, counted from the start of the run."""
         epoch, index = divmod(number, self.batches_per_epoch)
         return self.order(epoch)[index]
 
@@ -170,9 +173,9 @@ class Trainer:
         return {name: parameter.detach().cpu() for name, parameter in self.model.named_parameters()}
 
     def _save(self) -> None:
-        """Save a checkpoint, and the current model: the average of the kept checkpoints."""
+        """Save a checkpoint, and the current model, which is the average of the saved checkpoints."""
         weights = self._weights()
-        # The model is stored in float16.
+        # The model is saved in float16, so the weights must be finite in float16.
         if not all(weight.half().isfinite().all() for weight in weights.values()):
             raise self._diverged(f"step {self.step} left weights that are not finite in half precision")
         self.folder.save_weights(self.step, weights, keep=self.config.average)
@@ -191,7 +194,7 @@ class Trainer:
         save_model(self.folder.model, self.model.config, weights, self.tokenizer)
 
     def _finish(self) -> None:
-        """Save the best average of the last checkpoints as the model: the one with the lowest validation loss."""
+        """Save the average of the last checkpoints as the model; use as many as give the lowest validation loss."""
         kept = self.folder.last_weights()
         candidates = {}
         for count in range(1, len(kept) + 1):
@@ -229,7 +232,7 @@ class Trainer:
                     f"the run in {self.folder.path} was started with another {name}: prepare the original one again, "
                     f"delete {STATE} there to start with this one, or use another folder"
                 )
-        # Older runs name no positions.
+        # The config of older runs has no positions.
         began = {"positions": "", **progress["config"]}
         for name, value in asdict(self.config).items():
             if value != began[name] and name not in MOVABLE:
@@ -248,7 +251,7 @@ class Trainer:
         log.info("continuing at step %d", self.step)
 
     def _tidy(self, state: TrainingState | None) -> None:
-        """Check that the folder can be continued, and remove what an interrupted run recorded after its state."""
+        """Check that the run can be continued; remove data that an interrupted run recorded after its last state."""
         self.curve.truncate(self.step)
         self.folder.check_weights(self.step, self._weights() if state else {})
 
@@ -285,5 +288,5 @@ class Trainer:
 
 
 def strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with the prefix, by the rest of their names."""
+    """Return the tensors whose names begin with a prefix, by their names without it."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

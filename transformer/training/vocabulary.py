@@ -1,4 +1,4 @@
-"""Measures how many words a vocabulary keeps whole."""
+"""Measures how many words of a text are one token in a vocabulary."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from transformer.text.normalisation import normalise
 from transformer.text.tokenizer import SPACE_MARK, Tokenizer
 
-# A sequence of letters.
+# A word is a sequence of letters.
 WORD = re.compile(r"[^\W\d_]+")
 FREQUENT = 2_000
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How a vocabulary splits the words of a text; words are sequences of letters, each split by itself.
+    """How a vocabulary splits the words of a text; a word is a sequence of letters, and is split on its own.
 
     Attributes:
-        words: number of words, each counted as often as it occurs.
-        whole: how many of them are one token.
-        cut: by word, most frequent first, the tokens of those of the FREQUENT most frequent words that lose a single
-            letter.
+        words: number of words in the text, including repetitions.
+        whole: number of these words that are one token.
+        cut: tokens of frequent words (the first FREQUENT) from which a single letter is split off, by word; the most
+            frequent word comes first.
     """
 
     words: int
@@ -39,7 +39,7 @@ class Coverage:
 
 
 def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
-    """Count the words of some texts that a vocabulary keeps whole.
+    """Count the words of some texts that are one token in a vocabulary.
 
     Raises:
         ValueError: the texts have no words.

@@ -1,4 +1,4 @@
-"""Transfers a trained model to another vocabulary, so that a run need not begin with random weights."""
+"""Transfers a trained model to another vocabulary, so that a run need not start with random weights."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from torch import Tensor
 
 from transformer.text.tokenizer import Tokenizer
 
-# The parameters that have one row for each token of the vocabulary.
+# Parameters with one row for each token of the vocabulary.
 PIECE_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.weight", "generator.bias")
 
 
 def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:
-    """The weights of a model for another vocabulary.
+    """Return the weights of a model, transferred to another vocabulary.
 
-    The row of a token in both vocabularies stays the same. The row of a new token is the mean of the rows of the old
-    tokens that spell it (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3). All
-    other weights stay the same.
+    The row of a token that both vocabularies have stays the same. The row of a new token is the mean of the rows of the
+    old tokens that spell it (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3).
+    All other weights stay the same.
 
     Args:
-        weights: weights by name of a model with the old vocabulary on both sides.
-        old: its vocabulary.
-        new: the new vocabulary.
+        weights: weights by name, of a model with the old vocabulary on both sides.
+        old: vocabulary of the model.
+        new: vocabulary to transfer to.
     """
     ids = {text: piece for piece, text in enumerate(old.texts)}
     spelt = [[ids[text]] if text in ids else old.spell(text) for text in new.texts]
