@@ -1,8 +1,8 @@
-"""The backward pass of a Transformer by hand: every part as a formula in numpy, no autograd.
+"""The backward pass of a Transformer by hand: every part is a formula in numpy, without autograd.
 
 A part is a pair of pure functions. `part(...)` returns its output and the values that the backward pass needs.
-`part_backward(grad, saved)` turns the gradient of the output into the gradients of the inputs (Rumelhart, Hinton and
-Williams 1986, "Learning representations by back-propagating errors").
+`part_backward(grad, saved)` converts the gradient of the output into the gradients of the inputs. Source: Rumelhart,
+Hinton and Williams 1986, "Learning representations by back-propagating errors".
 
 Read the modules in this order: `linear`, `softmax`, `attention`, `layer_norm`, `activations`, `feed_forward`,
 `residual`, `embedding`, `cross_entropy`, then `layers` and `transformer`, which combine them, and `optimizers`.

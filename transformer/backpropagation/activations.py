@@ -1,4 +1,4 @@
-"""The activations of the feed-forward network and their derivatives."""
+"""Activation functions of the feed-forward network, and their derivatives."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ ACTIVATIONS: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def relu_derivative(x: np.ndarray) -> np.ndarray:
-    """1 where x > 0, else 0. At 0 there is no derivative; 0 is the convention (Nair and Hinton 2010)."""
+    """Return 1 where x > 0, else 0. There is no derivative at 0; the convention is 0 (Nair and Hinton 2010)."""
     return (x > 0).astype(x.dtype)
 
 
 def gelu_derivative(x: np.ndarray) -> np.ndarray:
-    """Phi(x) + x phi(x), from x Phi(x), with the normal distribution Phi and density phi (Hendrycks, Gimpel 2016)."""
+    """Return Phi(x) + x phi(x), the derivative of x Phi(x); Phi is the normal distribution (Hendrycks, Gimpel 2016)."""
     return (1 + erf(x / math.sqrt(2))) / 2 + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
 def gelu_tanh_derivative(x: np.ndarray) -> np.ndarray:
-    """`(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2`, of `x (1 + tanh u) / 2`, `u = sqrt(2 / pi) (x + 0.044715 x^3)`."""
+    """Return `(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2` with `u = sqrt(2 / pi) (x + 0.044715 x^3)`."""
     scale = math.sqrt(2 / math.pi)
     tanh = np.tanh(scale * (x + 0.044715 * x**3))
     return (1 + tanh) / 2 + x * (1 - tanh**2) * scale * (1 + 3 * 0.044715 * x**2) / 2
 
 
 def silu_derivative(x: np.ndarray) -> np.ndarray:
-    """g (1 + x (1 - g)), from x g, with the logistic function g of x (Elfwing et al. 2018)."""
+    """Return g (1 + x (1 - g)), the derivative of x g; g is the logistic function of x (Elfwing et al. 2018)."""
     gate = expit(x)
     return gate * (1 + x * (1 - gate))
 
@@ -50,10 +50,10 @@ DERIVATIVES: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def activation(x: np.ndarray, name: Activation) -> tuple[np.ndarray, np.ndarray]:
-    """Apply the activation elementwise, any shape. The second result is the derivative, all that backward needs."""
+    """Apply the activation elementwise, any shape; return also its derivative, which the backward pass needs."""
     return ACTIVATIONS[name](x), DERIVATIVES[name](x)
 
 
 def activation_backward(grad: np.ndarray, derivative: np.ndarray) -> np.ndarray:
-    """dx = dy * f'(x), any shape."""
+    """Return dx = dy * f'(x), any shape."""
     return grad * derivative

@@ -15,13 +15,13 @@ from transformer.model.encodings import NO_POSITIONS, RelativePositionArrays, tu
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
-    """[B, T, D] to [B, H, T, K]. Its backward is `join_heads`: numbers only move, and so do gradients."""
+    """Reshape [B, T, D] to [B, H, T, K]. The backward function is `join_heads`, because numbers only move."""
     batch, length, _ = x.shape
     return x.reshape(batch, length, heads, -1).swapaxes(1, 2)  # [B, T, H, K] -> [B, H, T, K]
 
 
 def join_heads(x: np.ndarray) -> np.ndarray:
-    """[B, H, T, K] to [B, T, D]. Its backward is `split_heads`."""
+    """Reshape [B, H, T, K] to [B, T, D]. The backward function is `split_heads`."""
     batch, _, length, _ = x.shape
     return x.swapaxes(1, 2).reshape(batch, length, -1)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
@@ -34,7 +34,7 @@ class AttentionSaved(NamedTuple):
 
 
 class AttentionGradients(NamedTuple):
-    """dQ [..., T, K], dK and dV [..., S, K]."""
+    """Gradients dQ [..., T, K], and dK and dV [..., S, K]."""
 
     query: np.ndarray
     key: np.ndarray
@@ -49,14 +49,14 @@ def scaled_dot_product_attention(
     notes: Notes,
     biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
-    """O = A V, A = softmax(s), s = Q K^T / sqrt(K) (section 3.2.1, equation 1), plus biases where there are any.
+    """Return O = A V with A = softmax(s) and s = Q K^T / sqrt(K) (section 3.2.1, equation 1), plus biases if given.
 
     Args:
         query: Q [..., T, K].
         key, value: K and V [..., S, K].
-        allowed: bool, broadcastable to [..., T, S], True = may look; None allows everything.
-        notes: gets scores and weights [..., T, S].
-        biases: added to s, broadcastable to [..., T, S]; they are constants, so they have no gradient.
+        allowed: bool, broadcastable to [..., T, S], True where the query may look at the key; None allows everything.
+        notes: receives scores and weights, [..., T, S].
+        biases: numbers added to s, broadcastable to [..., T, S]; they are constants, so they have no gradient.
 
     Returns:
         O [..., T, K].
@@ -68,14 +68,16 @@ def scaled_dot_product_attention(
 
 
 def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSaved, notes: Notes) -> AttentionGradients:
-    """dV = A^T dO, dA = dO V^T, ds = softmax_backward(dA, A), dQ = ds K / sqrt(K), dK = ds^T Q / sqrt(K).
+    """Return dV = A^T dO, dQ = ds K / sqrt(K) and dK = ds^T Q / sqrt(K).
 
-    There are two matrix products, each with the two gradients of a product, and a softmax between them (Dao et al.
-    2022, "FlashAttention", appendix B.2, derives the same).
+    Two intermediate gradients are needed: dA = dO V^T and ds = softmax_backward(dA, A). There are two matrix products
+    with a softmax between them, and each product has two gradients. Dao et al. 2022, "FlashAttention", appendix B.2,
+    derive the same formulas.
 
     Args:
         grad: dO [..., T, K].
-        notes: gets dA and ds [..., T, S].
+        saved: values from the forward pass.
+        notes: receives dA and ds, [..., T, S].
     """
     query, key, value, weights = saved
     d_weights = notes.note("weights", grad @ value.swapaxes(-1, -2))
@@ -87,7 +89,7 @@ def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSave
 
 
 class MultiHeadSaved(NamedTuple):
-    """Saved values of the parts, and the angles that rotated queries and keys; None for no rotation."""
+    """Saved values of the parts, and the angles that rotated queries and keys; None if there is no rotation."""
 
     query: LinearSaved
     key: LinearSaved
@@ -98,7 +100,7 @@ class MultiHeadSaved(NamedTuple):
 
 
 class MultiHeadGradients(NamedTuple):
-    """dx [B, T, D] through the queries, dmemory [B, S, D] through keys and values, and the parameters' gradients."""
+    """Gradients dx [B, T, D] through the queries, dmemory [B, S, D] through keys and values, and of the parameters."""
 
     x: np.ndarray
     memory: np.ndarray
@@ -114,20 +116,20 @@ def multi_head_attention(
     notes: Notes,
     relative: RelativePositionArrays = NO_POSITIONS,
 ) -> tuple[np.ndarray, MultiHeadSaved]:
-    """[O_1; ...; O_H] W_O^T + b_O, with O_h the attention of a head (section 3.2.2).
+    """Return [O_1; ...; O_H] W_O^T + b_O, where O_h is the output of head h (section 3.2.2).
 
     Args:
-        x: [B, T, D]; the queries come from it.
-        memory: [B, S, D]; keys and values come from it. It is x itself in self-attention.
-        parameters: `in_projection` has W_Q, W_K and W_V below each other, weight [3D, D] and bias [3D];
+        x: input of the queries, [B, T, D].
+        memory: input of keys and values, [B, S, D]; it is x itself in self-attention.
+        parameters: `in_projection` has W_Q, W_K and W_V below each other, weight [3D, D] and bias [3D].
             `out_projection` is W_O, weight [D, D] and bias [D].
-        heads: H.
-        allowed: broadcastable to [B, H, T, S].
-        notes: gets queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
-        relative: the effect of positions in self-attention.
+        heads: number of heads H.
+        allowed: bool, broadcastable to [B, H, T, S], True where the query may look at the key; None allows everything.
+        notes: receives queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
+        relative: score biases or rotations of self-attention, by relative positions.
 
     Returns:
-        [B, T, D].
+        Output of the attention sub-layer, [B, T, D].
     """
     (w_query, w_key, w_value), (b_query, b_key, b_value) = (
         np.split(parameters[f"in_projection.{name}"], 3) for name in ("weight", "bias")
@@ -150,12 +152,14 @@ def multi_head_attention(
 
 
 def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
-    """The same steps in reverse: output projection, split, attention of each head, join, three projections. Rotations
-    are undone: the inverse of a rotation is its transpose.
+    """Compute the gradients of the steps in reverse: output projection, split, attention, join, input projections.
+
+    The inverse of a rotation is its transpose, so rotations are undone by the negative angles.
 
     Args:
         grad: dy [B, T, D].
-        notes: gets a gradient for every result that the forward pass noted.
+        saved: values from the forward pass.
+        notes: receives a gradient for every result that the forward pass noted.
     """
     heads = saved.attention.query.shape[1]
     output = linear_backward(grad, saved.output)
@@ -167,7 +171,7 @@ def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes
     value = linear_backward(join_heads(notes.note("values", attention.value)), saved.value)
     return MultiHeadGradients(
         x=query.x,
-        # Keys and values read the same vectors: their gradients add up.
+        # Keys and values read the same vectors, so their gradients add up.
         memory=key.x + value.x,
         parameters={
             "in_projection.weight": np.concatenate([query.weight, key.weight, value.weight]),

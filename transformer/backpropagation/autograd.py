@@ -1,4 +1,4 @@
-"""Computes the same gradients with torch's autograd for comparison, from the model itself in float64."""
+"""Computes the same gradients with torch's autograd for comparison, from the model in float64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.values.trace import DETAILS, PARTS, SIDES
 
 @dataclass(frozen=True, eq=False)
 class AutogradResult:
-    """Results like `transformer.backpropagation.gradients.Gradients`, computed by torch."""
+    """Loss and gradients as in `transformer.backpropagation.gradients.Gradients`, computed by torch."""
 
     loss: float
     gradients: Mapping[str, np.ndarray]
@@ -28,10 +28,12 @@ class AutogradResult:
 
 
 def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> AutogradResult:
-    """Gradients of a copy of the model. The copy belongs to this call, so that its hooks see no other run.
+    """Compute the gradients on a copy of the model, which belongs to this call, so its hooks see no other run.
 
     Args:
-        parameters: float64, by name, each once.
+        parameters: parameters by name, float64; a shared parameter has one entry.
+        config: configuration of the model.
+        batch: inputs of the loss.
     """
     model = float64_model(parameters, config, max(batch.source.shape[1], batch.target.shape[1]))
     seen: dict[str, Tensor] = {}
@@ -66,11 +68,12 @@ def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, ba
 
 
 def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfig, length: int) -> Transformer:
-    """The model with given parameters, in float64 and evaluation mode.
+    """Build the model with given parameters, in float64 and evaluation mode.
 
     Args:
-        parameters: by name, each once.
-        length: of the longest text; computed positions are in float64 as well.
+        parameters: parameters by name; a shared parameter has one entry.
+        config: configuration of the model.
+        length: length of the longest text; computed positions are converted to float64 up to this length.
     """
     with Undrawn():
         model = Transformer(config).double().eval()
@@ -84,11 +87,12 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
 
 
 def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerConfig) -> dict[str, Tensor]:
-    """The intermediate results of both stacks, by the names that `transformer.backpropagation` gives them.
+    """Return the intermediate results of both stacks, under their names in `transformer.backpropagation`.
 
     Args:
-        seen: inputs and outputs of modules by name.
+        seen: inputs and outputs of modules, by name.
         record: recorder of the same run.
+        config: configuration of the model.
     """
     points = {}
     for stack, side in SIDES.items():
@@ -116,7 +120,7 @@ def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerCon
 
 
 def _keep(seen: dict[str, Tensor], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-    """A hook that keeps the input and the output of a module."""
+    """Return a hook that stores the input and the output of a module in `seen`."""
 
     def hook(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         seen[f"{name}.input"], seen[f"{name}.output"] = inputs[0], output

@@ -10,7 +10,7 @@ from transformer.backpropagation.softmax import softmax
 
 
 class CrossEntropySaved(NamedTuple):
-    """Probabilities p and targets y [B, T, V], and the positions that count, bool [B, T]."""
+    """Probabilities p and targets y, [B, T, V], and whether each position counts in the loss, bool [B, T]."""
 
     probabilities: np.ndarray
     targets: np.ndarray
@@ -20,16 +20,17 @@ class CrossEntropySaved(NamedTuple):
 def cross_entropy(
     logits: np.ndarray, labels: np.ndarray, counted: np.ndarray, label_smoothing: float = 0.0
 ) -> tuple[float, CrossEntropySaved]:
-    """L = -sum_v y_v log p_v, p = softmax(z), summed over the positions that count; in nats.
+    """Return L = -sum_v y_v log p_v with p = softmax(z), summed over the positions that count, in nats.
 
-    Without smoothing y is 1 at the right token and 0 elsewhere. Smoothing by e takes the share e from it and spreads it
-    evenly over the whole vocabulary (Szegedy et al. 2016, "Rethinking the Inception Architecture", section 7).
+    Without smoothing, y is 1 for the correct token and 0 for all others. Smoothing by e takes the share e from the
+    correct token, and spreads it evenly over the whole vocabulary. Source: Szegedy et al. 2016, "Rethinking the
+    Inception Architecture", section 7.
 
     Args:
         logits: z [B, T, V].
-        labels: ids of the right tokens [B, T].
-        counted: bool [B, T]; False on padding, and at positions that the loss should ignore.
-        label_smoothing: e, from 0 to below 1.
+        labels: ids of the correct tokens, [B, T].
+        counted: whether each position counts, bool [B, T]; False for padding and for positions to ignore.
+        label_smoothing: e, at least 0 and below 1.
     """
     vocabulary = logits.shape[-1]
     targets = np.full(logits.shape, label_smoothing / vocabulary)
@@ -42,10 +43,10 @@ def cross_entropy(
 
 
 def cross_entropy_backward(saved: CrossEntropySaved) -> np.ndarray:
-    """dz = p - y at the positions that count, and 0 at the others.
+    """Return dz = p - y at the positions that count, and 0 at the others.
 
-    Softmax and logarithm cancel. The result says how much too likely each token was. A row sums to 0 (Bishop 2006,
-    "Pattern Recognition and Machine Learning", equation 4.109).
+    The derivatives of softmax and logarithm cancel. The result is the excess probability of each token, and each row
+    sums to 0. Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
 
     Returns:
         dz [B, T, V].

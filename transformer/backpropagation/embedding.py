@@ -1,4 +1,4 @@
-"""Turns tokens into vectors: each token selects a row of a table, which is scaled and gets its position added."""
+"""Converts tokens to vectors: selects a row of a table for each token, scales it, and adds its position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.config import TransformerConfig
 
 
 class EmbeddingSaved(NamedTuple):
-    """Token ids [B, N], the size of the table V, the factor, and the number of learned positions, if there are any."""
+    """Token ids [B, N], the table size V, the scale factor, and the number of learned positions (else None)."""
 
     pieces: np.ndarray
     vocabulary: int
@@ -23,14 +23,14 @@ class EmbeddingSaved(NamedTuple):
 def embedding(
     pieces: np.ndarray, table: np.ndarray, positions: np.ndarray | None, config: TransformerConfig, notes: Notes
 ) -> tuple[np.ndarray, EmbeddingSaved]:
-    """x_n = sqrt(D) E[w_n] + P[n] ("Attention Is All You Need", sections 3.4 and 3.5).
+    """Return x_n = sqrt(D) E[w_n] + P[n] ("Attention Is All You Need", sections 3.4 and 3.5).
 
     Args:
-        pieces: ids w [B, N].
+        pieces: token ids w, [B, N].
         table: E [V, D].
-        positions: P [N, D]; None if none are added.
+        positions: P [N, D]; None if no positions are added.
         config: says whether embeddings are scaled, and whether positions are learned.
-        notes: gets tokens and summed, the rows of E and x, [B, N, D].
+        notes: receives tokens (the rows of E) and summed (x), [B, N, D] each.
 
     Returns:
         x [B, N, D].
@@ -43,21 +43,24 @@ def embedding(
 
 
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
-    """dE[v] = sqrt(D) sum of dx over all places with the token v; dP[n] = sum of dx[n] over the batch.
+    """Return dE and, if positions are learned, dP.
 
-    Choosing a row is a product with a vector that has a single 1, so only the chosen rows get a gradient. A token that
-    occurs twice gets both gradients. Computed positions have no parameter, and hence no gradient.
+    dE[v] is sqrt(D) times the sum of dx over all places with the token v. A token that occurs twice therefore gets both
+    gradients. Selecting a row is a product with a vector that has a single 1, so only selected rows get a gradient.
+    dP[n] is the sum of dx[n] over the batch. Computed positions have no parameter, and therefore no gradient.
 
     Args:
         grad: dx [B, N, D].
+        saved: values from the forward pass.
+        notes: receives the gradients of tokens and summed.
 
     Returns:
-        "embedding.weight" [V, D], and "positions.table" [max_positions, D] if they are learned.
+        "embedding.weight" [V, D], and "positions.table" [max_positions, D] if positions are learned.
     """
     pieces, vocabulary, scale, learned = saved
     tokens = notes.note("tokens", scale * notes.note("summed", grad))
     table = np.zeros((vocabulary, grad.shape[-1]))
-    # `table[pieces] += ...` would add only once to a row that is named twice.
+    # `table[pieces] += ...` would add only one of the gradients to a row that is selected twice.
     np.add.at(table, pieces, tokens)
     gradients = {"embedding.weight": table}
     if learned is not None:

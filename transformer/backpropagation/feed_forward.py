@@ -20,7 +20,7 @@ class FeedForwardSaved(NamedTuple):
 
 
 class FeedForwardGradients(NamedTuple):
-    """dx [B, T, D], and the gradients of the parameters."""
+    """Gradients dx [B, T, D], and those of the parameters."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
@@ -29,13 +29,13 @@ class FeedForwardGradients(NamedTuple):
 def feed_forward(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], name: Activation, notes: Notes
 ) -> tuple[np.ndarray, FeedForwardSaved]:
-    """y = f(x W_1^T + b_1) W_2^T + b_2 (equation 2, with any activation f).
+    """Return y = f(x W_1^T + b_1) W_2^T + b_2 (equation 2 of the paper, with any activation f).
 
     Args:
-        x: [B, T, D].
-        parameters: `expand` is W_1 [F, D] and b_1 [F], `contract` is W_2 [D, F] and b_2 [D].
-        name: name of f.
-        notes: gets expanded and hidden [B, T, F], before and after f.
+        x: input, [B, T, D].
+        parameters: `expand` is W_1 [F, D] and b_1 [F]; `contract` is W_2 [D, F] and b_2 [D].
+        name: name of the activation f.
+        notes: receives expanded and hidden, [B, T, F], the values before and after f.
 
     Returns:
         y [B, T, D].
@@ -47,11 +47,12 @@ def feed_forward(
 
 
 def feed_forward_backward(grad: np.ndarray, saved: FeedForwardSaved, notes: Notes) -> FeedForwardGradients:
-    """The three steps in reverse: dh = dy W_2, du = dh * f'(u), dx = du W_1.
+    """Compute the gradients of the three steps in reverse: dh = dy W_2, du = dh * f'(u), dx = du W_1.
 
     Args:
         grad: dy [B, T, D].
-        notes: gets the gradients of hidden and expanded.
+        saved: values from the forward pass.
+        notes: receives the gradients of hidden and expanded.
     """
     contract = linear_backward(grad, saved.contract)
     d_expanded = activation_backward(notes.note("hidden", contract.x), saved.derivative)

@@ -1,4 +1,4 @@
-"""Computes a gradient without a formula: changes one number a little and measures the change of the loss."""
+"""Computes a gradient without a formula: changes one number slightly, and measures the change of the loss."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from transformer.backpropagation.gradients import LossInputs, loss
 from transformer.config import TransformerConfig
 
-# A larger step shows the curvature; a smaller one shows the rounding of the loss. The error is about 1e-9 here.
+# With a larger step, the curvature of the loss would matter; with a smaller one, its rounding. The error is about 1e-9.
 STEP = 1e-5
 
 
@@ -22,12 +22,15 @@ def finite_difference(
     shape: tuple[int, ...],
     step: float = STEP,
 ) -> float:
-    """(L(x + h) - L(x - h)) / 2h for one number x (central difference; Press et al. 2007, "Numerical Recipes", 5.7).
+    """Return (L(x + h) - L(x - h)) / 2h for one number x (central difference).
+
+    Source: Press et al. 2007, "Numerical Recipes", section 5.7.
 
     Args:
-        name: of a parameter or an intermediate result.
-        at: index of the number in it.
-        shape: of the array.
+        parameters, config, batch: as in `loss`.
+        name: name of a parameter or an intermediate result.
+        at: index of the number x in that array.
+        shape: shape of that array.
         step: h.
     """
 

@@ -1,4 +1,4 @@
-"""The loss of a batch of sentence pairs, and its gradient with respect to every parameter and intermediate result."""
+"""Computes the loss of a batch, and its gradient with respect to every parameter and intermediate result."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class LossInputs:
-    """The inputs of a loss.
+    """Inputs of a loss.
 
     Attributes:
-        source: token ids [B, S].
-        target: ids of the tokens that the decoder reads [B, T], the start symbol first.
-        labels: ids of the tokens that it should predict [B, T].
-        counted: bool [B, T]; True where the loss is added up, False on padding.
-        source_mask: bool [B, S], False on padding; None if there is none.
-        label_smoothing: from 0 to below 1.
+        source: ids that the encoder reads, [B, S].
+        target: ids that the decoder reads, start symbol first, [B, T].
+        labels: ids that the decoder should predict, [B, T].
+        counted: whether each position counts in the loss, bool [B, T]; False for padding.
+        source_mask: bool [B, S], False for padding; None if there is no padding.
+        label_smoothing: at least 0 and below 1.
     """
 
     source: np.ndarray
@@ -40,12 +40,12 @@ class Gradients:
     """A loss, its intermediate results and its gradients.
 
     Attributes:
-        loss: summed over the positions that count, nats.
-        values: every intermediate result by name.
-        gradients: of the loss with respect to each intermediate result, by the same names.
-        uses: gradients with respect to every use of a parameter.
-        parameters: gradients with respect to every parameter; a shared one has its first name and the sum over its
-            uses.
+        loss: loss summed over the positions that count, nats.
+        values: every intermediate result, by name.
+        gradients: gradient of the loss with respect to each intermediate result, by the same names.
+        uses: gradient with respect to every use of a parameter. A shared parameter has several uses.
+        parameters: gradient with respect to every parameter. A shared parameter has its first name, and the sum over
+            its uses.
     """
 
     loss: float
@@ -56,7 +56,7 @@ class Gradients:
 
 
 def parameters_of(weights: Weights) -> dict[str, np.ndarray]:
-    """A model's parameters in float64, each once; a shared one has its first name."""
+    """Return a model's parameters in float64; a shared parameter has one entry, under its first name."""
     tied = TIED[weights.config.tied_embeddings]
     return {name: array.astype(np.float64) for name, array in weights.arrays.items() if name not in tied}
 
@@ -67,21 +67,25 @@ def loss(
     batch: LossInputs,
     nudges: Mapping[str, np.ndarray] | None = None,
 ) -> float:
-    """The loss alone, in nats.
+    """Compute only the loss, in nats.
 
     Args:
-        parameters: float64, by name, each once.
-        nudges: numbers to add to some of the intermediate results, by name.
+        parameters: parameters by name, float64; a shared parameter has one entry.
+        config: configuration of the model.
+        batch: inputs of the loss.
+        nudges: numbers to add to some intermediate results, by name.
     """
     logits, _ = transformer(parameters, config, batch.source, batch.target, batch.source_mask, Notes(nudges))
     return cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)[0]
 
 
 def gradients(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> Gradients:
-    """Run the forward pass, then the backward pass.
+    """Run the forward pass, then the backward pass, and return all gradients.
 
     Args:
-        parameters: float64, by name, each once.
+        parameters: parameters by name, float64; a shared parameter has one entry.
+        config: configuration of the model.
+        batch: inputs of the loss.
     """
     values, backward = Notes(), Notes()
     logits, saved = transformer(parameters, config, batch.source, batch.target, batch.source_mask, values)

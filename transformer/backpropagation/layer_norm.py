@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-# torch adds this to the variance to avoid a division by 0.
+# Added to the variance to avoid a division by 0; this is torch's value.
 EPSILON = 1e-5
 
 
 class LayerNormSaved(NamedTuple):
-    """The normalised x [..., D], its deviation [..., 1], and the gain [D]."""
+    """The normalised x [..., D], its standard deviation [..., 1], and the gain [D]."""
 
     normalised: np.ndarray
     deviation: np.ndarray
@@ -19,7 +19,7 @@ class LayerNormSaved(NamedTuple):
 
 
 class LayerNormGradients(NamedTuple):
-    """dx [..., D], and the gradients of gain and bias [D]."""
+    """Gradients dx [..., D], and those of gain and bias, [D] each."""
 
     x: np.ndarray
     gain: np.ndarray
@@ -27,11 +27,11 @@ class LayerNormGradients(NamedTuple):
 
 
 def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, LayerNormSaved]:
-    """y = gain * n + bias with n = (x - mean) / deviation, mean and deviation over the D numbers of a position.
+    """Return y = gain * n + bias with n = (x - mean) / deviation, both over the D numbers of a position.
 
     Args:
-        x: [..., D].
-        gain, bias: [D].
+        x: input, [..., D].
+        gain, bias: parameters, [D].
 
     Returns:
         y [..., D].
@@ -42,14 +42,15 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.nd
 
 
 def layer_norm_backward(grad: np.ndarray, saved: LayerNormSaved) -> LayerNormGradients:
-    """dx = (dn - mean(dn) - n mean(dn * n)) / deviation with dn = gain * dy; dgain = sum dy * n; dbias = sum dy.
+    """Return dx = (dn - mean(dn) - n mean(dn * n)) / deviation, dgain = sum dy * n and dbias = sum dy; dn = gain * dy.
 
-    Mean and deviation depend on x too. They remove two directions from the gradient. One is that of a constant, because
-    adding a constant to all of x changes nothing. The other is that of n, because stretching x changes nothing (except
+    The mean and the deviation depend on x too, so two directions disappear from the gradient. The first is a constant,
+    because adding a constant to all of x changes nothing. The second is n, because scaling x changes nothing (except
     for the epsilon). Ioffe and Szegedy 2015, "Batch Normalization", section 3, derive the same by the chain rule.
 
     Args:
         grad: dy [..., D].
+        saved: values from the forward pass.
     """
     normalised, deviation, gain = saved
     d_normalised = gain * grad

@@ -40,14 +40,14 @@ class DecoderLayerSaved(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """dx [B, N, D], and the gradients of the parameters."""
+    """Gradients dx [B, N, D], and those of the parameters."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
 
 
 class CrossGradients(NamedTuple):
-    """dx [B, T, D], dmemory [B, S, D], and the gradients of the parameters."""
+    """Gradients dx [B, T, D], dmemory [B, S, D], and those of the parameters."""
 
     x: np.ndarray
     memory: np.ndarray
@@ -61,11 +61,14 @@ def encoder_layer(
     allowed: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, EncoderLayerSaved]:
-    """Self-attention, then the feed-forward network; [B, S, D] to [B, S, D].
+    """Apply self-attention, then the feed-forward network, [B, S, D] to [B, S, D].
 
     Args:
-        parameters: of the layer, by their names in a checkpoint.
-        allowed: broadcastable to [B, H, S, S].
+        x: input, [B, S, D].
+        parameters: parameters of the layer, by their names in a checkpoint.
+        config: configuration of the model.
+        allowed: bool, broadcastable to [B, H, S, S], True where a query may look at a key; None allows everything.
+        notes: receives the intermediate results.
     """
     x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
     x, network = feed_forward_sublayer(x, parameters, config, notes)
@@ -73,7 +76,7 @@ def encoder_layer(
 
 
 def encoder_layer_backward(grad: np.ndarray, saved: EncoderLayerSaved, notes: Notes) -> LayerGradients:
-    """The sub-layers in reverse, from the gradient of the output [B, S, D]."""
+    """Compute the gradients of the sub-layers in reverse, from the gradient of the output, [B, S, D]."""
     network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     attention = attention_sublayer_backward("self_attention", network.x, saved.self_attention, notes)
     return LayerGradients(attention.x, {**attention.parameters, **network.parameters})
@@ -88,13 +91,16 @@ def decoder_layer(
     source_allowed: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, DecoderLayerSaved]:
-    """Masked self-attention, cross-attention to the encoder's output, feed-forward network; [B, T, D] to [B, T, D].
+    """Apply masked self-attention, cross-attention and the feed-forward network, [B, T, D] to [B, T, D].
 
     Args:
-        memory: the encoder's output [B, S, D].
-        parameters: of the layer.
-        allowed: broadcastable to [B, H, T, T].
-        source_allowed: broadcastable to [B, H, T, S].
+        x: input, [B, T, D].
+        memory: output of the encoder, [B, S, D].
+        parameters: parameters of the layer, by their names in a checkpoint.
+        config: configuration of the model.
+        allowed: mask of self-attention, bool, broadcastable to [B, H, T, T].
+        source_allowed: mask of cross-attention, bool, broadcastable to [B, H, T, S].
+        notes: receives the intermediate results.
     """
     x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
     x, cross_attention = attention_sublayer("cross_attention", x, memory, parameters, config, source_allowed, notes)
@@ -103,7 +109,7 @@ def decoder_layer(
 
 
 def decoder_layer_backward(grad: np.ndarray, saved: DecoderLayerSaved, notes: Notes) -> CrossGradients:
-    """The sub-layers in reverse, from the gradient of the output [B, T, D]."""
+    """Compute the gradients of the sub-layers in reverse, from the gradient of the output, [B, T, D]."""
     network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     cross = attention_sublayer_backward("cross_attention", network.x, saved.cross_attention, notes)
     attention = attention_sublayer_backward("self_attention", cross.x, saved.self_attention, notes)
@@ -119,11 +125,16 @@ def attention_sublayer(
     allowed: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, AttentionSubLayerSaved]:
-    """Attention within its residual connection, [B, T, D] to [B, T, D].
+    """Apply attention and its residual connection, [B, T, D] to [B, T, D].
 
     Args:
         part: "self_attention" or "cross_attention".
-        memory: [B, S, D]; None if x looks at itself.
+        x: residual stream, [B, T, D].
+        memory: output of the encoder, [B, S, D]; None for self-attention.
+        parameters: parameters of the layer, by their names in a checkpoint.
+        config: configuration of the model.
+        allowed: mask, bool; None allows everything.
+        notes: receives the intermediate results.
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
     relative = relative_positions(config, x.shape[1]) if memory is None else NO_POSITIONS
@@ -138,11 +149,11 @@ def attention_sublayer(
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
 ) -> CrossGradients:
-    """The gradient of x is the sum over two paths: past the sub-layer, and through it."""
+    """Compute the gradients; that of x is the sum over two paths: past the sub-layer, and through it."""
     notes = notes.of(part)
     written = write_backward(grad, saved.write, notes)
     attention = multi_head_attention_backward(written.y, saved.attention, notes)
-    # In self-attention queries, keys and values come from the same vectors.
+    # In self-attention, queries, keys and values are computed from the same vectors.
     through = attention.x + attention.memory if part == "self_attention" else attention.x
     seen = read_backward(through, saved.read, notes)
     return CrossGradients(
@@ -155,7 +166,7 @@ def attention_sublayer_backward(
 def feed_forward_sublayer(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig, notes: Notes
 ) -> tuple[np.ndarray, FeedForwardSubLayerSaved]:
-    """The feed-forward network within its residual connection, [B, N, D] to [B, N, D]."""
+    """Apply the feed-forward network and its residual connection, [B, N, D] to [B, N, D]."""
     notes, norm = notes.of("feed_forward"), select(parameters, "feed_forward_residual")
     seen, read_saved = read(x, norm, config.norm, notes)
     y, network_saved = feed_forward(seen, select(parameters, "feed_forward"), config.activation, notes)
@@ -164,7 +175,7 @@ def feed_forward_sublayer(
 
 
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
-    """The gradient of x is again the sum over two paths: past the network, and through it."""
+    """Compute the gradients; that of x is again the sum over two paths: past the network, and through it."""
     notes = notes.of("feed_forward")
     written = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(written.y, saved.network, notes)

@@ -1,4 +1,4 @@
-"""The linear map of every projection: queries, keys, values, output, feed-forward network and generator."""
+"""The linear map in every projection: queries, keys, values, output, feed-forward network and generator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class LinearSaved(NamedTuple):
 
 
 class LinearGradients(NamedTuple):
-    """The gradients dx [..., I], dW [O, I] and db [O]."""
+    """Gradients dx [..., I], dW [O, I] and db [O]."""
 
     x: np.ndarray
     weight: np.ndarray
@@ -21,12 +21,12 @@ class LinearGradients(NamedTuple):
 
 
 def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> tuple[np.ndarray, LinearSaved]:
-    """y = x W^T + b, with torch's layout of W.
+    """Return y = x W^T + b; W has torch's layout.
 
     Args:
-        x: [..., I].
+        x: input, [..., I].
         weight: W [O, I].
-        bias: b [O]; None for none.
+        bias: b [O]; None if there is no bias.
 
     Returns:
         y [..., O].
@@ -36,13 +36,14 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) ->
 
 
 def linear_backward(grad: np.ndarray, saved: LinearSaved) -> LinearGradients:
-    """dx = dy W, dW = dy^T x, db = sum of dy over the positions.
+    """Return dx = dy W, dW = dy^T x, and db = sum of dy over the positions.
 
-    An input reaches every output through a column of W. A weight acts at every position, so its gradient is a sum over
-    all positions. See Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.5.
+    An input number affects every output through one column of W. A weight is used at every position, so its gradient is
+    a sum over all positions. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.5.
 
     Args:
         grad: dy [..., O].
+        saved: values from the forward pass.
     """
     x, weight = saved
     outputs, inputs = grad.reshape(-1, grad.shape[-1]), x.reshape(-1, x.shape[-1])  # [N, O], [N, I]

@@ -1,8 +1,8 @@
-"""Measures the size of gradients through the layers, for the model's norm placement and for the other one.
+"""Measures the size of gradients in each layer, for the model's norm placement and for the other one.
 
-Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, compare fresh models. In a
-post-norm model the gradients of the last layers are the largest, and a warm-up has to limit them. In a pre-norm model
-all layers have similar gradients.
+Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, compare models before training.
+In a post-norm model, the last layers have the largest gradients, so training needs a warm-up. In a pre-norm model, all
+layers have similar gradients.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from transformer.values.trace import PARTS, STACKS, Stack
 
 @dataclass(frozen=True, eq=False)
 class GradientSizes:
-    """Euclidean norms of the gradients of one loss.
+    """Euclidean norms of gradients of one loss.
 
     Attributes:
-        loss: nats.
-        stream: of the residual stream, before the first sub-layer of each stack and after each; mean over the
-            positions, [2L + 1] and [3L + 1].
-        network: of the feed-forward network's second matrix in each layer, [L]. Xiong et al. measure this one.
+        loss: the loss, nats.
+        stream: gradient norm of the residual stream, before the first sub-layer of each stack and after each sub-layer;
+            mean over the positions, [2L + 1] for the encoder and [3L + 1] for the decoder.
+        network: gradient norm of the feed-forward network's second matrix in each layer, [L]; Xiong et al. measure this
+            one.
     """
 
     loss: float
@@ -36,7 +37,7 @@ class GradientSizes:
 
 
 def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> GradientSizes:
-    """Gradient sizes of a model with given parameters, float64."""
+    """Measure the gradient sizes of a model with given parameters, which are float64."""
     found = gradients(parameters, config, batch)
     stream, network = {}, {}
     for stack, side, depth in zip(
@@ -57,12 +58,13 @@ def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConf
 
 
 def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: LossInputs, *, seed: int = 0) -> GradientSizes:
-    """Gradient sizes of a model before its first step of training.
+    """Measure the gradient sizes of a model with random weights.
 
     Args:
-        config: of the model, except for its norms.
+        config: configuration of the model; `norm` replaces its norm placement.
         norm: placement of the norms.
-        seed: of its weights; both placements have the same weights.
+        batch: inputs of the loss.
+        seed: seed of the weights; both placements get the same weights.
     """
     placed = replace(config, norm=norm)
     with torch.random.fork_rng(devices=[]):

@@ -1,6 +1,6 @@
-"""Stores the intermediate results of a pass by name, and defines the form in which a page shows one.
+"""Stores the intermediate results of a forward or backward pass by name, and defines how a page shows one.
 
-Each result can be inspected, compared, or nudged.
+Each stored result can be inspected, compared with another, or changed by a small amount (a nudge).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One intermediate result, as it is shown.
+    """One intermediate result in the form in which a page shows it.
 
     Attributes:
-        key: its name in a URL; unique in a list of stages.
-        stack: the stack that it belongs to; the generator belongs to the decoder.
-        layer: of that stack, from 0; None before the first layer and after the last.
-        name: of this part in the literature.
-        formula: LaTeX, without dollar signs.
-        letters: of the shape, such as "B, T, D".
+        key: name in the address of a page; unique in a list of stages.
+        stack: stack that the result belongs to; the generator belongs to the decoder.
+        layer: layer of that stack, from 0; None before the first layer and after the last.
+        name: usual name of this part in the literature.
+        formula: formula in LaTeX, without dollar signs.
+        letters: shape in letters, such as "B, T, D".
         array: the numbers, in that shape.
     """
 
@@ -40,16 +40,16 @@ class Stage:
 
 
 class Notes:
-    """Intermediate results of one pass. Every part of the pass gets this object, like a `transformer.model.recorder`.
+    """Intermediate results of a pass; every part of the pass receives this object, like a `transformer.model.recorder`.
 
-    The forward pass notes values and the backward pass gradients, under the same names: "logits",
-    "encoder_layers.0.self_attention.scores".
+    The forward pass stores values, and the backward pass stores gradients under the same names. Examples are "logits"
+    and "encoder_layers.0.self_attention.scores".
 
     Args:
-        nudges: numbers to add to some of the results, by name, before the pass continues with them.
+        nudges: numbers to add to some results, by name, before the pass continues with them.
 
     Attributes:
-        values: by name, in the order in which the pass computed them.
+        values: stored results by name, in the order in which the pass computed them.
     """
 
     def __init__(self, nudges: Mapping[str, np.ndarray] | None = None) -> None:
@@ -58,7 +58,7 @@ class Notes:
         self._prefix = ""
 
     def note(self, name: str, value: np.ndarray) -> np.ndarray:
-        """Note a result; return the value with which the pass continues."""
+        """Store a result, and return the value with which the pass continues."""
         name = self._prefix + name
         if name in self._nudges:
             value = value + self._nudges[name]
@@ -66,17 +66,17 @@ class Notes:
         return value
 
     def of(self, part: str) -> Notes:
-        """The same notes for a part; all its names begin with the name of the part."""
+        """Return the same notes for a part; its results get names that begin with the part's name."""
         notes = Notes(self._nudges)
         notes.values, notes._prefix = self.values, f"{self._prefix}{part}."
         return notes
 
 
 def select(named: Mapping[str, T], part: str) -> dict[str, T]:
-    """The entries that belong to a part, by their names within it."""
+    """Return the entries that belong to a part, by their names within the part."""
     return {name.removeprefix(f"{part}."): each for name, each in named.items() if name.startswith(f"{part}.")}
 
 
 def prefix(part: str, named: Mapping[str, T]) -> dict[str, T]:
-    """Undo `select`."""
+    """Add the name of a part to the names of entries, the inverse of `select`."""
     return {f"{part}.{name}": each for name, each in named.items()}

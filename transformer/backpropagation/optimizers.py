@@ -1,7 +1,7 @@
-"""A step of each optimiser as a pure function, and the paper's warm-up.
+"""One step of each optimiser as a pure function, and the learning rate schedule of the paper.
 
-Each takes parameters, gradients and its state by name, and returns new parameters and a new state. The state before the
-first step is empty, `{}`. Numbers are float64, arrays of any shape.
+Each function takes parameters, gradients and its state by name, and returns new parameters and a new state. The state
+before the first step is empty, `{}`. Arrays are float64 and can have any shape.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def sgd(parameters: Arrays, gradients: Arrays, *, learning_rate: float) -> dict[str, np.ndarray]:
-    """p = p - lr g: downhill (Robbins and Monro 1951, "A Stochastic Approximation Method")."""
+    """Return p - lr g, gradient descent (Robbins and Monro 1951, "A Stochastic Approximation Method")."""
     return {name: parameter - learning_rate * gradients[name] for name, parameter in parameters.items()}
 
 
 def momentum(
     parameters: Arrays, gradients: Arrays, velocity: Arrays, *, learning_rate: float, decay: float = 0.9
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """v = decay v + g, p = p - lr v: a ball that rolls on (Polyak 1964; Sutskever et al. 2013, in torch's form).
+    """Compute v = decay v + g and p = p - lr v (Polyak 1964; Sutskever et al. 2013; this is torch's form).
 
     Args:
-        velocity: v of the step before; empty before the first.
-        decay: share of v that is left after a step.
+        parameters, gradients: p and g, by name.
+        velocity: v of the previous step, by name; empty before the first step.
+        learning_rate: lr.
+        decay: share of v that remains after a step, 0 to 1.
 
     Returns:
-        Parameters and velocity.
+        New parameters and new velocity.
     """
     velocity = {name: decay * velocity.get(name, 0.0) + gradient for name, gradient in gradients.items()}
     return sgd(parameters, velocity, learning_rate=learning_rate), velocity
@@ -37,7 +39,7 @@ def momentum(
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """State of Adam: running means of g and of g², by name, and the number of steps taken."""
+    """State of Adam: running means of g and of g² by name, and the number of steps taken."""
 
     mean: Arrays = field(default_factory=dict)
     square: Arrays = field(default_factory=dict)
@@ -53,18 +55,20 @@ def adam(
     betas: tuple[float, float] = (0.9, 0.98),
     epsilon: float = 1e-9,
 ) -> tuple[dict[str, np.ndarray], Moments]:
-    """p = p - lr m / (sqrt(s) + epsilon), with m and s the means of g and g² (Kingma and Ba 2015, algorithm 1).
+    """Compute p = p - lr m / (sqrt(s) + epsilon), m and s being means of g and g² (Kingma and Ba 2015, algorithm 1).
 
-    Both begin at 0, so they are too small in the first steps; dividing by 1 - beta^t corrects this. The defaults are
-    those of "Attention Is All You Need", section 5.3.
+    m and s begin at 0, so they are too small in the first steps; a division by 1 - beta^t corrects this. The default
+    values are those of "Attention Is All You Need", section 5.3.
 
     Args:
-        moments: of the step before; `Moments()` before the first.
-        betas: shares of m and of s that are left after a step.
-        epsilon: avoids a division by 0.
+        parameters, gradients: p and g, by name.
+        moments: state after the previous step; `Moments()` before the first step.
+        learning_rate: lr.
+        betas: shares of m and of s that remain after a step, 0 to 1.
+        epsilon: small number that avoids a division by 0.
 
     Returns:
-        Parameters and moments.
+        New parameters and new moments.
     """
     first, second = betas
     steps = moments.steps + 1
@@ -78,11 +82,11 @@ def adam(
 
 
 def warmup(step: int, d_model: int, steps: int = 4_000) -> float:
-    """lr = D^-0.5 min(step^-0.5, step * steps^-1.5) ("Attention Is All You Need", section 5.3, equation 3).
+    """Return lr = D^-0.5 min(step^-0.5, step * steps^-1.5) ("Attention Is All You Need", section 5.3, equation 3).
 
     Args:
-        step: from 1.
+        step: number of the step, from 1.
         d_model: D.
-        steps: number of steps in which the rate rises; after them it falls with the root of the step.
+        steps: number of steps in which the rate rises. After them, it falls with the square root of the step.
     """
     return d_model**-0.5 * min(step**-0.5, step * steps**-1.5)

@@ -1,8 +1,8 @@
-"""Residual connection and layer norm around a sub-layer f, in the two orders.
+"""Residual connection and layer norm around a sub-layer f, in both orders.
 
-Post-norm is norm(x + f(x)) ("Attention Is All You Need", section 3.1); pre-norm is x + f(norm(x)) (Xiong et al. 2020,
-"On Layer Normalization in the Transformer Architecture"). As in `transformer.model.layers`, `read` gives the input of f
-and `write` adds its output.
+Post-norm is norm(x + f(x)) ("Attention Is All You Need", section 3.1). Pre-norm is x + f(norm(x)) (Xiong et al. 2020,
+"On Layer Normalization in the Transformer Architecture"). As in `transformer.model.layers`, `read` computes the input
+of f, and `write` adds the output of f.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from transformer.config import NormPlacement
 
 
 class ReadGradients(NamedTuple):
-    """dx [B, T, D] on the path through f, and the gradients of the norm's parameters, if that path has a norm."""
+    """Gradients dx [B, T, D] on the path through f, and those of the norm's parameters, if that path has a norm."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
 
 
 class WriteGradients(NamedTuple):
-    """dx [B, T, D] on the path past f, dy [B, T, D], and the gradients of the norm's parameters, if any."""
+    """Gradients dx [B, T, D] on the path past f, dy [B, T, D], and those of the norm's parameters, if it has one."""
 
     x: np.ndarray
     y: np.ndarray
@@ -35,7 +35,7 @@ class WriteGradients(NamedTuple):
 def read(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """The input of f, from the stream x [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
+    """Return the input of f from the stream x [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
     if norm == "post":
         return x, None
     normed, saved = layer_norm(x, parameters["norm.weight"], parameters["norm.bias"])
@@ -43,7 +43,7 @@ def read(
 
 
 def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> ReadGradients:
-    """Compute the gradients from that of the input of f, [B, T, D]."""
+    """Compute the gradients from the gradient of the input of f, [B, T, D]."""
     if saved is None:
         return ReadGradients(grad, {})
     found = layer_norm_backward(notes.note("read", grad), saved)
@@ -53,7 +53,7 @@ def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) 
 def write(
     x: np.ndarray, y: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """The stream [B, T, D] after f wrote y: x + y in pre-norm, norm(x + y) in post-norm."""
+    """Return the stream after f, [B, T, D]; y is the output of f. It is x + y in pre-norm, norm(x + y) in post-norm."""
     after, saved = x + notes.note("written", y), None
     if norm == "post":
         after, saved = layer_norm(notes.note("summed", after), parameters["norm.weight"], parameters["norm.bias"])
@@ -61,10 +61,10 @@ def write(
 
 
 def write_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> WriteGradients:
-    """Compute the gradients from that of the stream after f, [B, T, D].
+    """Compute the gradients from the gradient of the stream after f, [B, T, D].
 
-    A sum passes its gradient to both summands. In pre-norm nothing stands between the loss and x. This is why deep
-    pre-norm stacks train.
+    A sum passes its gradient on to both summands. In pre-norm, nothing lies between the loss and x, which is why deep
+    pre-norm stacks can be trained.
     """
     notes.note("after", grad)
     parameters = {}

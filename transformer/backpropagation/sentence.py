@@ -1,4 +1,4 @@
-"""The gradients of one sentence pair that a page shows next to those of autograd."""
+"""Computes the gradients of one sentence pair, by hand and by autograd, for a page that compares them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SentenceGradients:
-    """The gradients of one loss. Two layers are stored completely; all layers have their sizes and their stream stored.
+    """Gradients of one loss. Two layers are stored completely; all layers have their gradient norms and their stream.
 
     Attributes:
-        config: of the model.
-        batch: one sentence pair.
-        loss: nats.
-        layers: number of the encoder's and of the decoder's layer, from 0.
-        rows: ids of the stored rows, for parameters with a row for each token of the vocabulary.
-        generator: the generator's weights W [V, D], float32.
+        config: configuration of the model.
+        batch: the sentence pair, as a batch of one.
+        loss: the loss, nats.
+        layers: indices of the stored encoder layer and decoder layer, from 0.
+        rows: token ids of the stored rows, for each parameter that has one row per token of the vocabulary.
+        generator: weights W of the generator, float32 [V, D].
         values: parameters and intermediate results by name, float64.
-        gradients: by hand, by the same names.
-        reference: by autograd, by the same names.
-        sent_back: gradient that each decoder layer sends to the encoder's output, [L, S, D].
+        gradients: gradients computed by hand, by the same names.
+        reference: gradients computed by autograd, by the same names.
+        sent_back: gradient that each decoder layer sends back to the encoder's output, [L, S, D].
         sizes: Euclidean norm of the gradient of every parameter, by name.
-        compared: how many numbers were compared with autograd's.
-        apart: the largest difference among them.
+        compared: number of gradient values that were compared with autograd.
+        apart: largest absolute difference among them.
     """
 
     config: TransformerConfig
@@ -52,12 +52,12 @@ class SentenceGradients:
 
 
 def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: float = 0.0) -> LossInputs:
-    """A batch that teaches the model the translation of a trace.
+    """Return a batch with which the model would learn the translation of a trace.
 
     Args:
-        trace: a sentence and its translation.
-        step: the step whose loss counts, from 0; None adds up the losses of all steps.
-        label_smoothing: from 0 to below 1.
+        trace: trace of a sentence and its translation.
+        step: step whose loss counts, from 0; None adds up the losses of all steps.
+        label_smoothing: at least 0 and below 1.
     """
     source, target, labels = (
         np.array([[piece.id for piece in pieces]])
@@ -72,12 +72,12 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
 def sentence_gradients(
     weights: Weights, batch: LossInputs, *, encoder_layer: int = 0, decoder_layer: int = 0
 ) -> SentenceGradients:
-    """Compute all gradients twice, by hand and by autograd, and store those of two layers.
+    """Compute all gradients by hand and by autograd, and store those of two layers.
 
     Args:
-        weights: of the model.
-        batch: of one sentence pair.
-        encoder_layer, decoder_layer: from 0.
+        weights: weights of the model.
+        batch: batch of one sentence pair.
+        encoder_layer, decoder_layer: layers to store, from 0.
     """
     config, parameters = weights.config, parameters_of(weights)
     assert config.encoder_layers, "a language model has no sentence pairs"
@@ -115,7 +115,7 @@ def sentence_gradients(
 def _rows(
     parameters: Mapping[str, np.ndarray], batch: LossInputs, config: TransformerConfig
 ) -> dict[str, tuple[int, ...]]:
-    """The ids of the batch for each parameter that has a row per token: the ids of the side, or sides, that use it."""
+    """Return the token ids of the rows to store, for each parameter that has one row per token of the vocabulary."""
     source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
     shared = source | target if config.tied_embeddings == "all" else source
     ids = {
@@ -128,7 +128,7 @@ def _rows(
 
 
 def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> list[str]:
-    """The names that belong to the two layers or to no layer, and those of the stream after every sub-layer."""
+    """Return the names that belong to the two layers or to no layer, and those of the stream after each sub-layer."""
     layers = (f"encoder_layers.{encoder_layer}.", f"decoder_layers.{decoder_layer}.")
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 
@@ -136,7 +136,7 @@ def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> lis
 def _sent_back(
     parameters: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray], config: TransformerConfig
 ) -> np.ndarray:
-    """The gradient that keys and values of each decoder layer send to the encoder's output, [L, S, D]."""
+    """Return the gradient that each decoder layer sends to the encoder's output by its keys and values, [L, S, D]."""
     sent = []
     for number in range(config.decoder_layers):
         name = f"decoder_layers.{number}.cross_attention"

@@ -6,12 +6,13 @@ import numpy as np
 
 
 def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
-    """a_j = exp(s_j) / sum_k exp(s_k) over the allowed k, and 0 elsewhere, as in the model
-    (`transformer.model.attention.masked_softmax`).
+    """Return a_j = exp(s_j) / sum_k exp(s_k) over the allowed k, and 0 elsewhere.
+
+    The model computes the same in `transformer.model.attention.masked_softmax`.
 
     Args:
         scores: s [..., S].
-        allowed: bool, broadcastable to `scores`, True = may look; None allows everything.
+        allowed: bool, broadcastable to `scores`, True where the query may look at the key; None allows everything.
 
     Returns:
         a [..., S], which is all that the backward pass needs. Rows sum to 1, and masked cells are exactly 0. A row that
@@ -23,9 +24,9 @@ def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray
 
 
 def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
-    """The numerators of `softmax`, [..., S]: exp(s - m), 0 where masked.
+    """Return the numerators of `softmax`, [..., S]: exp(s - m), and 0 where masked.
 
-    m is the largest allowed score of the row. It cancels in the quotient, and it keeps exp from overflowing.
+    m is the largest allowed score of the row. It cancels in the quotient, and prevents overflow in exp.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if allowed is None:
@@ -35,11 +36,11 @@ def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.nd
 
 
 def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """ds = a * (da - sum_k a_k da_k).
+    """Return ds = a * (da - sum_k a_k da_k).
 
-    The Jacobian of one row is `da_j/ds_k = a_j (1[j = k] - a_k)`. This is its product with da, without building it. A
+    This is the product of da with the Jacobian of one row, `da_j/ds_k = a_j (1[j = k] - a_k)`, which is not built. A
     row of ds sums to 0, because adding a constant to all scores of a row changes nothing. Where a weight is 0, ds is 0
-    too. See Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
+    too. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
 
     Args:
         grad: da [..., S].

@@ -1,4 +1,4 @@
-"""One stage of the backward pass: a gradient with its formula, and everything needed to check it."""
+"""Stages of the backward pass: a gradient with its formula, and everything needed to check it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ View = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Location of a stage's numbers in a parameter or an intermediate result, to nudge one of them.
+    """Where the numbers of a stage are in a parameter or an intermediate result, so that one of them can be nudged.
 
     Attributes:
-        name: of the parameter or result.
-        shape: of the parameter or result.
-        place: maps a row and a column of the stage to the index of that number in the parameter or result.
+        name: name of the parameter or result.
+        shape: shape of the parameter or result.
+        place: function that maps a row and a column of the stage to the index in the parameter or result.
     """
 
     name: str
@@ -32,16 +32,16 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class GradientStage(Stage):
-    """One gradient; `array` is the gradient computed by hand.
+    """A stage that shows one gradient; `array` is the gradient computed by hand.
 
     Attributes:
-        values: the numbers that the gradient belongs to, [R, C].
-        reference: the gradient by autograd, [R, C].
-        terms_of: how each number is a sum; None if it comes from a layer that is not shown.
-        point: location of the numbers.
-        learned: whether they belong to parameters.
-        masked: bool [R, C], True for masked cells; None if there is no mask.
-        pieces: ids of the rows of a table; empty if rows are not tokens of the vocabulary.
+        values: numbers that the gradient belongs to, [R, C].
+        reference: the gradient computed by autograd, [R, C].
+        terms_of: formula that splits each number into a sum of terms; None if it comes from a layer that is not shown.
+        point: where the numbers are in a parameter or result.
+        learned: whether they are parameters.
+        masked: whether each cell is masked, bool [R, C]; None if there is no mask.
+        pieces: token ids of the rows; empty if rows are not tokens of the vocabulary.
     """
 
     values: np.ndarray
@@ -54,17 +54,17 @@ class GradientStage(Stage):
 
     @property
     def matrix(self) -> np.ndarray:
-        """The gradient [R, C], without the batch of 1 that `array` may have."""
+        """The gradient as a matrix [R, C], without the batch dimension of size 1 that `array` may have."""
         return self.array[0] if self.letters.startswith("B") else self.array
 
 
 @dataclass(frozen=True, eq=False)
 class Maker:
-    """Makes stages from the computed gradients.
+    """Creates stages from computed gradients.
 
     Attributes:
         found: all computed gradients.
-        head: the head whose attention is shown.
+        head: index of the head whose attention is shown, from 0.
     """
 
     found: SentenceGradients
@@ -72,12 +72,12 @@ class Maker:
 
     @property
     def seen(self) -> str:
-        """The input of a sub-layer, in LaTeX."""
+        """Symbol for the input of a sub-layer, in LaTeX."""
         return r"\hat{x}" if self.found.config.norm == "pre" else "x"
 
     @property
     def seen_name(self) -> str:
-        """The input of a sub-layer, as named in a table."""
+        """Symbol for the input of a sub-layer, for the heading of a table."""
         return "x̂" if self.found.config.norm == "pre" else "x"
 
     def point(
@@ -93,14 +93,14 @@ class Maker:
         terms_of: Formula | None,
         masked: np.ndarray | None = None,
     ) -> GradientStage:
-        """A stage of an intermediate result.
+        """Return a stage of an intermediate result.
 
         Args:
-            key, stack, layer, formula, letters: of the stage.
-            title: its name.
-            name: of the intermediate result.
-            view: selects the part that the stage shows, [R, C].
-            terms_of, masked: of the stage.
+            key, stack, layer, formula, letters: as in `Stage`.
+            title: name of the stage.
+            name: name of the intermediate result.
+            view: function that selects the part to show, [R, C].
+            terms_of, masked: as in `GradientStage`.
         """
         return self._stage(key, stack, layer, title, formula, letters, name, view, terms_of, masked=masked)
 
@@ -116,13 +116,13 @@ class Maker:
         view: View,
         terms_of: Formula,
     ) -> GradientStage:
-        """A stage of a parameter; otherwise as `point`."""
+        """Return a stage of a parameter; the arguments are those of `point`."""
         return self._stage(key, stack, layer, title, formula, letters, name, view, terms_of)
 
     def table(
         self, key: str, stack: Stack, title: str, formula: str, letters: str, name: str, terms_of: Formula
     ) -> GradientStage:
-        """A stage of a parameter with a row for each token of the vocabulary; `found` has some of these rows."""
+        """Return a stage of a parameter with one row per token of the vocabulary; it shows the rows in `found`."""
         found, pieces = self.found, self.found.rows[name]
 
         vocabulary = found.config.source_vocabulary if name.startswith("source") else found.config.target_vocabulary
@@ -164,7 +164,7 @@ class Maker:
         shape, gradient = found.values[name].shape, view(found.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            # The same view of the numbers 0, 1, 2, ... gives the index of the number.
+            # Applying the view to the numbers 0, 1, 2, ... gives the flat index of each number that it shows.
             number = view(np.arange(found.values[name].size).reshape(shape))[row, column]
             return tuple(int(each) for each in np.unravel_index(number, shape))
 

@@ -1,6 +1,6 @@
-"""The backward pass, stage by stage: from the loss through one layer of each stack down to the embeddings.
+"""Shows the backward pass stage by stage: from the loss, through one layer of each stack, to the embeddings.
 
-The order is that of `transformer.analysis.replay.stages`, reversed. dX is short for the gradient of the loss with
+The order is the reverse of that in `transformer.analysis.replay.stages`. dX is short for the gradient of the loss with
 respect to X.
 """
 
@@ -24,18 +24,18 @@ GENERATOR = "compared with by the generator"
 
 
 def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
-    """All stages from the logits back to the tokens.
+    """Return all stages, from the logits back to the tokens.
 
     Args:
-        found: the gradients, which determine the layers.
-        head: the head whose attention is shown.
+        found: the gradients, which also determine the layers.
+        head: index of the head whose attention is shown, from 0.
     """
     maker = Maker(found, head)
     return (*_generator(maker), *_stack(maker, "decoder"), *_stack(maker, "encoder"))
 
 
 def _generator(maker: Maker) -> Iterator[GradientStage]:
-    """Stages from the loss to the decoder's output."""
+    """Yield the stages from the loss to the decoder's output."""
     found, batch = maker.found, maker.found.batch
     _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
     counted = batch.counted[0, :, None]
@@ -87,7 +87,7 @@ def _generator(maker: Maker) -> Iterator[GradientStage]:
 
 
 def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
-    """Stages from the output of a stack to its embeddings."""
+    """Yield the stages from the output of a stack to its embeddings."""
     found, config = maker.found, maker.found.config
     layer, depth = (
         (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
@@ -193,7 +193,7 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
 
 
 def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
-    """The rows of the tokens of both texts, with all uses; a shared table has one stage."""
+    """Yield the rows of the embedding table for the tokens of the pair; a shared table has one stage for all uses."""
     found, tied = maker.found, TIED[maker.found.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
@@ -202,7 +202,7 @@ def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
     parts = {}
     for side, ids in (("source", found.batch.source), ("target", found.batch.target)):
         if f"{side}_embedding.weight" in uses:
-            # [N, places] x [places, D]: a row of the table gets the sum over all places with its token.
+            # [N, places] x [places, D]: each row of the table gets the sum over all places that have its token.
             places = np.equal.outer(found.rows[name], ids[0]).astype(float)
             parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:

@@ -1,4 +1,4 @@
-"""The stages of one sub-layer in the backward pass: residual connection, network or attention, norm."""
+"""Creates the stages of one sub-layer in the backward pass: residual connection, network or attention, norm."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NORM = r"\frac{1}{\sigma}\left(dn - \overline{dn} - n\, \overline{dn \odot n}\ri
 
 
 def rows_of(stack: Stack) -> str:
-    """The letter of the positions of a stack."""
+    """Return the letter for the number of positions in a stack."""
     return "S" if stack == "encoder" else "T"
 
 
 def _before(stack: Stack, layer: int, part: Part) -> str:
-    """The name of the stream before a sub-layer."""
+    """Return the name of the stream before a sub-layer."""
     number = PARTS[stack].index(part)
     if number:
         return f"{stack}_layers.{layer}.{PARTS[stack][number - 1]}.after"
@@ -33,13 +33,13 @@ def _before(stack: Stack, layer: int, part: Part) -> str:
 
 
 def _read_by(maker: Maker, stack: Stack, layer: int, part: Part) -> np.ndarray:
-    """The input of a sub-layer, [N, D]."""
+    """Return the input of a sub-layer, [N, D]."""
     pre = maker.found.config.norm == "pre"
     return maker.found.values[f"{stack}_layers.{layer}.{part}.read" if pre else _before(stack, layer, part)][0]
 
 
 def sublayer(maker: Maker, stack: Stack, layer: int, part: Part) -> Iterator[GradientStage]:
-    """One sub-layer with its norm and its residual connection."""
+    """Yield the stages of one sub-layer, with its norm and its residual connection."""
     found, pre, rows = maker.found, maker.found.config.norm == "pre", rows_of(stack)
     name, key, before = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", _before(stack, layer, part)
     norm, d_sum = f"{name}_residual.norm", found.gradients[f"{name}.after"][0]
@@ -84,13 +84,15 @@ def sublayer(maker: Maker, stack: Stack, layer: int, part: Part) -> Iterator[Gra
 def norm_parameters(
     maker: Maker, key: str, stack: Stack, layer: int | None, norm: str, before: str, dy: np.ndarray
 ) -> Iterator[GradientStage]:
-    """Gain and bias of a norm.
+    """Yield the stages of a norm's gain and bias.
 
     Args:
-        key: of the sub-layer.
-        norm: its name.
-        before: name of its input, [1, N, D].
-        dy: the gradient of its output, [N, D].
+        maker: creates the stages.
+        key: key of the sub-layer, the first part of the stages' keys.
+        stack, layer: as in `Stage`.
+        norm: name of the norm.
+        before: name of the norm's input, [1, N, D].
+        dy: gradient of the norm's output, [N, D].
     """
     rows, n = rows_of(stack), _normed(maker, norm, before).normalised
     yield maker.parameter(
@@ -118,7 +120,7 @@ def norm_parameters(
 
 
 def norm_terms(maker: Maker, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
-    """The three terms of the gradient of a norm's input, [N, D] each; arguments as in `norm_parameters`."""
+    """Return the three terms of the gradient of a norm's input, [N, D] each; arguments as in `norm_parameters`."""
     n, deviation, gain = _normed(maker, norm, before)
     dn = gain * dy
     return {
@@ -134,7 +136,7 @@ def _normed(maker: Maker, norm: str, before: str) -> LayerNormSaved:
 
 
 def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Stages from the gradient of the network's output, [N, D], to that of its input."""
+    """Yield the stages from the gradient of the network's output, [N, D], to the gradient of its input."""
     found, rows = maker.found, rows_of(stack)
     name, key = f"{stack}_layers.{layer}.feed_forward", f"{stack}.feed_forward"
     hidden, expanded = (found.values[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
@@ -221,7 +223,7 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
 
 
 def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Stages from the gradient of attention's output, [N, D], to that of its input."""
+    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of its input."""
     found, head, config = maker.found, maker.head, maker.found.config
     name, key, rows = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", rows_of(stack)
     columns = "T" if stack == "decoder" and part == "self_attention" else "S"
@@ -360,7 +362,7 @@ def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarra
 
 
 def _read_by_heads(maker: Maker, stack: Stack, layer: int, part: Part) -> GradientStage:
-    """The gradient that all heads together send back to their input."""
+    """Return the gradient that all heads together send back to their input."""
     found, rows = maker.found, rows_of(stack)
     name = f"{stack}_layers.{layer}.{part}"
     projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
@@ -371,10 +373,10 @@ def _read_by_heads(maker: Maker, stack: Stack, layer: int, part: Part) -> Gradie
     parts = {
         each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
     }
-    # The formula has two lines, for narrow columns.
+    # Two lines, because columns on the page are narrow.
     formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
     if part == "cross_attention":
-        # The keys and values of cross-attention read the encoder's output.
+        # In cross-attention, only queries are computed from this input; keys and values read the encoder's output.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
     return maker.point(
         f"{stack}.{part}.read",

@@ -1,4 +1,4 @@
-"""Explains one number of a gradient as the sum that a formula stands for, term by term."""
+"""Splits one number of a gradient into the terms of the sum that its formula describes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """N terms that add up to one number.
+    """N terms whose sum is one number.
 
     Attributes:
-        over: the letter of a shape that counts the terms, such as "T"; or their names.
-        factors: of each term by name, [N] each.
-        scale: an additional factor of every term.
+        over: letter of the dimension that the sum runs over, such as "T"; or the names of the terms.
+        factors: factors of each term, [N] each, by name.
+        scale: additional factor of every term.
     """
 
     over: str | tuple[str, ...]
@@ -25,7 +25,7 @@ class Terms:
 
     @property
     def products(self) -> np.ndarray:
-        """The terms, [N]."""
+        """The terms: the products of all factors, [N]."""
         return self.scale * np.prod(list(self.factors.values()), axis=0)
 
     @property
@@ -34,16 +34,16 @@ class Terms:
 
 
 class Formula(Protocol):
-    """Describes how a matrix is computed, so that each of its numbers can be computed again."""
+    """Describes how a matrix is computed, so that each of its numbers can be split into terms."""
 
     def terms(self, row: int, column: int) -> Terms:
-        """The terms that add up to one number of the matrix."""
+        """Return the terms whose sum is one number of the matrix."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """A matrix product: left [R, N] times right [N, C], both with their names, times a number."""
+    """A matrix product: left [R, N] times right [N, C] times `scale`; left and right are pairs (name, matrix)."""
 
     left: tuple[str, np.ndarray]
     right: tuple[str, np.ndarray]
@@ -57,7 +57,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A sum of matrices [R, C] by name."""
+    """A sum of matrices [R, C], which have names."""
 
     parts: Mapping[str, np.ndarray]
 
@@ -67,7 +67,7 @@ class Sum:
 
 @dataclass(frozen=True, eq=False)
 class Pointwise:
-    """Matrices [R, C] by name, multiplied number by number."""
+    """An elementwise product of matrices [R, C], which have names."""
 
     factors: Mapping[str, np.ndarray]
 
@@ -77,7 +77,7 @@ class Pointwise:
 
 @dataclass(frozen=True, eq=False)
 class ColumnSum:
-    """Matrices [N, C] by name, multiplied number by number and added up over the rows, to [1, C]."""
+    """An elementwise product of matrices [N, C], which have names, summed over the rows to [1, C]."""
 
     factors: Mapping[str, np.ndarray]
     over: str

@@ -1,4 +1,4 @@
-"""The whole encoder-decoder, forward and backward ("Attention Is All You Need", figure 1)."""
+"""The whole encoder-decoder model, forward and backward ("Attention Is All You Need", figure 1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.config import TransformerConfig
 from transformer.model.encodings import added_positions
 
-# Maps each tied parameter to the parameter that replaces it, by the kind of tying. A checkpoint has the second name.
+# For each kind of tying, the parameter whose values a tied parameter uses. A checkpoint stores only the second one.
 TIED: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
@@ -50,15 +50,15 @@ def transformer(
     source_mask: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, TransformerSaved]:
-    """Logits [B, T, V] of the token after each target token; there is no dropout.
+    """Return the logits of the token after each target token, [B, T, V]; there is no dropout.
 
     Args:
-        parameters: float64, by their names in a checkpoint, each once.
-        config: of the model.
-        source: token ids [B, S].
-        target: ids of the tokens that the decoder reads [B, T], the start symbol first.
-        source_mask: bool [B, S], False on padding; None if there is none.
-        notes: gets every intermediate result.
+        parameters: parameters by their names in a checkpoint, float64; a shared parameter has one entry.
+        config: configuration of the model.
+        source: ids that the encoder reads, [B, S].
+        target: ids that the decoder reads, start symbol first, [B, T].
+        source_mask: bool [B, S], False for padding; None if there is no padding.
+        notes: receives every intermediate result.
     """
     parameters = with_tied(parameters, config)
     seen = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
@@ -119,11 +119,13 @@ def transformer(
 def transformer_backward(
     grad: np.ndarray, saved: TransformerSaved, config: TransformerConfig, notes: Notes
 ) -> dict[str, np.ndarray]:
-    """The gradient of every use of a parameter, by name; `sum_tied` adds up those of a shared parameter.
+    """Return the gradient of every use of a parameter, by name; `sum_tied` adds up the uses of a shared parameter.
 
     Args:
-        grad: dz [B, T, V], of the logits.
-        notes: gets a gradient for every result that the forward pass noted.
+        grad: dz, the gradient of the logits, [B, T, V].
+        saved: values from the forward pass.
+        config: configuration of the model.
+        notes: receives a gradient for every result that the forward pass noted.
     """
     gradients = {}
 
@@ -133,7 +135,7 @@ def transformer_backward(
     if config.output_bias:
         gradients["generator.bias"] = generator.bias
 
-    # 2. decoder; all its layers read the encoder's output, so its gradient is the sum over the layers.
+    # 2. decoder; all its layers read the encoder's output, so that output's gradient is a sum over the layers.
     dx, more = _normalised_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
     gradients |= more
     sent_back = []
@@ -164,13 +166,15 @@ def transformer_backward(
 
 
 def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
-    """Parameters by every name under which they are used."""
+    """Return the parameters under every name by which they are used."""
     return {**parameters, **{use: parameters[name] for use, name in TIED[config.tied_embeddings].items()}}
 
 
 def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
-    """The gradient of each parameter once: that of a shared one is the sum over its uses (Press and Wolf 2017, "Using
-    the Output Embedding to Improve Language Models", section 3)."""
+    """Return the gradient of each parameter; for a shared parameter it is the sum over its uses.
+
+    Source: Press and Wolf 2017, "Using the Output Embedding to Improve Language Models", section 3.
+    """
     tied = TIED[config.tied_embeddings]
     summed = {name: each for name, each in gradients.items() if name not in tied}
     for use, name in tied.items():
@@ -181,7 +185,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 def _normalised(
     name: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], *, there: bool
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """x [B, N, D] after the norm `name`, if the model has it: after embeddings, or at the end of a pre-norm stack."""
+    """Apply the norm `name` to x [B, N, D] if the model has it: after embeddings, or at the end of a pre-norm stack."""
     if not there:
         return x, None
     return layer_norm(x, parameters[f"{name}_norm.weight"], parameters[f"{name}_norm.bias"])
@@ -190,7 +194,7 @@ def _normalised(
 def _normalised_backward(
     name: str, grad: np.ndarray, saved: LayerNormSaved | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """dx [B, N, D], and those of the norm's parameters, if there is a norm."""
+    """Return the gradient dx [B, N, D], and those of the norm's parameters, if there is a norm."""
     if saved is None:
         return grad, {}
     found = layer_norm_backward(grad, saved)
