@@ -1,4 +1,4 @@
-"""Saved experiments, which run again and compare. Importing this package registers every run that they may hold."""
+"""Saved experiments, which can be run again. Importing this package registers every run that they may contain."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Runs an experiment again, and compares its numbers with those that it claims."""
+"""Runs an experiment again, and compares the new numbers with the numbers that the experiment claims."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from transformer.errors import AtlasError, ExperimentError
 from transformer.experiments.experiment import ClaimedRun, ClaimedValue, Experiment
 from transformer.values.run import Stated
 
-# The most differences that a report names.
+# Maximum number of differences that a report lists.
 NAMED = 5
 
 
 @dataclass(frozen=True)
 class Report:
-    """The comparison of an experiment's numbers with new ones.
+    """Comparison of the numbers in an experiment with newly computed ones.
 
     Attributes:
-        compared: how many numbers and texts were compared.
-        tolerance: the largest tolerance of a claim.
-        differing: one sentence for each claim that differs.
+        compared: number of numbers and texts that were compared.
+        tolerance: largest tolerance of a claim.
+        differing: one sentence for each claim that does not agree.
     """
 
     compared: int
@@ -37,10 +37,10 @@ class Report:
 
 
 def check_model(experiment: Experiment, version: str, name: str) -> None:
-    """Check that an experiment was made with a model.
+    """Check that an experiment was made with the loaded model.
 
     Raises:
-        ExperimentError: it was made with another one.
+        ExperimentError: it was made with another model.
     """
     if experiment.model != version:
         raise ExperimentError(
@@ -50,15 +50,15 @@ def check_model(experiment: Experiment, version: str, name: str) -> None:
 
 
 def check(experiment: Experiment, runs: Any) -> Report:
-    """Compute every run of an experiment, and compare.
+    """Compute every run of an experiment again, and compare the results with its claims.
 
     Args:
-        experiment: of the model.
-        runs: answers runs.
+        experiment: experiment that was made with this model.
+        runs: answers runs of the model.
 
     Raises:
-        ExperimentError: a run or one of its claims is not possible.
-        AtlasError: the error of a run.
+        ExperimentError: a run cannot be computed, or its result does not have a claimed number.
+        AtlasError: a run raised this error.
     """
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
     if not claims:
@@ -78,14 +78,14 @@ def _stated(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
     except AtlasError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
-        # An untrusted file may combine runs in a way that no page does.
+        # The file is untrusted, and may combine arguments of runs in a way that no page does.
         raise ExperimentError(
             f"{type(part.run).__name__} cannot run as the experiment describes it: {error}"
         ) from error
 
 
 def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[str, Stated]) -> str:
-    """A sentence on how a claim differs; empty if it does not."""
+    """Return a sentence about how a claim differs from the new result; empty if it agrees."""
     if name not in stated:
         raise ExperimentError(
             f"{type(part.run).__name__} states no “{name}”; it states: {', '.join(stated) or 'nothing'}."

@@ -1,7 +1,7 @@
-"""An experiment: runs of a model and the numbers that they are said to give, as a small file.
+"""Experiments: runs of a model with the numbers that they are claimed to give, stored in a small file.
 
-The file is JSON. Figures carry the same text behind `MARK`, compressed and in base64, wherever their
-format has room for text.
+The file is JSON. A figure can contain the same text, compressed and in base64, after `MARK`, wherever the format of the
+figure has room for text.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from transformer.values.run import Run, Stated
 # Increase this whenever the form of the file or its meaning changes.
 VERSION = 1
 MARK = "attention-atlas-experiment:"
-# Limits of an experiment and of a figure that carries one, bytes.
+# Maximum size of an experiment, and of a figure that contains one, in bytes.
 MOST_BYTES, MOST_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
-# The most runs of an experiment; a page has fewer than ten, and each may take seconds.
+# Maximum number of runs in an experiment. A page has fewer than ten, and each may take seconds.
 MOST_RUNS = 50
-# Numbers count as the same if they differ by less than this, as a share of the larger ones and of 1.
+# Relative tolerance within which numbers count as the same; for numbers below 1 it is absolute.
 TOLERANCE = 1e-5
 DIGITS = 9
 _CARRIED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+={0,2})")
 
 
 class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
-    """A number, nested lists of numbers in which null is none, or a text; and how far a number may be from it."""
+    """A claimed result: a number, nested lists of numbers (null for NaN), or a text; with a tolerance for numbers."""
 
     value: float | str | list[Any]
     tolerance: float = TOLERANCE
@@ -51,17 +51,18 @@ class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, value: Stated) -> ClaimedValue:
-        """The claim that a run states this."""
+        """Return the claim that a run gives this value."""
         return cls(value if isinstance(value, str) else _rounded(np.asarray(value, dtype=float).tolist()))
 
 
 @dataclass(frozen=True)
 class ClaimedRun:
-    """A run of an experiment.
+    """A run in an experiment, with its claimed results.
 
     Attributes:
-        label: its name among the runs of the experiment; may be empty.
-        claims: what its result states, by name.
+        label: name of the run in the experiment; may be empty.
+        run: the run.
+        claims: claimed values of its result, by name.
     """
 
     label: str
@@ -70,7 +71,7 @@ class ClaimedRun:
 
     @classmethod
     def of(cls, label: str, run: Run[Any], result: Any) -> ClaimedRun:
-        """The claim that a run gives this result."""
+        """Return the claim that a run gives this result."""
         return cls(label, run, {name: ClaimedValue.of(value) for name, value in run.states(result).items()})
 
 
@@ -94,12 +95,12 @@ class _File(_Versioned, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Experiment:
-    """Runs and their claimed numbers.
+    """Several runs with their claimed numbers.
 
     Attributes:
-        model: version of the model that gave them.
-        name: of the model's folder; empty if it has none.
-        page: address of the page that shows them, without its host; empty if no page does.
+        model: version of the model that computed the numbers.
+        name: name of the model's folder; empty if it has no folder.
+        page: address of the page that shows the runs, without its host; empty if there is no such page.
         parts: the runs.
     """
 
@@ -114,16 +115,16 @@ class Experiment:
         return msgspec.json.format(msgspec.json.encode(written), indent=1).decode()
 
     def carried(self) -> str:
-        """The text that a figure carries."""
+        """Return the text to store in a figure."""
         return MARK + base64.b64encode(zlib.compress(self.to_json().encode(), level=9)).decode()
 
     @classmethod
     def read(cls, content: bytes) -> Self:
-        """The experiment in a file, or in a figure that carries one. The content is untrusted.
+        """Read an experiment from a file, or from a figure that contains one. The content is untrusted.
 
         Raises:
-            ExperimentError: the content is no experiment of this version.
-            AtlasError: a run contradicts itself.
+            ExperimentError: the content is not an experiment, or is one of a newer version.
+            AtlasError: a run's arguments contradict each other.
         """
         text = _text(content)
         if len(text) > MOST_BYTES:
@@ -157,7 +158,7 @@ def _text(content: bytes) -> bytes:
             "The file carries no experiment: give one that “Save as” of a page of “Ask” saved, or a figure from there."
         )
     try:
-        # Unpacking stops once the text is longer than an experiment can be.
+        # Stop decompressing as soon as the text is longer than an experiment may be.
         return zlib.decompressobj().decompress(base64.b64decode(carried[1]), MOST_BYTES + 1)
     except (ValueError, zlib.error):
         raise ExperimentError("The experiment in this figure is damaged: save the figure again.") from None
