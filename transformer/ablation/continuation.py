@@ -80,7 +80,7 @@ class ContinuationRun(Run[Continuation]):
     read: RereadRun
     step: int | None = None
 
-    message = "Writing on from there …"
+    message = "Continuing the translation …"
 
     @property
     def needs(self) -> tuple[TraceRun, RereadRun]:

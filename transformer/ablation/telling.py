@@ -55,7 +55,7 @@ class TellingChangeRun(Run[int | None]):
     trace: TraceRun
     variants: tuple[Interventions, ...]
 
-    message = "Looking for a change of the words …"
+    message = "Looking for a change that alters the words …"
 
     @property
     def needs(self) -> tuple[TraceRun]:

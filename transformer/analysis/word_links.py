@@ -82,9 +82,9 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
     the head's usual weight most. The usual weight is the larger of two means over the other rows: on the same word, and
     at the same distance. Ties are sorted by kind, row and column.
 
-    Three kinds of tokens have no links: start symbols, end symbols, and words without a letter or a digit. Links to the
-    word itself or to its neighbours are left out, and so are weights that do not exceed the usual one. Heads that are
-    named after a position are not considered.
+    Start symbols, end symbols, and words without a letter or a digit have no links. Links to the word itself or to its
+    neighbours are left out, and so are weights that do not exceed the usual one. Heads that are named after a position
+    are not considered.
 
     Args:
         trace: trace of a run.

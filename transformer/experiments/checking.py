@@ -88,7 +88,7 @@ def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[s
     """Return a sentence about how a claim differs from the new result; empty if it agrees."""
     if name not in stated:
         raise ExperimentError(
-            f"{type(part.run).__name__} states no “{name}”; it states: {', '.join(stated) or 'nothing'}."
+            f"{type(part.run).__name__} gives no “{name}”; it gives: {', '.join(stated) or 'nothing'}."
         )
     what, found = ", ".join(filter(None, (part.label, name))), stated[name]
     if isinstance(claim.value, str) or isinstance(found, str):

@@ -45,7 +45,7 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
     Raises:
         CheckpointError: the files cannot be fetched.
     """
-    # Imported here, because the import takes a second, which other commands need not wait.
+    # Imported here, because the import takes a second, and the other commands do not need it.
     from huggingface_hub import snapshot_download
 
     try:

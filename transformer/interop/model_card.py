@@ -24,8 +24,8 @@ class ModelCard:
     Attributes:
         languages: source and target languages; None if unknown.
         licence: licence in the header of README.md; empty if there is none.
-        text: README.md without its header. It is untrusted, so HTML and images are removed, because a page would fetch
-            them.
+        text: README.md without its header. It is untrusted, so HTML and images are removed; a page would fetch the
+            images.
     """
 
     languages: Languages | None

@@ -57,7 +57,7 @@ class _Settings:
             for number in numbers:
                 if type(number) is not int or not 0 <= number < self._size:
                     raise ValueError(
-                        f"{key} in {name} must be a whole number of 0 to {self._size - 1:,}, not {number!r}"
+                        f"{key} in {name} must be a whole number from 0 to {self._size - 1:,}, not {number!r}"
                     )
             return numbers
         return []
@@ -114,8 +114,8 @@ def read_vocabulary(
     end = source.get(texts["eos_token"], symbol("eos_token"))
     if ends and end not in ends:
         raise ValueError(
-            f"eos_token_id is {ends[0]}, and its tokenizer ends a text with {texts['eos_token']}, which is {end}; only "
-            "one symbol can be both"
+            f"eos_token_id is {ends[0]}, but its tokenizer ends a text with {texts['eos_token']}, which has the "
+            f"id {end}; both must be the same symbol"
         )
     start = (given.ids("decoder_start_token_id") or given.ids("bos_token_id") or [pad])[0]
     values: dict[str, Any] = {"pad": pad, "unknown": symbol("unk_token"), "end": end, "start": start}
@@ -167,7 +167,9 @@ def _languages(
         asked = code or said
         matching = [each for each in codes if each == asked] or [each for each in codes if each.split("_")[0] == asked]
         if len(matching) != 1:
-            named = f"its {side} language {asked!r} is not one token" if asked else f"it names no {side} language"
+            named = (
+                f"it has no single token for its {side} language {asked!r}" if asked else f"it names no {side} language"
+            )
             raise ValueError(
                 f"{named}; add --{side} with one of its {len(codes)} codes, such as {', '.join(list(codes)[:NAMED])}"
             )

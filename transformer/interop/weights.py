@@ -53,8 +53,8 @@ def embeddings(
                 if not tie:
                     mended = "try --revision refs/pr/1, which often fixes them, or " if revisions else ""
                     raise ValueError(
-                        f"{there[0]} and {name} differ, and {CONFIG} says that they are one; {mended}take the first "
-                        "for both with --tie"
+                        f"{there[0]} and {name} differ, but {CONFIG} says that they are the same; {mended}use the "
+                        "first for both with --tie"
                     )
                 notes.append(f"{name} differs from {there[0]}, with which {CONFIG} ties it, and was left out.")
                 given[name] = given[there[0]]
@@ -110,9 +110,9 @@ def positions(found: dict[str, Tensor], family: Family, most: int, width: int, n
     if width % 2 == 0 and all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
         return {}
     notes.append(
-        "The positions are those in the file, not the formula's."
+        "The positions come from the file, because they differ from the formula."
         if tables
-        else "The positions are a table, as the formula here is one for even widths."
+        else "The positions are stored as a table, because the formula here supports only even widths."
     )
     return {
         f"{ours}_positions.table": tables.get(theirs, formula).clone()

@@ -104,7 +104,7 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
     answer = _answer(reply, address, model)
     try:
         if answer.run != type(run).__name__:
-            raise RequestError(f"it answers {answer.run!r}")
+            raise RequestError(f"it is the answer to {answer.run!r}")
         return unpacked(answer.result, _result_type(type(run)))
     except Exception as error:
         raise unreadable(address, error) from error

@@ -75,7 +75,7 @@ class RemoteTranslator(Translator):
         return result_of(reply, self._connection.address, self.version, run)
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
-        """Does the same as in `Translator`; the server batches requests that arrive together."""
+        """Send all texts at the same time, because the server batches requests that arrive together."""
         if not texts:
             return
         with ThreadPoolExecutor(min(len(texts), MOST_TOGETHER)) as askers:

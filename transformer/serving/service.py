@@ -34,7 +34,7 @@ class Service:
         if (method, path) == ("GET", IDENTITY):
             return said(self.model, device=self._translator.device)
         if (method, path) != ("POST", RUN):
-            return self._refused(NOT_FOUND, "RequestError", f"Ask with GET {IDENTITY} or POST {RUN}.")
+            return self._refused(NOT_FOUND, "RequestError", f"Use GET {IDENTITY} or POST {RUN}.")
         try:
             if body is None:
                 raise RequestError(f"it has more than {MOST_BYTES:,} bytes")
@@ -78,7 +78,7 @@ class Service:
         try:
             self._translator.trace_together([run.text for run in runs], done)
         except Exception:
-            # The loop below computes the runs without a reply one by one.
+            # The return statement computes the runs without a reply one by one.
             LOG.warning("%d requests could not be answered together", len(runs), exc_info=True)
         return [replies[number] if number in replies else self.answer(run) for number, run in enumerate(runs)]
 

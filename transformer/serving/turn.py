@@ -39,7 +39,7 @@ class Turn:
             compute: function to run. It receives another function, to be called between its steps. That function lets
                 waiting runs go first after `SLICE` seconds, and raises LeftError when the client has disconnected.
 
-                Returns:
+        Returns:
             The result of `compute`.
         """
         loop, left = asyncio.get_running_loop(), threading.Event()

@@ -43,7 +43,7 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
         statistics = Statistics(translator.version, part.sentences, part.heads) if part.sentences else None
     if statistics is None or statistics.aligner is None:
         raise ValueError(
-            f"no head of this model aligns more than {ALIGNS:.0%} of the tokens as all heads together do: "
+            f"no head of this model aligns more than {ALIGNS:.0%} of the tokens in the same way as all heads together: "
             "name the heads to use, as in --heads cross.6.1"
         )
     return statistics.aligner
@@ -105,7 +105,7 @@ class Gold:
         """
         where = f"{self._path}, line {number + 1}"
         if number >= len(self._lines):
-            raise ValueError(f"{where}: there is no such line, but there is such a pair")
+            raise ValueError(f"{where}: there is no such line, but there are more pairs")
         sure, possible = self._lines[number]
         for source, target in sure | possible:
             if pair and not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):

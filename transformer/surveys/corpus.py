@@ -96,7 +96,9 @@ def check_corpus(path: Path) -> None:
             as a pipe. `measure_corpus` must read the file more than once, to count its lines or to resume.
     """
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a file, but must be read more than once: save it in a file, .gz or not")
+        raise ValueError(
+            f"{path} is not a file, but must be read more than once: save it in a file, which may be gzip-compressed"
+        )
     next(sentences_of(path), None)
 
 

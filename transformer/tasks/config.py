@@ -45,10 +45,14 @@ class TaskConfig:
     items: int = option(64, "items that a step learns from", least=1, most=4096)
     steps: int = option(400, "steps of the whole run", least=1, most=50_000)
     warmup: int = option(20, "steps in which the learning rate rises to its peak", least=0, most=50_000)
-    cooldown: float = option(0.6, "share of the steps in which it falls to 0, at the end", least=0, most=1)
+    cooldown: float = option(
+        0.6, "share of the steps, at the end, in which the learning rate falls to 0", least=0, most=1
+    )
     learning_rate: float = option(5e-3, "learning rate at its peak", above=0, most=1)
     weight_decay: float = option(0.0, "weight decay", least=0, most=10)
-    snapshots: int = option(100, "moments that are kept with all weights, the beginning not counted", least=1, most=200)
+    snapshots: int = option(
+        100, "snapshots to keep with all weights, not counting the one before the first step", least=1, most=200
+    )
     seed: int = option(1, "seed of the first weights and of the items", least=0, most=2**31 - 1)
     positions: str = "sinusoidal"
 

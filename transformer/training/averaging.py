@@ -47,8 +47,8 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
     for folder, other in zip(folders[1:], others, strict=True):
         if other.model.config != first.model.config or other.tokenizer.fingerprint != first.tokenizer.fingerprint:
             raise CheckpointError(
-                f"The models in {folders[0]} and {folder} differ in shape or vocabulary: only models that learned on "
-                "from each other can be averaged."
+                f"The models in {folders[0]} and {folder} differ in shape or vocabulary: only models that began "
+                "training with the same weights can be averaged."
             )
     save_model(
         output, first.model.config, average([dict(each.model.named_parameters()) for each in models]), first.tokenizer

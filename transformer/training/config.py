@@ -83,11 +83,13 @@ class TrainConfig:
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "rate of dropout", least=0, below=1)
-    batch_pieces: int = option(4096, "tokens to predict of a micro-batch, padding included", least=1)
-    micro_batches: int = option(1, "micro-batches of a step, shared out among the processes", least=1)
+    batch_pieces: int = option(4096, "tokens to predict in a micro-batch, including padding", least=1)
+    micro_batches: int = option(1, "micro-batches in a step, divided among the processes", least=1)
     steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)
     warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)
-    cooldown: float = option(0.47, "share of the steps in which it falls to 0, at the end", least=0, most=1)
+    cooldown: float = option(
+        0.47, "share of the steps, at the end, in which the learning rate falls to 0", least=0, most=1
+    )
     learning_rate: float = option(2e-3, "learning rate at its peak", above=0, most=MOST_RATE)
     weight_decay: float = option(0.01, "weight decay of the matrices inside the layers", least=0)
     clip: float = option(1.0, "the gradient of a step is scaled down to this norm if it is larger", above=0)
@@ -96,8 +98,8 @@ class TrainConfig:
     )
     average: int = option(
         3,
-        "checkpoints that are kept; the average of the last so many of them that has the lowest validation loss is "
-        "the finished model",
+        "number of checkpoints to keep; the finished model is the average of the last ones, as many as give the lowest "
+        "validation loss",
         least=1,
     )
     save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)

@@ -37,7 +37,7 @@ def shared_state(
     first = json.loads(process.of_first(json.dumps(message).encode()))
     others = [name for name, value in own.items() if value != first["own"][name]]
     if process.sum(len(others)):
-        which = f"this one has another {' and another '.join(others)}" if others else "another one has not"
+        which = f"this one has another {' and another '.join(others)}" if others else "another process differs"
         raise ValueError(
             f"all processes of a training must have the same options and prepared data as the first one, but {which}: "
             f"start all with the same options, and copy what `prepare` wrote into {folder.path} from the first"

@@ -194,7 +194,7 @@ def test_runs_that_no_page_combines_are_reported(shipped, saved):
     ):
         with pytest.raises(AtlasError):
             check(replace(saved, parts=(ClaimedRun("", run, saved.parts[0].claims),)), RememberedRuns(shipped))
-    with pytest.raises(ExperimentError, match="states no “unpatched”"):
+    with pytest.raises(ExperimentError, match="gives no “unpatched”"):
         check(replace(saved, parts=(replace(saved.parts[0], run=DirectLogitsRun(READ, THIRD)),)), shipped)
     with pytest.raises(ExperimentError, match="claims no number"):
         check(replace(saved, parts=()), shipped)

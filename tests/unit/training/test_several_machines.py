@@ -86,7 +86,7 @@ refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "was a
 def test_all_reject_other_options_other_data_and_a_damaged_folder(folders):
     with two_processes(REFUSED, folders) as process:
         for _ in ("options", "data"):
-            refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "but another one has not")
+            refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "but another process differs")
         curve = folders / "first" / "model" / "learning_curve.csv"
         noted = curve.read_bytes()
         curve.write_bytes(b"step,epoch\nmany,1.0\n")
