@@ -17,7 +17,7 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """One step of a translation, with and without interventions.
+    """A translation read with and without interventions, and its continuation from one step with them.
 
     Attributes:
         before: the translation, read by the model as trained.
@@ -44,7 +44,7 @@ class Continuation:
 
 @dataclass(frozen=True)
 class RereadRun(Run[Trace]):
-    """Run of `reread`: a changed model reads an existing translation.
+    """Run in which a changed model reads an existing translation (`reread`).
 
     Attributes:
         trace: run whose result contains the translation.
@@ -68,7 +68,7 @@ class RereadRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class ContinuationRun(Run[Continuation]):
-    """Run of `continue_from`: a changed model continues a translation that it has read.
+    """Run in which a changed model continues a translation that it has read (`continue_from`).
 
     Attributes:
         read: run in which the changed model reads the translation.

@@ -21,7 +21,7 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """One sentence with and without interventions.
+    """The effect of interventions on one sentence: results with and without them.
 
     Attributes:
         before: trace of the model as trained, reading its own translation or the given one.
@@ -75,7 +75,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class EffectRun(Run[Effect]):
-    """Run of `effect_of` for a text.
+    """Run that computes `effect_of` for a text.
 
     Attributes:
         trace: run with the translation, which is the model's own or a given one.
@@ -117,7 +117,7 @@ def effect_of(
     details: bool = False,
     draws: int = DEFAULT_DRAWS,
 ) -> Effect:
-    """Run a sentence with and without interventions.
+    """Translate a sentence with and without interventions, and compare the results.
 
     Args:
         translator: the model.

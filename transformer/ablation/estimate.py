@@ -28,7 +28,7 @@ def over_draws(values: np.ndarray) -> Estimate:
     A bootstrap would give too narrow an interval, because there are only a few draws.
 
     Raises:
-        ValueError: there is only one draw, which gives no spread.
+        ValueError: there are fewer than two draws, which give no interval.
     """
     if len(values) < 2:
         raise ValueError("an interval needs at least two draws, not one")

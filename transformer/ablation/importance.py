@@ -21,7 +21,7 @@ ByHead = Mapping[Kind, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredImportance:
-    """The change of one translation's log-probability when each head is switched off.
+    """The change of one translation's log-probability when one head is switched off, for each head.
 
     A change above 0 means that the translation becomes more likely without the head.
 
@@ -57,7 +57,7 @@ class MeasuredImportance:
 
 @dataclass(frozen=True)
 class ImportanceRun(Run[MeasuredImportance]):
-    """Run of `head_importance` for a translation.
+    """Run that computes `head_importance` for a translation.
 
     Attributes:
         trace: run whose result contains the translation.

@@ -1,4 +1,4 @@
-"""Measures how many heads a translation needs, by removing one after the other."""
+"""Measures how many heads a translation needs, by removing them one after the other."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interv
 
 @dataclass(frozen=True)
 class RemovalRun(Run[tuple[RemovalCurve, ...]]):
-    """The log-probability of a translation while heads are removed, in several orders.
+    """Run that computes the log-probability of a translation while heads are removed, in several orders.
 
     The first order uses the importance that `head_importance` measures, and the second uses its gradient estimate. The
     other orders are random.

@@ -33,7 +33,7 @@ class TellingHeads:
 
 @dataclass(frozen=True)
 class TellingHeadsRun(Run[TellingHeads]):
-    """Run of `telling_heads` for a text."""
+    """Run that computes `telling_heads` for a text."""
 
     text: str
 

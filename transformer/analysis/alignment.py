@@ -31,11 +31,11 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
     """Return the source position with the largest weight in each row, ignoring special tokens; on a tie, the first.
 
     Args:
-        weights: [..., N, S].
+        weights: attention of each step to each source position, [..., N, S].
         special: bool [S], True for tokens that cannot be aligned.
 
     Returns:
-        int [..., N].
+        Source positions, int [..., N].
 
     Raises:
         ValueError: every source position is special.

@@ -123,7 +123,7 @@ def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scale each row to a sum of 1 after columns were removed.
 
     Args:
-        weights: [..., R, C].
+        weights: attention weights, [..., R, C].
 
     Returns:
         The scaled weights, and the share of each row that was removed, [..., R]. A row of zeros stays 0.

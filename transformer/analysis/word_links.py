@@ -68,7 +68,7 @@ def source_words(trace: Trace) -> Words:
 
 
 def target_words(trace: Trace) -> Words:
-    """Return the words of the translation: rows are the steps that wrote a word, columns the steps that read it."""
+    """Return the words of the translation; rows are the steps that wrote a word, and columns those that read it."""
     pieces, text = trace.predicted_pieces, trace.target_text
     groups = _spelled(pieces, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(pieces)) for group in groups)
@@ -106,8 +106,8 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
     """Group links by word, in the order of the links.
 
     Returns:
-        For each word, the links from it and the links to it. The key is whether the word is in the source, and the
-        word's index in its sentence, from 0.
+        For each word, the links from it and the links to it. The key is a pair: whether the word is in the source, and
+        the word's index in its sentence, from 0.
     """
     found: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
     for link in links:
@@ -177,7 +177,7 @@ def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same:
 
     Args:
         weights: attention weights, [..., R, C].
-        mask: bool [R, C].
+        mask: whether each row may look at each column, bool [R, C].
         distance: position of the column minus that of the row, int [R, C].
         same: whether rows and columns are words of the same sentence. If so, the distance also counts, and the other
             rows' weights on themselves do not.

@@ -25,8 +25,8 @@ def matched_positions(first: tuple[Piece, ...], second: tuple[Piece, ...], texts
         [tuple(pieces[at].id for at in group) for group in each] for pieces, each in zip(sides, groups, strict=True)
     ]
     if words[1] < words[0]:
-        # From several equally long matches, difflib takes the first. The order of its arguments decides which match is
-        # first.
+        # difflib's choice among equally long matches depends on the order of its arguments. This fixed order makes
+        # partners mutual.
         return {one: other for other, one in matched_positions(second, first, (texts[1], texts[0])).items()}
     found: dict[int, int] = {}
     for operation, i, j, k, end in SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_opcodes():

@@ -139,7 +139,7 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
         rows, columns: token positions of each word, in order.
 
     Returns:
-        [..., words of the rows, words of the columns].
+        Attention between words, [..., row words, column words].
     """
     members = _membership(rows, weights.shape[-2])
     means = (members / members.sum(axis=1, keepdims=True)).astype(weights.dtype)

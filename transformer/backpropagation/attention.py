@@ -52,14 +52,14 @@ def scaled_dot_product_attention(
     """Return O = A V with A = softmax(s) and s = Q K^T / sqrt(K) (section 3.2.1, equation 1), plus biases if given.
 
     Args:
-        query: Q [..., T, K].
-        key, value: K and V [..., S, K].
+        query: queries Q, [..., T, K].
+        key, value: keys K and values V, [..., S, K].
         allowed: bool, broadcastable to [..., T, S], True where the query may look at the key; None allows everything.
         notes: receives scores and weights, [..., T, S].
         biases: numbers added to s, broadcastable to [..., T, S]; they are constants, so they have no gradient.
 
     Returns:
-        O [..., T, K].
+        Output O, [..., T, K].
     """
     scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
     scores = notes.note("scores", scores if biases is None else scores + biases)
@@ -75,7 +75,7 @@ def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSave
     derive the same formulas.
 
     Args:
-        grad: dO [..., T, K].
+        grad: gradient of the output, dO [..., T, K].
         saved: values from the forward pass.
         notes: receives dA and ds, [..., T, S].
     """
@@ -157,7 +157,7 @@ def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes
     The inverse of a rotation is its transpose, so rotations are undone by the negative angles.
 
     Args:
-        grad: dy [B, T, D].
+        grad: gradient of the output, dy [B, T, D].
         saved: values from the forward pass.
         notes: receives a gradient for every result that the forward pass noted.
     """

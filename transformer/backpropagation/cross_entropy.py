@@ -27,7 +27,7 @@ def cross_entropy(
     Inception Architecture", section 7.
 
     Args:
-        logits: z [B, T, V].
+        logits: logits z, [B, T, V].
         labels: ids of the correct tokens, [B, T].
         counted: whether each position counts, bool [B, T]; False for padding and for positions to ignore.
         label_smoothing: e, at least 0 and below 1.
@@ -49,7 +49,7 @@ def cross_entropy_backward(saved: CrossEntropySaved) -> np.ndarray:
     sums to 0. Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
 
     Returns:
-        dz [B, T, V].
+        Gradient dz, [B, T, V].
     """
     probabilities, targets, counted = saved
     return np.where(counted[..., None], probabilities - targets, 0.0)

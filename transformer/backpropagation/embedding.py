@@ -12,7 +12,7 @@ from transformer.config import TransformerConfig
 
 
 class EmbeddingSaved(NamedTuple):
-    """Token ids [B, N], the table size V, the scale factor, and the number of learned positions (else None)."""
+    """Token ids [B, N], the table size V, the scale factor, and the number of learned positions or None."""
 
     pieces: np.ndarray
     vocabulary: int
@@ -27,13 +27,13 @@ def embedding(
 
     Args:
         pieces: token ids w, [B, N].
-        table: E [V, D].
-        positions: P [N, D]; None if no positions are added.
+        table: embedding table E, [V, D].
+        positions: position vectors P, [N, D]; None if no positions are added.
         config: says whether embeddings are scaled, and whether positions are learned.
         notes: receives tokens (the rows of E) and summed (x), [B, N, D] each.
 
     Returns:
-        x [B, N, D].
+        Output x, [B, N, D].
     """
     scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
     x = scale * notes.note("tokens", table[pieces])
@@ -50,7 +50,7 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
     dP[n] is the sum of dx[n] over the batch. Computed positions have no parameter, and therefore no gradient.
 
     Args:
-        grad: dx [B, N, D].
+        grad: gradient of the output, dx [B, N, D].
         saved: values from the forward pass.
         notes: receives the gradients of tokens and summed.
 

@@ -38,7 +38,7 @@ def feed_forward(
         notes: receives expanded and hidden, [B, T, F], the values before and after f.
 
     Returns:
-        y [B, T, D].
+        Output y, [B, T, D].
     """
     expanded, expand_saved = linear(x, parameters["expand.weight"], parameters["expand.bias"])
     hidden, derivative = activation(notes.note("expanded", expanded), name)
@@ -50,7 +50,7 @@ def feed_forward_backward(grad: np.ndarray, saved: FeedForwardSaved, notes: Note
     """Compute the gradients of the three steps in reverse: dh = dy W_2, du = dh * f'(u), dx = du W_1.
 
     Args:
-        grad: dy [B, T, D].
+        grad: gradient of the output, dy [B, T, D].
         saved: values from the forward pass.
         notes: receives the gradients of hidden and expanded.
     """

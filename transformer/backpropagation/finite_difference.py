@@ -31,7 +31,7 @@ def finite_difference(
         name: name of a parameter or an intermediate result.
         at: index of the number x in that array.
         shape: shape of that array.
-        step: h.
+        step: the difference h.
     """
 
     def moved(by: float) -> float:

@@ -34,7 +34,7 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.nd
         gain, bias: parameters, [D].
 
     Returns:
-        y [..., D].
+        Output y, [..., D].
     """
     deviation = np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)
     normalised = (x - x.mean(axis=-1, keepdims=True)) / deviation
@@ -49,7 +49,7 @@ def layer_norm_backward(grad: np.ndarray, saved: LayerNormSaved) -> LayerNormGra
     for the epsilon). Ioffe and Szegedy 2015, "Batch Normalization", section 3, derive the same by the chain rule.
 
     Args:
-        grad: dy [..., D].
+        grad: gradient of the output, dy [..., D].
         saved: values from the forward pass.
     """
     normalised, deviation, gain = saved

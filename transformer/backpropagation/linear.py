@@ -29,7 +29,7 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) ->
         bias: b [O]; None if there is no bias.
 
     Returns:
-        y [..., O].
+        Output y, [..., O].
     """
     y = x @ weight.T
     return y if bias is None else y + bias, LinearSaved(x, weight)
@@ -42,7 +42,7 @@ def linear_backward(grad: np.ndarray, saved: LinearSaved) -> LinearGradients:
     a sum over all positions. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.5.
 
     Args:
-        grad: dy [..., O].
+        grad: gradient of the output, dy [..., O].
         saved: values from the forward pass.
     """
     x, weight = saved

@@ -11,12 +11,12 @@ def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray
     The model computes the same in `transformer.model.attention.masked_softmax`.
 
     Args:
-        scores: s [..., S].
+        scores: scores s, [..., S].
         allowed: bool, broadcastable to `scores`, True where the query may look at the key; None allows everything.
 
     Returns:
-        a [..., S], which is all that the backward pass needs. Rows sum to 1, and masked cells are exactly 0. A row that
-        may look at nothing is all 0.
+        Weights a, [..., S], which are all that the backward pass needs. Rows sum to 1, and masked cells are exactly 0.
+        A row that may look at nothing is all 0.
     """
     powers = exponentials(scores, allowed)
     total = powers.sum(axis=-1, keepdims=True)
@@ -43,10 +43,10 @@ def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:
     too. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
 
     Args:
-        grad: da [..., S].
-        weights: a [..., S].
+        grad: gradient of the output, da [..., S].
+        weights: weights a, [..., S].
 
     Returns:
-        ds [..., S].
+        Gradient ds, [..., S].
     """
     return weights * (grad - (weights * grad).sum(axis=-1, keepdims=True))

@@ -22,7 +22,7 @@ from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.config import TransformerConfig
 from transformer.model.encodings import added_positions
 
-# For each kind of tying, the parameter whose values a tied parameter uses. A checkpoint stores only the second one.
+# For each kind of tying, maps each tied parameter to the one whose values it uses. A checkpoint has only the latter.
 TIED: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},

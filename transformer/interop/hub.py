@@ -35,7 +35,7 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
     """Fetch the files that the import reads into the cache of huggingface_hub; cached files are not fetched again.
 
     Args:
-        name: "owner/name".
+        name: name of the repository, "owner/name".
         revision: a branch, a tag or a commit; None for the main branch.
         pickle: also fetch pytorch_model.bin.
 
@@ -50,7 +50,7 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
 
     try:
         folder = snapshot_download(name, revision=revision, allow_patterns=WANTED + PICKLED * pickle)
-    except Exception as error:  # The hub, HTTP, the network and the disk have no common class of errors.
+    except Exception as error:  # Errors of the hub, HTTP, the network and the disk have no common class.
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"{name} cannot be fetched: {reason}") from error
     return Path(folder), Path(folder).name

@@ -37,7 +37,7 @@ def read_card(folder: Folder, name: str) -> ModelCard:
     """Read README.md and tokenizer_config.json of a folder; `name` is the name of the model.
 
     Raises:
-        CheckpointError: one of them cannot be read.
+        CheckpointError: one of these files cannot be read.
     """
     content = folder.read(CARD, may_be_empty=True) if folder.has(CARD) else b""
     text = content.decode("utf-8", errors="replace")

@@ -70,7 +70,7 @@ def embeddings(
     weights = {"target_embedding.weight": target}
     if torch.equal(target, output) and torch.equal(source, target):
         notes.append("Source embedding, target embedding and output layer are one matrix.")
-        # Stored under the name that comes first in the model.
+        # The shared matrix is stored under the name that comes first in the model.
         return {"source_embedding.weight": source}, "all"
     weights["source_embedding.weight"] = source
     if torch.equal(target, output):

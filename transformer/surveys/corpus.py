@@ -75,7 +75,7 @@ class SurveyState:
 
 
 NOTHING = PartMetrics(0, 0, {})
-# A state file begins with the SHA-256 digest of the rest, of this many bytes.
+# Length in bytes of the SHA-256 digest at the beginning of a state file.
 SEAL_BYTES = 32
 
 

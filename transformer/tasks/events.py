@@ -50,7 +50,7 @@ def events(run: TaskRun) -> tuple[Event, ...]:
 
 
 def first_over(values: Iterable[float], bound: float) -> int | None:
-    """Return the index from which all values are at least the bound; None if there is none."""
+    """Return the index from which all values are at least the bound; None if there is no such index."""
     found = None
     for index, value in enumerate(values):
         if not value >= bound:

@@ -22,8 +22,8 @@ class Coverage:
     Attributes:
         words: number of words in the text, including repetitions.
         whole: number of these words that are one token.
-        cut: tokens of frequent words (the first FREQUENT) from which a single letter is split off, by word; the most
-            frequent word comes first.
+        cut: the words from which a single letter is split off, among the FREQUENT most frequent, with their tokens. The
+            most frequent word comes first.
     """
 
     words: int

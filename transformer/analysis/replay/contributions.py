@@ -50,7 +50,7 @@ class Contributions:
 
     def layer_norms(self) -> np.ndarray:
         """Return the norm-based weights of the layer, [R, C]: norms of the sum of a_ij f_h(x_j) over the heads."""
-        # Column by column, because all columns together would need R * C * D numbers.
+        # Compute the norms column by column, because all columns together would need R * C * D numbers.
         columns = [
             np.linalg.norm(np.einsum("hr,hd->rd", self.weights[:, :, column], self.transformed[:, column]), axis=-1)
             for column in range(self.weights.shape[-1])

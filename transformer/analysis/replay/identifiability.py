@@ -57,10 +57,10 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
     """Split attention weights into the part that changes the output and the part that does not.
 
     Args:
-        weights: A [R, C].
-        transformed: T [C, D].
+        weights: attention weights A of one head, [R, C].
+        transformed: T as in `Identifiability`, [C, D].
         mask: bool [R, C], True where the row may look at the column.
-        width: d_v.
+        width: d_v, the width of a value vector.
     """
     effective, (rank, sum_keeping) = np.zeros(weights.shape), np.zeros((2, len(weights)), dtype=int)
     # Rows that see the same columns share a null space, so they need only one decomposition.
