@@ -13,8 +13,8 @@ from transformer.errors import CheckpointError
 
 # Paths of a Linux machine, and of the container that a process runs in (cgroup v2).
 MACHINE, CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
-# Bytes per number in a file, by safetensors' name of the type. In memory, a model on the CPU takes HELD bytes per number
-# (float32). Copies of the weights that speed up matrix products take PACKED more.
+# Bytes per number in a file, by safetensors' name of the type. In memory, a model on the CPU takes HELD bytes per
+# number (float32). Copies of the weights that speed up matrix products take PACKED more.
 BYTES = {"F16": 2, "BF16": 2, "F32": 4}
 HELD = 4
 PACKED = 2
