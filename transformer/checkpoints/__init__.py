@@ -1,1 +1,1 @@
-"""Model folders: read, written, sealed and listed, for both kinds of model."""
+"""Model folders of translators and language models: reads, writes, seals and lists them."""
