@@ -144,7 +144,7 @@ class Folder:
         try:
             # This loads only tensors, numbers, texts and containers of them; anything else raises an error.
             weights = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # On a damaged file, torch calls many readers whose errors are not documented.
+        except Exception as error:  # For a damaged file, torch calls many readers whose errors are not documented.
             reason = str(error).strip().split("\n")[0]
             raise CheckpointError(f"The file {self.path / name} cannot be read as weights alone: {reason}") from error
         if not isinstance(weights, dict) or not all(

@@ -220,7 +220,7 @@ def _check_shapes(
 
 
 def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
-    """Check that a vocabulary matches the seal in the metadata of the weights; a CheckpointError reports that not."""
+    """Raise a CheckpointError unless a vocabulary matches the seal in the metadata of the weights."""
     if hashlib.sha256(read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
         raise CheckpointError(
             f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"

@@ -89,7 +89,7 @@ class Reader:
         return trace, log_probs
 
     def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
-        """The prediction of every decoder layer, and the rank of each token taken, [T]; call `read` with details first."""
+        """The prediction of every decoder layer, and each taken token's rank, [T]; call `read` with details first."""
         # For N sub-layers per layer, the recorder has 1 + N L streams; this selects the L streams after the last
         # sub-layer.
         parts = 3 if self.pieces else 2

@@ -64,8 +64,7 @@ def search(
         ValueError: a setting is out of range, or the constraints cannot be followed.
     """
     if settings.method == "beam":
-        # Steps are stored without their distributions: all of them, for 65,000 tokens, would take hundreds of
-        # megabytes.
+        # Steps are stored without their distributions, which for 65,000 tokens would take hundreds of megabytes.
         expansions = beam_search(
             model,
             cache,

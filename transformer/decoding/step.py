@@ -103,7 +103,7 @@ def predict(
 def logits_of_next(
     model: Transformer, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
-    """As `predict`, but return only logits, float32 [N, V], and the cache; logits suffice to compare tokens."""
+    """As `predict`, but return only logits, float32 [N, V], and the cache: cheaper, and enough to compare tokens."""
     hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)
     return model.generator(hidden.squeeze(1)).float(), cache
 
