@@ -1,4 +1,4 @@
-"""Held-out losses of language models that differ only in their attention."""
+"""Losses on held-out texts of language models that differ only in their attention."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AttentionLoss:
 
 @dataclass(frozen=True)
 class RecordedLosses(Record):
-    """A measurement that a command has recorded.
+    """A measurement of such losses that a command has recorded.
 
     Attributes:
         losses: losses of every model.
@@ -52,7 +52,7 @@ class RecordedLosses(Record):
     command: str
 
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
-        """The losses of the models with an attention, one per seed."""
+        """The losses of the models with one kind of attention, one per seed."""
         return tuple(each for each in self.losses if each.attention == attention)
 
 
