@@ -1,1 +1,1 @@
-"""Model folders of translators and language models: reads, writes, seals and lists them."""
+"""Reads, writes, seals and lists the model folders of translators and language models."""

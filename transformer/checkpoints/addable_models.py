@@ -56,7 +56,7 @@ class AddableModel:
 
 
 def addable_models() -> dict[str, AddableModel]:
-    """All these models by the names of their folders: first those that read English, each group sorted by language."""
+    """All addable models by the names of their folders: those that read English first, then sorted by language."""
     found = [AddableModel("en", code) for code in FROM_ENGLISH.split()]
     found += [AddableModel(code, "en") for code in TO_ENGLISH.split()]
     found.sort(key=lambda each: (each.source != "en", str(each)))

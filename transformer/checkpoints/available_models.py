@@ -1,6 +1,7 @@
 """Lists the available models, translators and language models.
 
-They are the models that ship, those in the folder `models` of the app's working folder, and those of another folder.
+They are the models that ship, the models in the folder `models` of the app's working folder, and those in another
+folder. The environment variable ATTENTION_ATLAS_MODELS has its path.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def model_folders() -> dict[str, ModelFolder]:
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
-    """All language models by name: the shipped one, which may be missing, then those of the same folders."""
+    """All language models by name, in the order of `model_folders`; the shipped one may be missing."""
     found: dict[str, ModelFolder] = {}
     shipped = (LANGUAGE_MODEL,) if LANGUAGE_MODEL.is_dir() else ()
     for path in (*shipped, *filter(is_language_model, _folders())):

@@ -97,11 +97,11 @@ class Description:
 
 
 def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
-    """Read the folder of a translator onto the CPU.
+    """Load a translator's folder, with the model on the CPU.
 
-    It has config.json, model.safetensors and the files of its vocabulary, and optionally README.md, languages.json and
-    learning_curve.csv. The seals in the weights' file show that the files belong together. Until they have been
-    checked, no weight is used, and no tensor is created with a size that only config.json states.
+    The folder has config.json, model.safetensors and the files of its vocabulary, and optionally README.md,
+    languages.json and learning_curve.csv. The seals in the weights' file show that the files belong together. Until
+    they have been checked, no weight is used, and no tensor is created with a size that only config.json states.
 
     Raises:
         CheckpointError: a file is missing or damaged, the files do not belong together, there is too little memory, or
@@ -114,7 +114,7 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
 
 
 def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LanguageModel:
-    """Read the folder of a language model onto a device; the model cannot be trained any more.
+    """Load a language model's folder, with the model on a device; it can no longer be trained.
 
     Args:
         folder: folder that `transformer.training` made, or folder of a GPT-2 (see `transformer.checkpoints.gpt2`).

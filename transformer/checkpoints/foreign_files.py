@@ -91,8 +91,8 @@ class Folder:
         """Read all tensors by name, on the CPU, in float32.
 
         Args:
-            allow_pickle: whether pytorch_model.bin may be read if there is no safetensors file; torch reads only
-                weights.
+            allow_pickle: whether pytorch_model.bin may be read if there is no safetensors file; torch then unpickles
+                nothing but weights.
             left_out: names of tensors that are not weights and may have any type, such as masks.
             otherwise: end of the error message, with advice for weights that exist only as a pickle.
 

@@ -22,7 +22,7 @@ FIELDS: tuple[str, ...] = (
     "learning_rate",
     "pieces_per_second",
 )
-# Columns that only some rows have.
+# Columns that are empty in a row without validation.
 VALIDATED = ("validation_loss", "validation_chrf")
 
 

@@ -38,7 +38,7 @@ class Config(Protocol):
 
 
 class VocabularyFiles(Protocol):
-    """The stored part of a vocabulary: see `transformer.text.vocabulary.TextVocabulary`."""
+    """The files of a vocabulary and their fingerprint; see `transformer.text.vocabulary.TextVocabulary`."""
 
     files: Mapping[str, bytes]
 

@@ -21,8 +21,8 @@ LONGEST_CHARACTER = 4
 class Constraints:
     """Tokens that a search must or must not take; the same for every sentence and hypothesis of the search.
 
-    The log-probability of a token is the model's, without constraints. So is the score of a hypothesis, unless an
-    imported model has settings of `generate`.
+    Constraints do not change the reported log-probability of a token. Nor do they change the score of a hypothesis,
+    unless an imported model has settings of `generate`.
 
     Attributes:
         prefix: ids of the tokens that the translation begins with, even if they are suppressed; ids after an end symbol
@@ -115,7 +115,7 @@ class AppliedConstraints:
         """
         if step < len(self._prefix):
             kept = self._ids({self._prefix[step]})
-            # `generate` counts a forced token as certain.
+            # `generate` counts a forced token as certain, so its log-probability is 0.
             return _keep_(logits, kept).index_fill_(-1, kept, 0.0) if self.rules else _keep_(logits, kept)
         if self.rules:
             self.rules.apply_(logits, step)

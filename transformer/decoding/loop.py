@@ -32,10 +32,10 @@ def decode_loop(
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         cache: result of the model's `start_cache`, which contains the inputs and the edits of the run.
-        choose: returns the tokens [B] to take, given the logits [B, V] after the constraints. It is called once per
-            step, also in the prefix.
-        again: returns tokens [B] to take instead of those that would break a character, given the logits [B, V] without
-            such tokens. None means `choose`.
+        choose: function that returns the tokens [B] to take, given the logits [B, V] after the constraints. It is
+            called once per step, also in the prefix.
+        again: function that returns tokens [B] to take instead of those that would break a character, given the logits
+            [B, V] without such tokens. None means `choose`.
         limit: maximum number of steps.
         constraints: tokens that must or must not be taken.
         capture: whether the steps contain their attention rows.

@@ -27,7 +27,7 @@ def sample(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Draw the token of every step, after temperature, top-k and top-p, in this order.
+    """Draw the token of every step from the distribution after temperature, top-k and top-p, in this order.
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.

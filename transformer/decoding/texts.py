@@ -18,8 +18,8 @@ MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
 # Messages for an empty text.
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
-# The codes of the language to write, as in ">>fra<<", and of the language to read. ASKED_IN_VAIN is for a model that
-# takes no codes. It matches less, because a text may begin with a word in quotation marks.
+# ASKED matches the code of the language to write, as in ">>fra<<", and READ that of the source. ASKED_IN_VAIN is for a
+# model that takes no codes. It matches less, because a text may begin with a word in quotation marks.
 ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
 READ = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
 ASKED_IN_VAIN = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")

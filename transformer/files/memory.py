@@ -11,10 +11,10 @@ from pathlib import Path
 
 from transformer.errors import CheckpointError
 
-# Paths of a Linux machine, and of the container that a process runs in (cgroup v2).
+# Where Linux reports the memory of the machine, and of the container that a process runs in (cgroup v2).
 MACHINE, CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 # Bytes per number in a file, by safetensors' name of the type. In memory, a model on the CPU takes HELD bytes per
-# number (float32). Copies of the weights that speed up matrix products take PACKED more.
+# number (float32). Copies of the weights that speed up matrix products take PACKED more bytes.
 BYTES = {"F16": 2, "BF16": 2, "F32": 4}
 HELD = 4
 PACKED = 2
@@ -24,7 +24,8 @@ PACKED = 2
 READ = 2
 # Largest header in bytes; safetensors rejects a longer one.
 MOST_HEADER = 100_000_000
-# Most dimensions of a tensor, and the largest size of a dimension. No model exceeds them, and they bound the product.
+# Limits of a tensor's number of dimensions and of the size of each. No model exceeds them, and they keep the product of
+# the sizes cheap to compute.
 MOST_SIZES, LARGEST_SIZE = 8, 2**48
 
 
@@ -65,7 +66,7 @@ def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
 
 
 def _tensors(weights: Path) -> list[tuple[int, int]]:
-    """For each tensor of a safetensors file, its count of numbers and the bytes of each; empty for any other file."""
+    """For each tensor of a safetensors file, how many numbers it has and the bytes of each; empty for other files."""
     try:
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
@@ -93,7 +94,10 @@ def _possible(shape: object) -> bool:
 
 
 def memory_available(machine: Path = MACHINE, container: Path = CONTAINER) -> int | None:
-    """Bytes that this process can still allocate, memory that the system would free included; None if unknown."""
+    """Bytes that this process can still allocate; None if unknown.
+
+    They include memory that the system would free for it.
+    """
     room = [found for found in (_of_machine(machine), _of_container(container)) if found is not None]
     return min(room, default=None)
 

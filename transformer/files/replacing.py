@@ -58,7 +58,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
     Raises:
         AtlasError: `path` exists and is not an empty folder.
-        OSError: as in `writing`, before any file is written.
+        OSError: the folder cannot be created or written to; the error comes before any file is written.
     """
     # `realpath` resolves "x/..", so that the folder x is not created.
     place = Path(os.path.realpath(path))

@@ -127,5 +127,5 @@ def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
 
 
 def bytes_of(tensor: Tensor) -> memoryview:
-    """The bytes of a tensor's numbers."""
+    """The numbers of a tensor as raw bytes."""
     return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data

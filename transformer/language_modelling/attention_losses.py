@@ -30,7 +30,7 @@ class AttentionLoss:
 
 @dataclass(frozen=True)
 class RecordedLosses(Record):
-    """A measurement of such losses that a command has recorded.
+    """Losses on held-out texts that a command has measured and recorded.
 
     Attributes:
         losses: losses of every model.

@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class RecordedCosts(Record):
-    """A measurement that a command has recorded.
+    """Costs that a command has measured and recorded.
 
     Attributes:
         costs: cost of every attention at every length.
@@ -60,8 +60,7 @@ class RecordedCosts(Record):
 def cells(config: TransformerConfig, length: int) -> int:
     """Number of attention weights of one head that reads a text of T tokens.
 
-    Full attention has T times T weights. Local attention has the squared size of each block, times the number of
-    blocks.
+    Full attention has T times T weights. Local attention has the squared size of a block, times the number of blocks.
     Compressed attention has T times ceil(T / stride).
     """
     if config.attention == "local":

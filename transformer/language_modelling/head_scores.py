@@ -72,7 +72,7 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
 
 
 def scores_of(weights: np.ndarray, length: int) -> HeadScores:
-    """The scores of attention weights [L, B, H, T, T] to a start symbol and a pattern of `length` tokens, twice."""
+    """The scores of weights [L, B, H, T, T] on texts of a start symbol and a pattern of `length` tokens, twice."""
     queries = np.arange(1, weights.shape[-2])
     again = queries[length:]
 

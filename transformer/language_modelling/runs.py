@@ -60,7 +60,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
 
 @dataclass(frozen=True)
 class UnmaskedRun(Run[Trace]):
-    """The text of a continuation, read by the model without its mask."""
+    """The trace of the model reading a continuation without its mask."""
 
     continued: TextContinuationRun
 

@@ -74,8 +74,8 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
     """
     if allowed is None:
         return scores.softmax(dim=-1)
-    # This fills in the lowest finite number and not minus infinity, so that a row without any allowed key has a
-    # defined softmax. The second fill turns that row, and every masked cell of the other rows, into exact zeros.
+    # Masked scores become the lowest finite number instead of minus infinity, so that the softmax of a row without any
+    # allowed key is defined. The second fill turns that row, and every masked cell of the other rows, into exact zeros.
     blocked = ~allowed
     weights = scores.masked_fill(blocked, torch.finfo(scores.dtype).min).softmax(dim=-1)
     return weights.masked_fill(blocked, 0.0)

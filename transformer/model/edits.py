@@ -71,7 +71,7 @@ class AttentionEdit:
         if self.sharpness is not None:
             visible = torch.ones_like(weights) if allowed is None else allowed.expand_as(weights).to(weights.dtype)
             even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
-            # In this form a sharpness of 1 returns the weights bit for bit.
+            # In this form of the sum, a sharpness of 1 returns exactly the same weights, bit for bit.
             weights = self.sharpness * weights + (1 - self.sharpness) * even
         if self.rows:
             weights = weights.clone()
@@ -179,7 +179,7 @@ class Edits:
         Padding is not part of it. The arguments are those of `Interventions.visible`.
         """
         if not self.interventions:
-            # Built on the device, because training calls this at every step.
+            # The mask is built on the device, because training calls this at every step.
             causal = kind == "decoder" and rows > 1
             return causal_mask(columns, device=device)[start:] if causal else None
         masks = [each.visible(kind, rows, columns, start=start) for each in self.interventions]

@@ -1,6 +1,6 @@
 """The kinds of positional encoding, in numpy float64: vectors added to the embeddings, or effects in self-attention.
 
-`transformer.model.positions` does the same in torch. A new kind is a class here and a name in
+`transformer.model.positions` does the same in torch. To add a kind, add a class here and a name in
 `transformer.config.Positions`.
 """
 
@@ -18,7 +18,7 @@ from transformer.model.sinusoids import fairseq_sinusoids, frequencies, sinusoid
 
 @dataclass(frozen=True, eq=False)
 class RelativePositionArrays:
-    """Effect of positions in the self-attention of a text of T tokens.
+    """Effect of the positions on self-attention in a text of T tokens: biases on the scores, or rotation.
 
     Attributes:
         biases: added to the scaled scores of each head, [H, T, T]; None for no biases.

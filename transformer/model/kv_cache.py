@@ -112,8 +112,8 @@ class DecoderCache:
         edits: changes to the rows, applied at every step.
         past: self-attention keys and values of the tokens read so far; empty before the first.
         length: number of tokens read so far, P.
-        unread: ids [B] of the tokens that the first step reads: the last ones of a given beginning. None for the start
-            symbol.
+        unread: ids [B] of the tokens that the first step reads: the last token of each text that is continued. None if
+            decoding starts with the start symbol.
     """
 
     source: tuple[KeysAndValues, ...]

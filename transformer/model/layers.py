@@ -96,7 +96,7 @@ class Residual(nn.Module):
         return self.norm(x) if self.pre else x
 
     def after(self, x: Tensor, y: Tensor, record: Recorder | None = None, edit: StreamEdit | None = None) -> Tensor:
-        """The stream [B, T, D] after the sub-layer's output y [B, T, D] is added to x, and after the edit."""
+        """Add the sub-layer's output y [B, T, D] to the stream x [B, T, D], normalise it if post-norm, and edit it."""
         x = x + dropout(y, self.dropout, self.training)
         if not self.pre:
             x = self.norm(x)

@@ -15,7 +15,7 @@ from transformer.model.encodings import ENCODINGS
 
 @dataclass(frozen=True, eq=False)
 class RelativePositions:
-    """Effect of positions in self-attention.
+    """Effect of the positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
         slopes: amount that each head subtracts from a score per position of distance, [H]; None for no biases.
@@ -76,7 +76,7 @@ class PositionalEncoding(nn.Module):
         return x if self.table is None else x + self._rows("table", start, x.shape[1])  # [B, T, D] + [T, D]
 
     def relative(self, length: int, *, start: int = 0) -> RelativePositions | None:
-        """The effect in self-attention of `length` positions, beginning with `start`; None if there is no effect."""
+        """The effect on self-attention of `length` positions, beginning with `start`; None if there is no effect."""
         if self.cosines is not None:
             return RelativePositions(None, *(self._rows(name, start, length) for name in ("cosines", "sines")))
         return None if self.slopes is None else RelativePositions(self.slopes)

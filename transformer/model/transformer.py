@@ -153,9 +153,9 @@ class Transformer(nn.Module):
         return DecoderCache(source, source_mask, edits)
 
     def start_after(self, beginning: Tensor, cache: DecoderCache) -> DecoderCache:
-        """The cache to continue a given beginning [B, T], whose first token is the start symbol.
+        """The cache to continue B texts, given their beginnings [B, T]; the first token is the start symbol.
 
-        The cache has read all of the beginning except its last token, which the first step reads. Only for runs without
+        The cache has read each beginning except its last token, which the first step reads. Only for runs without
         gradients.
         """
         if beginning.shape[1] > 1:

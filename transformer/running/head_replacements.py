@@ -83,7 +83,7 @@ class HeadReplacements:
 
 
 def drawn(pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int) -> tuple[Pair, dict[Kind, np.ndarray]]:
-    """Draw another sentence with its translation, and for every position a position there to take, by kind.
+    """Draw another sentence, and for every position the position there whose output replaces it, by kind.
 
     The draws of a seed go through the sentences in one random order, and start again after the last one.
 
@@ -124,7 +124,7 @@ def recorded(model: Transformer, pair: Pair) -> Recorder:
 
 
 def value_at(record: Recorder, place: Place, position: int) -> Tensor:
-    """The vector of a place, [K], [D] or [S], at a position of a recorded sentence."""
+    """The vector of a place at a position of a recorded sentence: [K] or [S] of a head, otherwise [D]."""
     site, layer, head, _ = place
     # The stream is stored after every sub-layer: two in a layer of the encoder, three in the decoder's.
     step = (2 if site == "encoder.residual" else 3) if is_residual(site) else 1

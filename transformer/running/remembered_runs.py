@@ -39,7 +39,7 @@ class ModelRuns(Runs):
 
 
 class RememberedRuns(ModelRuns):
-    """Answers runs as `ModelRuns` does, and caches the results as long as it exists."""
+    """Answers runs as `ModelRuns` does, and caches every result until it is deleted."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)

@@ -54,7 +54,7 @@ class Scores:
 
     @property
     def change(self) -> np.ndarray:
-        """Change of the log-probability of the whole translation, float64 nats [N]; negative if less likely."""
+        """Change of the translation's log-probability, float64 nats [N]; negative if it became less likely."""
         return (self.log_probs.astype(np.float64) - self.baseline).sum(axis=1)
 
 
@@ -82,7 +82,7 @@ def score(
     means: HeadMeans | None = None,
     known: Sequence[Tensor] = (),
 ) -> Scores:
-    """Read a translation under every variant.
+    """Let the model read a translation as trained and under every variant, and score its predictions.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
@@ -148,7 +148,7 @@ def _in_batches(
     *,
     last: bool = False,
 ) -> Iterator[Tensor]:
-    """Yield `log_probs_of` for some variants at a time."""
+    """Yield the result of `log_probs_of` for one batch of variants after the other."""
     rows = max(1, BATCH_POSITIONS // max(source.shape[1], target.shape[1]))
     for start in range(0, len(variants), rows):
         if start:

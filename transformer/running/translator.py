@@ -87,7 +87,7 @@ class Translator(Runs):
         self.device = device
         self.version = version
         self.folder = folder
-        # The means of another model are useless for this one.
+        # Means that were measured on another model are useless for this one.
         self.means = means if means is not None and means.model == version else None
         if isinstance(checkpoint, Checkpoint):
             self._model = checkpoint.model_on(device)
@@ -277,7 +277,7 @@ class Translator(Runs):
         return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
 
     def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
-        """Check that variants fit the model and a source [1, S]."""
+        """Raise an InterventionError if a variant does not fit the model or a source [1, S]."""
         for variant in variants:
             variant.check(self.config, source.shape[1])
 

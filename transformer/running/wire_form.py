@@ -37,7 +37,7 @@ def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
 
     Raises:
         RequestError: there is no such run, or the content is not in the form that `write_run` writes.
-        AtlasError: the run contradicts itself.
+        AtlasError: the fields of the run contradict each other.
     """
     named = decoded(content, _Named).run
     found = decoded(content, _class_of(named, kind))

@@ -23,8 +23,8 @@ class Affixes:
 
     Attributes:
         pad, unknown, start, end: as in `Symbols`.
-        before: ids that every source begins with.
-        first: ids that every translation begins with, if there is no `target`.
+        before: ids of the tokens that every source begins with.
+        first: ids of the tokens that every translation begins with, if there is no `target`.
         languages: ids of the tokens of languages, by language code.
         source, target: default languages of a text without codes. If one is "", that side has no language token.
         code_last: whether the token of the source language follows the end symbol.
@@ -67,7 +67,7 @@ class Affixes:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes that a text may begin with, "<<eng_Latn>>" for its own language, ">>deu_Latn<<" for the other."""
+        """The codes that a text may begin with: "<<eng_Latn>>" for the source, ">>deu_Latn<<" for the target."""
         read = [f"<<{code}>>" for code in sorted(self.languages)] if self.source else []
         return (*read, *([f">>{code}<<" for code in sorted(self.languages)] if self.target else ()))
 

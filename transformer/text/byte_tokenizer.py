@@ -186,7 +186,10 @@ class ByteTokenizer:
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
-        """The characters that each token covers if some bytes are left out, because the library ignores such bytes."""
+        """The characters [start, end) that each token covers, also after bytes that the tokenizer has left out.
+
+        The library's own offsets do not count such bytes.
+        """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())
         for number, (start, after), own in zip(found.ids, found.offsets, found.word_ids, strict=True):

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from transformer.text.vocabulary import BYTE, SPACE_MARK, inner_span
 
-# Hugging Face's file of a whole tokenizer.
+# Name of the file in which Hugging Face stores a whole tokenizer.
 ONE_FILE = "tokenizer.json"
 
 
@@ -23,7 +23,7 @@ class Cutter(Protocol):
         ...
 
     def score(self, spelt: str) -> float:
-        """How common a token is; a rarer token has a lower score, and a token that this does not spell has -inf."""
+        """How common a token is. A rarer token has a lower score; bytes and tokens that are not known have -inf."""
         ...
 
     def spells(self, spelt: str) -> bool:

@@ -46,7 +46,7 @@ def label_parts(piece: Piece, text: str) -> tuple[str, str]:
 
 
 def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Exclude the spaces around the characters [start, end) of a text."""
+    """Shorten a span [start, end) of a text so that it excludes outer spaces."""
     while start < end and text[start] == " ":
         start += 1
     while end > start and text[end - 1] == " ":

@@ -9,7 +9,7 @@ Method = Literal["greedy", "beam", "sample"]
 METHODS: tuple[Method, ...] = ("greedy", "beam", "sample")
 
 MAX_BEAM_SIZE = 10
-# The value of "Attention Is All You Need", section 6.1.
+# Default exponent, from "Attention Is All You Need", section 6.1.
 LENGTH_PENALTY = 0.6
 MAX_LENGTH_PENALTY = 10.0
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0

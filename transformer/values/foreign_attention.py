@@ -18,7 +18,7 @@ from transformer.values.interventions import AS_TRAINED
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.pieces import Piece
 
-# Largest deviation of a row's sum from 1. A bfloat16 weight has only eight exact bits, and a row adds up hundreds.
+# Largest deviation of a row's sum from 1. A bfloat16 weight has only eight exact bits, and a row has hundreds of them.
 TOLERANCE = 0.02
 
 

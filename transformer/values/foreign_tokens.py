@@ -147,7 +147,10 @@ def _spans(
 
 
 def _spoken(ordinary: Sequence[str], byte_level: bool):
-    """Return a function from a token to its bytes, including white space; marks such as ▁ show how tokens are spelt."""
+    """Return a function that turns a token into the bytes that it stands for, including white space.
+
+    Marks such as ▁ in the ordinary tokens show which spelling the vocabulary uses.
+    """
     if byte_level:
         return lambda token: bytes(BYTES[each] for each in token if each in BYTES)
     if any("▁" in token for token in ordinary) or any(map(BYTE.fullmatch, ordinary)):
@@ -175,7 +178,7 @@ def _readable(token: str) -> str:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Exclude the spaces around a span [start, end) of a text; [end, end) if the span has only spaces."""
+    """Shorten a span [start, end) of a text so that it excludes outer spaces; [end, end) if it has only spaces."""
     covered = text[start:end]
     start += len(covered) - len(covered.lstrip())
     return (start, start + len(covered.strip())) if covered.strip() else (end, end)

@@ -1,4 +1,4 @@
-"""Mean output of every head over a set of sentences, and the sentences. Ablation puts a mean in place of an output."""
+"""Mean output of every head over a set of sentences, and the sentences; ablation replaces outputs by these means."""
 
 from __future__ import annotations
 

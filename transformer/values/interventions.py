@@ -171,7 +171,7 @@ class Interventions:
             self._check_patch(config, source, place, other)
 
     def encoder_part(self) -> Interventions:
-        """The interventions that change the encoder's output; runs with equal ones share that output."""
+        """The interventions that change the encoder's output. Runs in which these are equal share that output."""
         return Interventions(
             gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"),
             mode=self.mode,
@@ -223,10 +223,10 @@ class Interventions:
 
 
 def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
-    """The runs to average for some interventions: `count` draws in the mode "resample", otherwise only the given one.
+    """The interventions to average over: `count` draws in the mode "resample", otherwise only the given ones.
 
-    The draws are that of the interventions and the next ones. Draws with one seed take different sentences until all
-    sentences are used.
+    The first draw is that of `interventions`, and the others follow it. Draws with the same seed take different
+    sentences until all sentences are used.
 
     Raises:
         InterventionError: `count` is less than 1 or more than MOST_DRAWS.

@@ -43,7 +43,7 @@ def kind_of(site: Site) -> Any:
 
 
 def stack_of(site: Site) -> Literal["encoder", "decoder"]:
-    """The stack in which a site's positions count."""
+    """The stack whose tokens the positions of a site refer to."""
     return "encoder" if site.startswith("encoder") else "decoder"
 
 
@@ -93,7 +93,7 @@ def parse_patch(text: str) -> tuple[Place, int]:
 
 
 def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
-    """Validate a place and the position in the other sentence, and return them as tuple and integer.
+    """Validate a place and a position in the other sentence, and return both.
 
     Raises:
         InterventionError: they do not have this form.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # Roles of tokens that are not ordinary text. "unknown" stands for text that the vocabulary cannot spell. "symbol" is
-# any other token without text. "frame" is an interval of sound; its text is the second at which it begins.
+# any other token without text. "frame" is an interval of sound; its text is the time in seconds at which it begins.
 Role = Literal["", "padding", "start", "end", "language", "symbol", "unknown", "frame"]
 
 

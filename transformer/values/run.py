@@ -23,7 +23,8 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 Result = TypeVar("Result")
-# A run uses the model, which may be in another process; its weights, which must be in this one; or only other results.
+# A run uses the model, its weights, or only the results of other runs. The model may be in another process, but the
+# weights must be in this one.
 Means = Literal["model", "weights", "results"]
 # A value that a result reports: a number, an array of numbers, or a text.
 Stated = float | str | np.ndarray

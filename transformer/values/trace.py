@@ -86,7 +86,7 @@ class Trace:
         source_text: text as typed; empty for a language model, which has no source.
         target_text: the model's translation, or the one passed in; the text that a language model reads.
         source_pieces: S tokens that the encoder reads; the end symbol is the last.
-        target_pieces: T tokens that the decoder reads, the start symbol first: its rows and keys.
+        target_pieces: T tokens that the decoder reads, beginning with the start symbol; they are its queries and keys.
         predicted_pieces: T tokens; each decoder row reads target_pieces[t] and predicts predicted_pieces[t]. Empty if
             the trace was made from another program's attention that does not include the last prediction.
         complete: False if the length limit ended the translation before the end symbol.
@@ -136,7 +136,7 @@ class Trace:
 
     @property
     def text(self) -> str:
-        """The user's text: the source, or for a language model, which has none, the text with its continuation."""
+        """The user's text: the source; for a language model, which has no source, the text with its continuation."""
         return self.source_text if self.source_pieces else self.target_text
 
     def attention(self, kind: Kind) -> np.ndarray:
@@ -294,7 +294,7 @@ class Trace:
         Each attention is a list of float32 tensors [1, H, rows, columns], one per layer, as Hugging Face's models
         return it. The tokens are spelled as in the vocabulary. A model with one stack has `attention` and `tokens`.
         """
-        # Imported here, so that a trace can be read without torch.
+        # torch is imported here, so that a trace can be read without torch.
         import torch
 
         def layers(weights: np.ndarray) -> list[torch.Tensor]:
@@ -325,7 +325,7 @@ class Trace:
         from inseq.utils.typing import TokenWithId  # pyright: ignore[reportMissingImports]
 
         def by_column(weights: np.ndarray) -> torch.Tensor:
-            """[L, H, rows, columns] -> [columns, rows, L, H]"""
+            """Reorder the axes [L, H, rows, columns] to [columns, rows, L, H]."""
             return torch.tensor(weights.transpose(3, 2, 0, 1).copy())
 
         source, target = (

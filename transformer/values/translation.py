@@ -97,7 +97,7 @@ class Translation:
         prefix: ids of the tokens that it had to begin with.
         suppressed: ids of the banned tokens.
         pieces: T tokens written, the end symbol included; spans refer to `text`.
-        text: the text of the tokens, after the beginning.
+        text: text of the beginning and the tokens.
         log_prob: sum of the model's log-probabilities of the tokens, nats.
         complete: False if the length limit ended it before its end symbol.
         seconds: wall-clock time of decoding, without the encoder's.

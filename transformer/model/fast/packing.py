@@ -31,7 +31,7 @@ class PackedWeights:
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
                 # Both functions warn once per process that a later torch will remove them. The torch version is pinned.
-                # A product on all cores takes 10 microseconds longer than one on one core, 36 times in a decoding step.
+                # For these small matrices, the product on all cores takes 10 microseconds longer, 36 times in a step.
                 warnings.simplefilter("ignore", UserWarning)
                 self._one_core = torch.fbgemm_pack_gemm_matrix_fp16(weight)
                 self._worth_all_cores = -(-WORTH_ALL_CORES // len(weight))

@@ -83,7 +83,7 @@ class DirectLogitsRun(Run[DirectLogits]):
 
     Attributes:
         trace: run whose trace has the prediction.
-        target: the logit.
+        target: the predicted token whose logit is explained.
 
     Raises:
         ValueError: the model is post-norm.
