@@ -173,7 +173,7 @@ class Folder:
         with self._reading(name):
             if real.stat().st_size > largest:
                 raise CheckpointError(
-                    f"The file {path} is larger than the {largest // MEGABYTE} MB that such a file has."
+                    f"The file {path} is larger than {largest // MEGABYTE} MB, the limit for such a file."
                 )
             with real.open("rb") as file:
                 if file.read(len(LFS_POINTER)) == LFS_POINTER:

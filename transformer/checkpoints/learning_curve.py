@@ -60,7 +60,7 @@ def check_curve(text: str) -> None:
             raise ValueError(f"its columns should be {', '.join(FIELDS)}")
         for row in lines:
             if len(row) != len(FIELDS) or not all(map(_valid, FIELDS, row)):
-                raise ValueError(f"line {lines.line_num} is not a finite number for each of its columns")
+                raise ValueError(f"line {lines.line_num} does not have a finite number for each column")
     except csv.Error as error:
         raise ValueError(f"line {lines.line_num} is not CSV ({error})") from error
 

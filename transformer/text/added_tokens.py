@@ -68,7 +68,9 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
         or not values["content"]
         or any(type(values.get(flag, False)) is not bool for flag in flags)
     ):
-        raise ValueError(f"{name} has an added token without a text, an integer id and true or false for each flag")
+        raise ValueError(
+            f"{name} has an added token without a text or an integer id, or with a flag that is not true or false"
+        )
     given = {flag: values[flag] for flag in flags if flag in values}
     return number, AddedToken(values["content"], **given)
 

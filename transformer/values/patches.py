@@ -106,7 +106,7 @@ def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
         or not all(isinstance(number, int) and number >= 0 for number in (*place[1:], other))
     ):
         raise InterventionError(
-            f"{place!r} from {other!r} is not (site, layer, head, position) from a position, counted from 0; the sites "
-            f"are {', '.join(SITES)}, and a site without heads has head 0."
+            f"{place!r} and {other!r} are not a place (site, layer, head, position) and a position, counted from 0; "
+            f"the sites are {', '.join(SITES)}, and a site without heads has head 0."
         )
     return place, other  # type: ignore[return-value]
