@@ -125,7 +125,7 @@ def _folders() -> Iterator[Path]:
         try:
             inside = sorted(place.iterdir()) if place.is_dir() else []
         except OSError:
-            # The folder is not readable.
+            # A folder that cannot be read is skipped.
             continue
         # `Path.is_dir` raises an error if a folder can be listed but not entered.
         yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))

@@ -21,7 +21,7 @@ def shortened(beginning: str, whole: bool) -> str:
 
 
 def without_media(card: str) -> str:
-    """Remove HTML from a card in Markdown, and images, because a page would fetch them from elsewhere."""
+    """Remove HTML and images from a card in Markdown. A page would fetch the images from elsewhere."""
     # Removing the image from `!![](x)[alt](address)` leaves another image. An escaped bracket does not begin an image.
     return TAG.sub("", IMAGE.sub(r"\1", card)).replace("![", r"!\[")
 

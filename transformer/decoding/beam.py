@@ -243,5 +243,6 @@ def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) ->
     rows = torch.from_numpy(parent).to(cache.device)
     if not np.array_equal(sentence[parent], sentence):
         return cache.select(rows)
-    # The keys and values of the source, the larger part, need no copy. Often nothing needs a copy.
+    # Every row keeps its sentence, so the keys and values of the source need no copy; they are the larger part. Often
+    # every row also continues itself, and nothing needs a copy.
     return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(rows)

@@ -1,4 +1,4 @@
-"""Tokens that a search must take or must not take."""
+"""Constraints of a search: tokens that it must take or must not take."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def check_memory(folder: Path, needed: int, available: int | None) -> None:
     """Reject a model that does not fit into memory.
 
     Raises:
-        CheckpointError: it needs more memory than is available; the message has both numbers.
+        CheckpointError: the model needs more memory than is available; the message has both numbers.
     """
     if available is not None and needed > available:
         raise CheckpointError(

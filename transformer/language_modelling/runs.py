@@ -1,4 +1,4 @@
-"""The runs of a language model."""
+"""The runs of a language model, which are requests that it answers."""
 
 from __future__ import annotations
 

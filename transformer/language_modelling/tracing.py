@@ -113,11 +113,11 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
 
 
 def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
-    """The text of a trace, read again by a model without its mask, so that every row sees later tokens.
+    """The trace of a model that reads a traced text again without its mask, so that every row sees later tokens.
 
     Args:
         loaded: the model of the trace, with full attention.
-        trace: trace of the text.
+        trace: the trace whose text is read again.
 
     Raises:
         DeviceError: the device ran out of memory.

@@ -9,7 +9,7 @@ from transformer.model.kv_cache import KeysAndValues
 
 
 class Compression(nn.Module):
-    """Merges the keys of `stride` positions into one, and likewise values (Liu et al. 2018, "Generating Wikipedia by
+    """Merges the keys of `stride` positions into one, and also the values (Liu et al. 2018, "Generating Wikipedia by
     Summarizing Long Sequences", section 4.2.3, "memory-compressed attention": a convolution with kernel and stride 3).
 
     The paper leaves open whether heads mix. Here each head has its own kernels, so heads do not mix.

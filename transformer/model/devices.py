@@ -1,4 +1,4 @@
-"""The devices of this machine that a model can run on."""
+"""Finds the devices of this machine that a model can run on, and explains their errors."""
 
 from __future__ import annotations
 

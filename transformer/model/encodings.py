@@ -37,7 +37,7 @@ class Encoding:
 
     Attributes:
         formula: formula of the encoding, in LaTeX.
-        learned: whether the vectors are parameters: "positions.table" [max_positions, D] of a stack.
+        learned: whether the vectors are parameters; each stack then has them as "positions.table" [max_positions, D].
     """
 
     formula = ""

@@ -1,4 +1,4 @@
-"""Attention masks. True means that the query can see the key, the opposite of torch's key_padding_mask."""
+"""Attention masks. True means that the query can see the key; in torch's key_padding_mask it means the opposite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A translation model with its vocabulary on a device."""
+"""The translator: a translation model on a device, with its vocabulary and the methods that run it."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ NO_PARTS = Spelling({})
 
 
 def _after(state: State, spelt: bytes) -> State | None:
-    """The state after more bytes; None if they break a character."""
+    """The state that some bytes lead to from a state; None if they cannot continue its character in UTF-8."""
     for byte in spelt:
         if not state:
             if 0x80 <= byte < 0xC2 or byte >= 0xF5:

@@ -91,7 +91,7 @@ class HeadMeans:
 
     @classmethod
     def over(cls, traces: Iterable[Trace], model: str, sentences: str) -> HeadMeans:
-        """Compute the means over some traces, as in `mean_outputs`; `model` and `sentences` are the attributes."""
+        """Compute the means over some traces and keep their sentences; `model` and `sentences` become attributes."""
         pairs: list[Pair] = []
 
         def noted() -> Iterator[Trace]:

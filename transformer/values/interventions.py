@@ -295,6 +295,7 @@ def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
     return tuple(sorted((int(column), float(share)) for column, share in cells))
 
 
+# No changes: the model runs as it was trained.
 AS_TRAINED = Interventions()
 # Default number of draws to average over in the mode "resample".
 DEFAULT_DRAWS = 8

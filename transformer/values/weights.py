@@ -1,4 +1,4 @@
-"""A model's parameters as numpy arrays, split by head as in the literature.
+"""A model's parameters as numpy arrays; the projections of attention are split by head, as in the literature.
 
 Letters: H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """

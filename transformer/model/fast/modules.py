@@ -128,7 +128,7 @@ FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, Mul
 
 @cache
 def _lean(kind: type[nn.Module]) -> type[nn.Module]:
-    """The class that replaces a module's class; a fast class replaces itself."""
+    """The fast class that replaces a module's class; a class that is already fast stays."""
     if issubclass(kind, Lean):
         return kind
     return FAST.get(kind) or type(kind.__name__, (Lean, kind), {"__module__": kind.__module__})
