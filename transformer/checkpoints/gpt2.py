@@ -168,7 +168,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
     """The parameters, float32, by the names in `Transformer`; the output layer is left out if it is the embedding.
 
     Raises:
-        ValueError: a parameter is missing or superfluous, or two contradict each other.
+        ValueError: a parameter is missing, there is an unknown one, or two contradict each other.
     """
     found: dict[str, Tensor] = {}
     for name, tensor in folder.weights(allow_pickle=False, left_out=MASK).items():

@@ -177,7 +177,7 @@ def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
     """Copy the weights of a folder into its model, and prepare the model for inference.
 
     Raises:
-        CheckpointError: a weight is missing or superfluous, or has another shape.
+        CheckpointError: a weight is missing or unknown, or has another shape.
     """
     expected = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     _check_shapes(expected, weights.shapes, folder, complete=True)
@@ -208,7 +208,7 @@ def _check_shapes(
         complete: whether the file must not have other weights.
 
     Raises:
-        CheckpointError: a weight is missing or superfluous, or has another shape.
+        CheckpointError: a weight is missing or unknown, or has another shape.
     """
     names = {*expected, *found} if complete else {*expected}
     wrong = sorted(name for name in names if expected.get(name) != found.get(name))

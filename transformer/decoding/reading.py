@@ -1,4 +1,4 @@
-"""Reads a whole text at once (teacher forcing) and makes its trace."""
+"""Reads a whole text in one pass (teacher forcing) and makes its trace."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class RecordedLosses(Record):
 
     Attributes:
         losses: losses of every model.
-        context: number of tokens that a model reads at once.
+        context: number of tokens that a model reads in one pass.
         block, stride: sizes of local and of compressed attention.
         pieces: number of tokens of the held-out texts.
         model, training, machine: descriptions in words.

@@ -170,7 +170,7 @@ class MultiHeadAttention(nn.Module):
         return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """Split x [B, T, N D], which is N projections side by side, into the heads of each, [B, N H, T, K]."""
+        """Split N concatenated projections, x [B, T, N D], into the heads of each, [B, N H, T, K]."""
         x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
         return x.transpose(1, 2)  # -> [B, N H, T, K]
 

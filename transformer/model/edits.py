@@ -126,7 +126,7 @@ class Edits:
     """Changes to all rows of a batch, as `edits_of` makes them.
 
     Attributes:
-        interventions: one for each of the B rows; empty if every row runs as trained.
+        interventions: one for each of the B rows; empty if no row has any.
         gates, sharpness: as in `AttentionEdit`, by kind, [B, L, H]; absent if all are 1.
         offsets: as in `AttentionEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
         positions: whether the positional encoding is added; the same for every row.

@@ -72,7 +72,7 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """A copy with the positions of each head side by side in memory; it pays off if many queries read it."""
+        """A copy with the positions of each head adjacent in memory, which pays off if many queries read it."""
         return KeysAndValues(self.joined.contiguous())
 
 

@@ -81,7 +81,7 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """Logits [B, T, V] of the token after each target token; all target tokens are read at once (teacher forcing).
+        """Logits [B, T, V] of the token after each target token; the target is read in one pass (teacher forcing).
 
         Args:
             source: token ids [B, S]; None for a language model.
@@ -127,7 +127,7 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The decoder's output [B, T, D] when it reads all of a target at once (teacher forcing).
+        """The decoder's output [B, T, D] when it reads a whole target in one pass (teacher forcing).
 
         Args:
             target: token ids [B, T], or vectors [B, T, D] in place of their scaled embeddings.

@@ -1,12 +1,12 @@
 """Values from other runs that replace values of a run: mean outputs, outputs in another sentence, and patches.
 
-Mean ablation asks what the variation of a head's output carries, but the head may never have its mean as an output.
-Resample ablation replaces the output by one that the head has for another input (Chan et al. 2022, "Causal Scrubbing";
-the default of ACDC, Conmy et al. 2023). In these papers all prompts have one length, and position i takes the output
-at position i of the other prompt. Sentences have different lengths, and their positions do not correspond. So here
-every position takes the output at a random position of the other sentence, the same for all heads of a stack. This
-allows sentences of any length. The mean over many draws is that of mean ablation, except that a long sentence counts no
-more than a short one.
+Mean ablation shows which information the variation of a head's output carries, but the head may never have its mean as
+an output. Resample ablation replaces the output by one that the head has for another input (Chan et al. 2022, "Causal
+Scrubbing"; the default of ACDC, Conmy et al. 2023). In these papers all prompts have one length, and position i takes
+the output at position i of the other prompt. Sentences have different lengths, and their positions do not correspond.
+So here every position takes the output at a random position of the other sentence, the same for all heads of a stack.
+This allows sentences of any length. The mean over many draws is that of mean ablation, except that a long sentence
+counts no more than a short one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores one translation under many interventions at once, and computes the gradient that estimates these scores.
+"""Scores one translation under many interventions in batches, and computes the gradient that estimates the scores.
 
 Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary.
 """
@@ -32,12 +32,13 @@ BATCH_POSITIONS = 512
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """How a model predicts one translation that it reads (teacher forcing): as trained, and under N interventions.
+    """How a model predicts one translation that it reads (teacher forcing): unchanged, and under N interventions.
 
     Attributes:
-        baseline: log-probability of each token, as trained, nats [T].
+        baseline: log-probability of each token without interventions, nats [T].
         log_probs: log-probability of each token in each variant, nats [N, T].
-        kl: Kullback-Leibler divergence KL(p || q) of the distribution as trained, p, and the variant's, q, nats [N, T].
+        kl: Kullback-Leibler divergence KL(p || q) of the distributions p without interventions and q of the variant,
+            nats [N, T].
         tvd: total variation distance of p and q, 1/2 sum |p - q|, 0 to 1 [N, T].
         ranks: rank of each token in the variant's distribution [N, T]; 1 is the most likely.
     """
@@ -60,10 +61,10 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One translation, read as trained and under N variants.
+    """One translation, read without interventions and under N variants.
 
     Attributes:
-        before: trace as trained.
+        before: trace without interventions.
         after: trace under the first variant.
         scores: scores of all variants compared with `before`.
     """
@@ -82,7 +83,7 @@ def score(
     means: HeadMeans | None = None,
     known: Sequence[Tensor] = (),
 ) -> Scores:
-    """Let the model read a translation as trained and under every variant, and score its predictions.
+    """Let the model read a translation without interventions and under every variant, and score its predictions.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
@@ -91,8 +92,8 @@ def score(
         predicted: ids of the tokens that follow them, [T].
         variants: N interventions, which fit the model and the source.
         means: the heads' mean outputs, for the modes "mean" and "resample".
-        known: log-probabilities [T, V] that other runs have already computed: as trained, then under the first
-            variants. Their memory is reused for the result.
+        known: log-probabilities [T, V] that other runs have already computed: without interventions, then under the
+            first variants. Their memory is reused for the result.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
@@ -102,7 +103,7 @@ def score(
         else log_probs_of(model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits())[0]
     )
     probs = baseline.exp()
-    # Zero times minus infinity counts as 0: a token that is impossible as trained adds nothing.
+    # Zero times minus infinity counts as 0: a token with the probability 0 adds nothing.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
     read = (log_probs[None] for log_probs in known[1:])
@@ -187,8 +188,9 @@ def log_probs_of(
 
 
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:
-    """Gradient of the translation's log-probability with respect to every head's gate, at gate 1, by kind, nats [L, H].
+    """Gradient of a translation's log-probability with respect to every head's gate, at 1, by kind, nats [L, H].
 
+    The gate is the factor of the head's output.
     Michel et al. 2019, "Are Sixteen Heads Really Better than One?", equation 2, for one sentence and without taking the
     absolute value. The first-order estimate of the change when a head is removed is minus this gradient.
 
@@ -224,5 +226,5 @@ def _shared_encoder(
     runs = list(dict.fromkeys(parts))
     number = {part: index for index, part in enumerate(runs)}
     rows = torch.tensor([number[part] for part in parts])
-    # A single run as trained has no edits, but it has one row.
+    # A single run without interventions has no edits, but it has one row.
     return edits_of(runs, config, replacement, device), rows, edits_of(variants, config, replacement, device)

@@ -46,8 +46,8 @@ class Interventions:
     which change nothing, are left out.
 
     Attributes:
-        gates: share of a head's output that is kept, from 0 to 2, by (kind, layer, head). The mode says what replaces
-            the rest.
+        gates: factor from 0 to 2 by (kind, layer, head), which says how much of the head is kept. The mode says what
+            replaces the rest.
         mode: "zero" multiplies the head's output by the gate. "mean" multiplies the output's deviation from its mean
             over a set of sentences by the gate (`values.head_means`). "uniform" moves the head's weights towards an
             even share for every visible token. At a gate of 0 they are even; a gate above 1 is rejected. "resample"
@@ -62,7 +62,7 @@ class Interventions:
             there are no later tokens, so False only changes the pass over the whole translation that makes a trace.
         positions: whether the positional encoding is added to the embeddings, on both sides.
         seed, draw: numbers that choose the other sentence of the mode "resample", and its positions; see `draws_of`.
-        patches: places that get their value from a run of the other sentence as trained, and the position there
+        patches: places that get their value from an unchanged run of the other sentence, and the position there
             (`values.patches`). A patch acts after all other changes of its place.
         other: token ids of the other sentence, and of the tokens that the decoder reads for it; None without patches.
 

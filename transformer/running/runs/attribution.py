@@ -83,7 +83,7 @@ class DirectLogitsRun(Run[DirectLogits]):
 
     Attributes:
         trace: run whose trace has the prediction.
-        target: the predicted token whose logit is explained.
+        target: the prediction whose logit is split into contributions.
 
     Raises:
         ValueError: the model is post-norm.

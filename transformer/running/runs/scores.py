@@ -26,7 +26,7 @@ class ScoresRun(TranslatorRun[Scores]):
 
     Attributes:
         text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the one that the model writes as trained.
+        target: its translation, or the ids of its tokens; None takes the model's own, without interventions.
         variants: N interventions, which all add positions or all leave them out.
 
     Raises: the errors of `TraceRun`.
@@ -47,7 +47,7 @@ class ScoresRun(TranslatorRun[Scores]):
 
 @dataclass(frozen=True)
 class ComparisonRun(TranslatorRun[Comparison]):
-    """`ScoresRun` with the traces of two of its runs, as trained and under the first variant; each runs only once.
+    """`ScoresRun` with two traces: without interventions, and under the first variant; each runs only once.
 
     Attributes:
         text, target, variants: as in `ScoresRun`; at least one variant.
