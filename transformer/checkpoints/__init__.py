@@ -1,1 +1,1 @@
-"""Model folders: read, written, sealed and listed, for both kinds of model."""
+"""Reads, writes, seals and lists the model folders of translators and language models."""

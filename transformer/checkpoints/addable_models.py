@@ -1,4 +1,4 @@
-"""Well-known translation models that are not installed: their languages, what they need, and the command to add one."""
+"""Well-known translation models that are not installed: their languages, their size, and the command to add one."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from transformer.checkpoints.available_models import OWN
 from transformer.files.memory import gigabytes, memory_of
 from transformer.text.languages import Languages, language
 
-# An OPUS-MT model has 68 to 78 million numbers, stored as float32.
+# An OPUS-MT model has 68 to 78 million parameters, stored as float32.
 NUMBERS, STORED = 77_000_000, 4
-# Languages that have a model of their own from and to English, by code.
+# Codes of the languages that have their own model to English, and of those that have one from English.
 TO_ENGLISH = "ar bn cs da de es fi fr hi hu id it ja ko nl pl ru sv th tr uk ur vi zh"
 FROM_ENGLISH = "ar cs da es fi fr he hi hu id it nl ro ru sv uk vi zh"
-# Reads 120 languages.
+# Code of the model that reads 120 languages.
 MANY = "mul"
 
 
 @dataclass(frozen=True)
 class AddableModel:
-    """An OPUS-MT model of the Hugging Face Hub.
+    """An OPUS-MT model on the Hugging Face Hub.
 
     Attributes:
-        source, target: codes of its languages, which are parts of its name.
+        source, target: codes of its languages, which are parts of the model's name.
     """
 
     source: str
@@ -37,17 +37,17 @@ class AddableModel:
 
     @property
     def folder(self) -> str:
-        """The name that the command gives to its folder."""
+        """Name of the folder that `command` writes."""
         return f"{self.source}-{self.target}"
 
     @property
     def command(self) -> str:
-        """Downloads the model and writes its folder."""
+        """The command that downloads the model and writes its folder."""
         return f"attention-atlas import Helsinki-NLP/opus-mt-{self.folder} --output {OWN}/{self.folder}"
 
     @property
     def needs(self) -> str:
-        """The disk and the memory that it takes, in words."""
+        """The disk space and the memory that the model takes, as a text for the screen."""
         held, loading = memory_of(NUMBERS, STORED)
         return (
             f"about {gigabytes(NUMBERS * STORED)} on disk and {gigabytes(held)} of memory, and up to "
@@ -56,7 +56,7 @@ class AddableModel:
 
 
 def addable_models() -> dict[str, AddableModel]:
-    """All of them by the names of their folders: those that read English first, in the order of the languages."""
+    """All addable models by the names of their folders: those that read English first, then sorted by language."""
     found = [AddableModel("en", code) for code in FROM_ENGLISH.split()]
     found += [AddableModel(code, "en") for code in TO_ENGLISH.split()]
     found.sort(key=lambda each: (each.source != "en", str(each)))
@@ -64,5 +64,5 @@ def addable_models() -> dict[str, AddableModel]:
 
 
 def model_for(source: str) -> AddableModel:
-    """The model that reads a language and writes English; one for many languages if there is no model of its own."""
+    """The model that reads a language and writes English; the model for many languages if the language has none."""
     return addable_models().get(f"{source}-en") or AddableModel(MANY, "en")

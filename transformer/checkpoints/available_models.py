@@ -1,5 +1,8 @@
-"""The available models, translators and language models: those that ship, and those in `models` of the app's working
-folder."""
+"""Lists the available models, translators and language models.
+
+They are the models that ship, the models in the folder `models` of the app's working folder, and those in another
+folder. The environment variable ATTENTION_ATLAS_MODELS has its path.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,15 @@ from transformer.text.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
 OWN = Path("models")
-# The environment variable that names another folder of model folders.
+# The environment variable with the path of another folder of model folders.
 VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
-# The index of the weights of a large GPT-2.
+# Name of the index of the weights of a large GPT-2.
 INDEX = f"{WEIGHTS}.index.json"
-# Size limit of a configuration.
+# Largest size of a configuration.
 MOST_BYTES = MEGABYTE
-# Limit of sentences.txt, which may be a corpus: every run of every page reads the few that are offered as examples.
+# Only this many bytes of sentences.txt are read. It may be a corpus, and every run of every page reads it for examples.
 EXAMPLES_BYTES = 1 << 14
 
 
@@ -43,8 +46,8 @@ class ModelFolder:
         path: path of the folder.
         languages: languages that the model translates.
         codes: as in `Vocabulary.codes`.
-        problem: one sentence that says why it cannot be used; empty if no problem is known. Damaged weights are found
-            only when they are loaded.
+        problem: one sentence that says why the model cannot be used; empty if no problem is known. Damaged weights are
+            found only when they are loaded.
     """
 
     name: str
@@ -58,11 +61,11 @@ class ModelFolder:
 
     @property
     def shipped(self) -> bool:
-        """Whether it is the model that ships."""
+        """Whether it is the translator that ships."""
         return self.path == MODEL
 
     def sentences(self) -> tuple[str, ...]:
-        """Sentences in its source language, one per line of sentences.txt, up to a limit.
+        """Example sentences in the source language, one per line of sentences.txt, up to a size limit.
 
         The result is empty if there is no such file in UTF-8.
         """
@@ -78,7 +81,7 @@ class ModelFolder:
 def model_folders() -> dict[str, ModelFolder]:
     """All translators by name, sorted: the shipped one, then those of `models`, then those of $ATTENTION_ATLAS_MODELS.
 
-    Of two with one name the first counts.
+    If two have the same name, the first one counts.
     """
     found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for path in _folders():
@@ -89,7 +92,7 @@ def model_folders() -> dict[str, ModelFolder]:
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
-    """All language models by name, in the same order; the shipped one may be missing."""
+    """All language models by name, in the order of `model_folders`; the shipped one may be missing."""
     found: dict[str, ModelFolder] = {}
     shipped = (LANGUAGE_MODEL,) if LANGUAGE_MODEL.is_dir() else ()
     for path in (*shipped, *filter(is_language_model, _folders())):
@@ -99,15 +102,15 @@ def language_model_folders() -> dict[str, ModelFolder]:
 
 
 def is_language_model(path: Path) -> bool:
-    """Whether the config.json of a folder is that of a language model, ours or a GPT-2."""
+    """Whether the config.json of a folder describes a language model, either ours or a GPT-2."""
     return _is_language_model(path, _changed(path / CONFIG))
 
 
 def model_folder(name: str) -> ModelFolder:
-    """The model with a name.
+    """The translator with a name.
 
     Raises:
-        CheckpointError: there is none, or it cannot be used.
+        CheckpointError: there is no such model, or it cannot be used.
     """
     found = model_folders().get(name)
     if found is None:
@@ -122,33 +125,33 @@ def _folders() -> Iterator[Path]:
         try:
             inside = sorted(place.iterdir()) if place.is_dir() else []
         except OSError:
-            # The folder is not readable.
+            # A folder that cannot be read is skipped.
             continue
-        # `Path.is_dir` raises an error if a folder may be read but not entered.
+        # `Path.is_dir` raises an error if a folder can be listed but not entered.
         yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
 def _changes(path: Path) -> tuple[int, ...]:
-    """When the files of a folder were last changed that `model_folders` looks at."""
+    """Times of the last changes of the files that `model_folders` reads in a folder, nanoseconds."""
     return tuple(_changed(path / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
 
 
 def _changed(path: Path) -> int:
-    """When a file was last changed; 0 if there is none."""
+    """Time of the last change of a file, nanoseconds; 0 if there is no such file."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
 
 
-# Every run of a page asks for all folders, several times.
+# The result is cached, because every run of a page asks for all folders several times.
 @lru_cache(maxsize=256)
 def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]) -> ModelFolder:
-    """A folder, with any problem that is visible without reading weights.
+    """A model folder, with any problem that is visible without reading weights.
 
     Args:
-        changed: time of the last change of its files.
-        read: checks a folder of one kind, whose config.json has these values.
+        changed: times of the last changes of its files; a new time makes the cache read the folder again.
+        read: function that checks a folder of one kind, given the values in its config.json.
     """
 
     def useless(problem: str) -> ModelFolder:
@@ -196,7 +199,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 
 
 def _codes(path: Path) -> tuple[str, ...]:
-    """The language codes of a folder's vocabulary; none for an invalid file, which loading the model reports."""
+    """The language codes of a folder's vocabulary; empty for an invalid file, because loading the model reports it."""
     try:
         own = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
         return own or target_codes(read_small_json(path / IDS))

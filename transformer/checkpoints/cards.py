@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import re
 
-# Size limit of a card, because every run of a page reads it again.
+# Largest part of a card that is shown, in bytes, because every run of a page reads it again.
 MOST_BYTES = 200_000
 CUT = f"\n\n*The card goes on: only its first {MOST_BYTES // 1000} kB are shown.*"
-# No part of the pattern crosses the bracket that the next image may begin with. Otherwise a search from each of many
-# beginnings to the end of the card would take minutes.
+# No part of the pattern crosses a bracket that the next image may begin with. Otherwise a card with many beginnings of
+# images would be searched from each of them to its end, which would take minutes.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")
 TAG = re.compile(r"<[^<>]*>")
-# A paragraph that begins with words in bold is a section with that title, but not within code.
+# A paragraph that begins with bold words is a section with these words as its title, except within code.
 SECTION_OR_FENCE = re.compile(r"^\*\*([^*\n]+)\*\*|```", re.MULTILINE)
 
 
 def shortened(beginning: str, whole: bool) -> str:
-    """The beginning of a card, with a note if it is not the whole card."""
+    """The beginning of a card, with a note at its end unless it is the whole card."""
     return beginning if whole else beginning + CUT
 
 
 def without_media(card: str) -> str:
-    """The Markdown of a card without images, which a page would fetch from elsewhere, and without HTML."""
-    # Removing the image from `!![](x)[alt](address)` leaves another image; an escaped bracket begins none.
+    """Remove HTML and images from a card in Markdown. A page would fetch the images from elsewhere."""
+    # Removing the image from `!![](x)[alt](address)` leaves another image. An escaped bracket does not begin an image.
     return TAG.sub("", IMAGE.sub(r"\1", card)).replace("![", r"!\[")
 
 
 def folded(card: str, longest: int) -> list[tuple[str, str]]:
-    """A card in parts, in their order, which together are the card: the title of each, and its Markdown.
+    """Split a card into parts and return the title and the Markdown of each, in order.
 
-    A section of more than `longest` characters is a part with its title; what stands between two such parts has none.
+    A section of more than `longest` characters becomes a part with its title. The text between two such parts becomes a
+    part without a title. All parts together are the whole card.
     """
     starts, titles, in_code = [0], [""], False
     for match in SECTION_OR_FENCE.finditer(card):

@@ -38,14 +38,14 @@ class Checkpoint(Runs, Generic[V]):
     """The contents of a model folder.
 
     Attributes:
-        model: in float32, in evaluation mode.
-        tokenizer: the tokenizer of its training; a translator's has two sides.
+        model: the model, in float32 and in evaluation mode.
+        tokenizer: the tokenizer that the model was trained with; a translator's has two sides.
         languages: languages of the source and of the target.
         card: the model card, Markdown; empty if the folder has none.
         curve: learning curve, a CSV of `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder has none.
-        version: changes whenever the configuration, the vocabulary or a weight does.
+        version: digest that changes whenever the configuration, the vocabulary or a weight changes.
         device: device of the model.
-        folder: its folder; None if it was made in memory.
+        folder: the model folder; None if the model was made in memory.
     """
 
     model: Transformer
@@ -71,7 +71,7 @@ class Checkpoint(Runs, Generic[V]):
         return weights_of(self.model, self.device)
 
     def model_on(self, device: str | torch.device) -> Transformer:
-        """The model, moved to a device and prepared for inference there; it cannot be trained any more."""
+        """The model, moved to a device and prepared for inference there; after that it can no longer be trained."""
         model = self.model.to(device)
         speed_up(model)
         return model
@@ -97,11 +97,11 @@ class Description:
 
 
 def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
-    """Read the folder of a translator onto the CPU.
+    """Load a translator's folder, with the model on the CPU.
 
-    It has config.json, model.safetensors and the files of its vocabulary, and optionally README.md, languages.json and
-    learning_curve.csv. The seals in the weights' file show that the files belong together. Before they are checked, no
-    weight is used, and no tensor gets a size that only config.json names.
+    The folder has config.json, model.safetensors and the files of its vocabulary, and optionally README.md,
+    languages.json and learning_curve.csv. The seals in the weights' file show that the files belong together. Until
+    they have been checked, no weight is used, and no tensor is created with a size that only config.json states.
 
     Raises:
         CheckpointError: a file is missing or damaged, the files do not belong together, there is too little memory, or
@@ -114,14 +114,14 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
 
 
 def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LanguageModel:
-    """Read the folder of a language model onto a device; the model cannot be trained any more.
+    """Load a language model's folder, with the model on a device; it can no longer be trained.
 
     Args:
-        folder: made by `transformer.training`, or with the files of a GPT-2 (see `transformer.checkpoints.gpt2`).
+        folder: folder that `transformer.training` made, or folder of a GPT-2 (see `transformer.checkpoints.gpt2`).
         device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
     Raises:
-        CheckpointError: as `load_checkpoint`, or the model translates.
+        CheckpointError: as in `load_checkpoint`, or the model is a translator.
         DeviceError: the device is missing, or has too little memory for the model.
     """
     device = chosen_device(device)
@@ -138,7 +138,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
 
 
 def load_description(folder: Path) -> Description:
-    """Read the description in a translator's folder; the weights are neither loaded nor checked.
+    """Read everything in a translator's folder except its weights, which are neither loaded nor checked.
 
     Raises:
         CheckpointError: a file is missing or damaged, the vocabulary is not the one of the weights, or the model does
@@ -153,7 +153,7 @@ def load_description(folder: Path) -> Description:
 
 
 def weights_of(model: Transformer, device: str) -> Weights:
-    """A model's parameters as arrays; on the CPU they are the model's own memory, read-only.
+    """A model's parameters as read-only arrays; on the CPU they share the model's memory.
 
     Raises:
         DeviceError: the device ran out of memory.
@@ -176,7 +176,7 @@ def _read_gpt2(folder: Path) -> LanguageModel:
 
 
 def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpoint[Any]:
-    """A model of `transformer.training` or `transformer.interop`, whose config.json holds a text."""
+    """Read a model of `transformer.training` or `transformer.interop`; `written` is the text of its config.json."""
     one_file = not (folder / SYMBOLS).exists()
     weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
     tokenizer, languages = _words(folder)
@@ -201,7 +201,7 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
 
 
 def _is_gpt2(written: str) -> bool:
-    """Whether a configuration is one of Hugging Face's, which `read_gpt2` accepts or refuses."""
+    """Whether a config.json is one of Hugging Face's; `read_gpt2` then accepts or rejects it."""
     try:
         values = json.loads(written)
     except (ValueError, RecursionError):
@@ -237,7 +237,7 @@ def _vocabulary(folder: Path) -> Vocabulary:
 
 
 def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
-    """Shapes of some parameters that together determine every size of a configuration; no tensor is made."""
+    """Shapes of some parameters that together determine every size of a configuration; no tensor is created."""
     sizes: dict[str, tuple[int, ...]] = {}
     for stack, layers, side, vocabulary in (
         ("encoder", config.encoder_layers, "source", config.source_vocabulary),
@@ -249,7 +249,7 @@ def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
         if layers and config.position_limit is not None:
             sizes[f"{side}_positions.table"] = config.position_limit, config.d_model
     if config.tied_embeddings == "all":
-        # Shared parameters are listed once, under the name that comes first.
+        # Shared parameters are listed once, under the first of their names.
         del sizes["target_embedding.weight"]
     if config.attention == "compressed":
         sizes["decoder_layers.0.compression.keys.weight"] = config.d_model, config.d_head, config.stride

@@ -1,4 +1,4 @@
-"""Reads the untrusted files of a model folder within limits, without executing anything."""
+"""Reads the untrusted files of a model folder within size limits, without executing any code in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.files.small_files import MEGABYTE, json_object
 from transformer.files.tensors import read_tensors
 
 WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
-# The index files of a large model that is split into several, as safetensors and as pickles.
+# Index files of a large model whose weights are split into several files, as safetensors and as pickles.
 INDEX, PICKLE_INDEX = f"{WEIGHTS}.index.json", f"{PICKLE}.index.json"
 SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
@@ -37,10 +37,10 @@ SAVE_AGAIN = f"load the model with today's transformers and save it again, which
 
 
 class Folder:
-    """A folder of files with known names; links may lead only into it or into the hub's own cache.
+    """A folder of files with known names; a link may lead only into the folder itself or into the hub's cache.
 
     Args:
-        path: of the folder.
+        path: path of the folder.
 
     Raises:
         CheckpointError: there is no such folder.
@@ -61,10 +61,10 @@ class Folder:
         return os.path.lexists(self.path / name)
 
     def read(self, name: str, *, may_be_empty: bool = False) -> bytes:
-        """The content of a file.
+        """Read the content of a file.
 
         Raises:
-            CheckpointError: it is missing, too large, incomplete, or outside the folder.
+            CheckpointError: the file is missing, too large, incomplete, or outside the folder.
         """
         path = self._checked(name, LARGEST[Path(name).suffix])
         with self._reading(name):
@@ -74,10 +74,10 @@ class Folder:
         return content
 
     def json(self, name: str) -> dict[str, Any]:
-        """The JSON object in a file.
+        """Read the JSON object in a file.
 
         Raises:
-            CheckpointError: as in `read`, or it is not a JSON object.
+            CheckpointError: as in `read`, or the content is not a JSON object.
         """
         content = self.read(name)
         try:
@@ -88,15 +88,16 @@ class Folder:
     def weights(
         self, *, allow_pickle: bool, left_out: re.Pattern[str] | None = None, otherwise: str = SAVE_AGAIN
     ) -> dict[str, Tensor]:
-        """All tensors by name, on the CPU, in float32.
+        """Read all tensors by name, on the CPU, in float32.
 
         Args:
-            allow_pickle: read pytorch_model.bin if there is no safetensors file, by torch's weights-only reading.
+            allow_pickle: whether pytorch_model.bin may be read if there is no safetensors file; torch then unpickles
+                nothing but weights.
             left_out: names of tensors that are not weights and may have any type, such as masks.
-            otherwise: advice for weights that exist only as a pickle; it ends a sentence.
+            otherwise: end of the error message, with advice for weights that exist only as a pickle.
 
         Raises:
-            CheckpointError: there are none, or they are damaged, not finite, or not of a float type.
+            CheckpointError: there are no weights, or they are damaged, not finite, or not of a float type.
         """
         weights: dict[str, Tensor] = {}
         for name in self.weight_files():
@@ -115,10 +116,10 @@ class Folder:
         return weights
 
     def weight_files(self) -> tuple[str, ...]:
-        """The names of the files of the weights: safetensors files if there are any.
+        """Names of the files with the weights: safetensors files if there are any, otherwise pickles.
 
         Raises:
-            CheckpointError: there are none, or their index cannot be read.
+            CheckpointError: there are no weights, or their index cannot be read.
         """
         for whole, index in ((WEIGHTS, INDEX), (PICKLE, PICKLE_INDEX)):
             if self.has(whole):
@@ -143,7 +144,7 @@ class Folder:
         try:
             # This loads only tensors, numbers, texts and containers of them; anything else raises an error.
             weights = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # The errors of the many readers behind it on a damaged file are not documented.
+        except Exception as error:  # For a damaged file, torch calls many readers whose errors are not documented.
             reason = str(error).strip().split("\n")[0]
             raise CheckpointError(f"The file {self.path / name} cannot be read as weights alone: {reason}") from error
         if not isinstance(weights, dict) or not all(
@@ -165,14 +166,14 @@ class Folder:
         try:
             real = path.resolve(strict=True)
         except (OSError, RuntimeError):
-            # Python 3.12 and older raise the latter where links lead in a circle.
+            # Python 3.12 and older raise a RuntimeError if links lead in a circle.
             raise CheckpointError(f"The file {path} is missing: fetch the folder again.") from None
         if not real.is_file() or not any(real.is_relative_to(root) for root in self._roots):
             raise CheckpointError(f"The file {path} is a link that leads out of this folder, to {real}.")
         with self._reading(name):
             if real.stat().st_size > largest:
                 raise CheckpointError(
-                    f"The file {path} is larger than the {largest // MEGABYTE} MB that such a file has."
+                    f"The file {path} is larger than {largest // MEGABYTE} MB, the limit for such a file."
                 )
             with real.open("rb") as file:
                 if file.read(len(LFS_POINTER)) == LFS_POINTER:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer.config import Activation
 
-# Hugging Face's names of the supported activations, and ours.
+# Hugging Face's names of the supported activations, and this project's names.
 ACTIVATIONS: dict[str, Activation] = {
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
@@ -23,10 +23,10 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 
 
 def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
-    """An integer from 1 to the limit of its name.
+    """An integer setting, which must be from 1 to the limit for its name.
 
     Raises:
-        ValueError: it is missing, not an integer, or out of range.
+        ValueError: the setting is missing, not an integer, or out of range.
     """
     if settings.get(name) is None:
         raise ValueError(f"{CONFIG} has no {name}")
@@ -40,7 +40,7 @@ def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
     """A setting that is true or false.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the value is neither.
     """
     value = settings.get(name, default)
     if type(value) is not bool:
@@ -49,10 +49,10 @@ def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
 
 
 def activation(settings: Mapping[str, Any], default: str) -> Activation:
-    """The activation of the feed-forward networks, by our name.
+    """The activation of the feed-forward networks, by this project's name.
 
     Raises:
-        ValueError: it is not supported.
+        ValueError: the activation is not supported.
     """
     name = settings.get("activation_function", default)
     if not isinstance(name, str) or name not in ACTIVATIONS:
@@ -61,10 +61,10 @@ def activation(settings: Mapping[str, Any], default: str) -> Activation:
 
 
 def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Check that weights have the shapes of a model's parameters, which include each of them.
+    """Check that the weights, which include every parameter of a model, have the shapes of its parameters.
 
     Raises:
-        ValueError: one has another shape.
+        ValueError: a weight has another shape.
     """
     for name, parameter in model.named_parameters():
         expected, found = tuple(parameter.shape), tuple(weights[name].shape)

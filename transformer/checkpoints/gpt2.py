@@ -1,4 +1,4 @@
-"""Reads a Hugging Face GPT-2 folder (Radford et al. 2019) as a language model of ours.
+"""Converts a Hugging Face GPT-2 folder (Radford et al. 2019) to a `Transformer` and a `ByteTokenizer`.
 
 GPT-2 is the decoder-only Transformer with pre-norm and learned positions, so the model needs no change. Its matrices
 are stored as [inputs, outputs], ours as [outputs, inputs].
@@ -26,7 +26,7 @@ from transformer.text.byte_vocabulary import MERGES
 from transformer.text.cutters import ONE_FILE
 from transformer.text.pair_tokenizer import IDS
 
-# Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
+# Limits above the sizes of all existing models. Without them, a few bytes of JSON could request all memory.
 LARGEST = {
     "n_embd": 8192,
     "n_layer": 96,
@@ -37,14 +37,14 @@ LARGEST = {
 }
 # Defaults for sizes that a folder does not state.
 SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
-# Required values of other settings, because the model computes nothing else; a folder need not state them.
+# Values that other settings must have, because the model computes nothing else; a folder may leave them out.
 REQUIRED = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
 # Causal masks, which old files store beside the weights.
 MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
 EMBEDDED = "target_embedding.weight"
-# Our names and theirs within a layer.
+# Names of the parts of a layer, here and in GPT-2.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
     "self_attention.in_projection": "attn.c_attn",
@@ -55,12 +55,12 @@ LINEAR = {
 
 
 class ImportedLanguageModel(NamedTuple):
-    """The contents of a folder in our format.
+    """The contents of a GPT-2 folder, converted to this project's format.
 
     Attributes:
-        model: in evaluation mode.
-        tokenizer: its vocabulary.
-        weights: names of the files that the weights are in.
+        model: the model, in evaluation mode.
+        tokenizer: the vocabulary of the model.
+        weights: names of the files that contain the weights.
     """
 
     model: Transformer
@@ -72,11 +72,11 @@ def read_gpt2(folder: Folder) -> ImportedLanguageModel:
     """Read a folder that Hugging Face's `GPT2LMHeadModel` and `GPT2Tokenizer` have written.
 
     Args:
-        folder: with config.json, the weights in one safetensors file or in several with their index, and either
+        folder: folder with config.json, the weights in one safetensors file or in several with their index, and either
             tokenizer.json, or vocab.json and merges.txt.
 
     Raises:
-        CheckpointError: it is another kind of model, or a file is missing, damaged or does not fit the others.
+        CheckpointError: the model is of another kind, or a file is missing, damaged or does not fit the others.
     """
     try:
         return _read(folder)
@@ -98,7 +98,7 @@ def _read(folder: Folder) -> ImportedLanguageModel:
     config = replace(config, tied_embeddings="none" if "generator.weight" in weights else "target")
     with torch.device("meta"), Undrawn():
         check_fit(Transformer(config), weights)
-    # Rows beyond the vocabulary stand for no text; they only pad the matrix to a rounder number.
+    # Rows beyond the vocabulary stand for no text; they only pad the matrix to a rounder number of rows.
     for name in sorted({EMBEDDED, "generator.weight"} & weights.keys()):
         weights[name] = weights[name][: tokenizer.size].contiguous()
     with torch.device("meta"), Undrawn():
@@ -110,11 +110,11 @@ def _read(folder: Folder) -> ImportedLanguageModel:
 
 
 def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteTokenizer:
-    """The tokenizer of a folder whose model has an embedding for some number of tokens.
+    """The tokenizer of a folder; `rows` is the number of tokens that the model has an embedding for.
 
     Raises:
-        CheckpointError: a file of it is missing or cannot be read.
-        ValueError: it is another kind of tokenizer, or a damaged one.
+        CheckpointError: a file of the tokenizer is missing or cannot be read.
+        ValueError: the tokenizer is of another kind, or damaged.
     """
     if not any(folder.has(name) for name in (ONE_FILE, IDS, MERGES)):
         raise ValueError(
@@ -133,10 +133,10 @@ def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteToke
 
 
 def _config(settings: dict[str, Any]) -> TransformerConfig:
-    """The shape of the model.
+    """The shape of the model, from the values in its config.json.
 
     Raises:
-        ValueError: `Transformer` cannot have the shape.
+        ValueError: `Transformer` does not support the shape.
     """
     for name, value in REQUIRED.items():
         if settings.get(name, value) != value:
@@ -155,7 +155,7 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
 
 
 def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> float:
-    """The ratio of the scale of a layer's scores there to the scale here.
+    """The scale of a layer's scores in GPT-2, divided by their scale in `Transformer`.
 
     Raises:
         ValueError: a setting is neither true nor false.
@@ -165,10 +165,10 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
 
 
 def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
-    """The parameters by our names, float32; the output layer is among them if it is not the embedding.
+    """The parameters, float32, by the names in `Transformer`; the output layer is left out if it is the embedding.
 
     Raises:
-        ValueError: one is missing, one too many, or two contradict each other.
+        ValueError: a parameter is missing, there is an unknown one, or two contradict each other.
     """
     found: dict[str, Tensor] = {}
     for name, tensor in folder.weights(allow_pickle=False, left_out=MASK).items():
@@ -187,7 +187,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
     weights = {EMBEDDED: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not flag(settings, "tie_word_embeddings", True):
         raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
-    # Two matrices that differ stay two, whatever config.json says, as in transformers.
+    # Two matrices that differ stay separate, whatever config.json says, as in transformers.
     if output is not None and not torch.equal(output, weights[EMBEDDED]):
         weights["generator.weight"] = output
     for kind in ("weight", "bias"):
@@ -202,7 +202,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
                 weights[f"decoder_layers.{layer}.{ours}.{kind}"] = turned
             scale = _scale(settings, config, layer)
             if scale != 1:
-                # Scores are proportional to the queries, which come first.
+                # Scores are proportional to the queries, which are the first rows of the projection.
                 weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
     if found:
         raise ValueError(f"it has the tensor {min(found)}, which no GPT-2 model has")

@@ -1,4 +1,4 @@
-"""The learning curve of a run: measurements every few steps, in a file in the model's folder."""
+"""The learning curve of a training run: measurements every few steps, in a file in the model's folder."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ FIELDS: tuple[str, ...] = (
     "learning_rate",
     "pieces_per_second",
 )
-# Columns that only some rows have.
+# Columns that are empty in a row without validation.
 VALIDATED = ("validation_loss", "validation_chrf")
 
 
 @dataclass(frozen=True)
 class Validation:
-    """How good the weights of one step are.
+    """Validation results of the weights at one step.
 
     Attributes:
-        loss: mean over the validation data, in nats per token, including label smoothing.
-        chrf: 0 to 100, of greedy translations of the first pairs; None for a model that does not translate.
+        loss: mean loss over the validation data, in nats per token, including label smoothing.
+        chrf: chrF of greedy translations of the first pairs, 0 to 100; None for a model that does not translate.
     """
 
     loss: float
@@ -43,7 +43,7 @@ class Validation:
 
 
 def check_curve(text: str) -> None:
-    """Reject a text that is not a learning curve.
+    """Check that a text is a learning curve.
 
     Args:
         text: content of the file; empty if there is none.
@@ -60,7 +60,7 @@ def check_curve(text: str) -> None:
             raise ValueError(f"its columns should be {', '.join(FIELDS)}")
         for row in lines:
             if len(row) != len(FIELDS) or not all(map(_valid, FIELDS, row)):
-                raise ValueError(f"line {lines.line_num} is not a finite number for each of its columns")
+                raise ValueError(f"line {lines.line_num} does not have a finite number for each column")
     except csv.Error as error:
         raise ValueError(f"line {lines.line_num} is not CSV ({error})") from error
 
@@ -73,17 +73,17 @@ def _valid(name: str, value: str) -> bool:
 
 
 class Curve:
-    """A CSV file with the columns FIELDS; a row is added at its end."""
+    """A CSV file with the columns FIELDS, to which rows are appended."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def truncate(self, step: int) -> None:
-        """Remove the rows after that step, because an interrupted run takes those steps again.
+        """Remove the rows after `step`, because an interrupted run takes those steps again.
 
         Raises:
-            ValueError: the file is not a learning curve, so no page would show rows that are added to it.
-            OSError: it cannot be written; the old one stays.
+            ValueError: the file is not a learning curve, so no page would show the added rows.
+            OSError: the file cannot be written; the old file is unchanged.
         """
         text = self._whole_lines()
         try:
@@ -128,7 +128,7 @@ class Curve:
 
 
 def _append(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """Add rows to a file, with the columns' names before them if it is empty or not there."""
+    """Append rows to a file; a new or empty file first gets the names of the columns."""
     with path.open("a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
         if not file.tell():

@@ -1,4 +1,4 @@
-"""Writes, seals and checks the files of a model folder, for both kinds of model."""
+"""Writes, seals and checks the files of a model folder, of a translator or of a language model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 # safetensors' names of the types that weights may have.
 FLOATING = frozenset({"F16", "BF16", "F32"})
-# Former names of the parts of a language model, from when it was a separate class.
+# Former names of the parts of a language model; they are from the time when it was a separate class.
 FORMER_PARTS = {
     "embedding": "target_embedding",
     "positions": "target_positions",
@@ -38,7 +38,7 @@ class Config(Protocol):
 
 
 class VocabularyFiles(Protocol):
-    """The stored part of a vocabulary: see `transformer.text.vocabulary.TextVocabulary`."""
+    """The files of a vocabulary and their fingerprint; see `transformer.text.vocabulary.TextVocabulary`."""
 
     files: Mapping[str, bytes]
 
@@ -48,11 +48,11 @@ class VocabularyFiles(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SealedWeights:
-    """The weights of a model folder, which are those that were saved for its configuration.
+    """The weights of a model folder; their seal shows that they were saved with its configuration.
 
     Attributes:
-        tensors: by name.
-        tokenizer: fingerprint of the vocabulary that they were trained with.
+        tensors: weights by name.
+        tokenizer: fingerprint of the vocabulary that the model was trained with.
     """
 
     tensors: Mapping[str, Tensor]
@@ -66,14 +66,14 @@ class SealedWeights:
 def save_model(
     folder: Path, config: Config, weights: Mapping[str, Tensor], tokenizer: VocabularyFiles, *, exact: bool = False
 ) -> None:
-    """Write a model folder, each file as a whole or not at all. An existing card stays.
+    """Write a model folder, each file as a whole or not at all. An existing model card is kept.
 
     Args:
-        folder: created if missing.
-        config: of the model.
-        weights: its parameters by name, as `named_parameters` lists them, shared ones once.
-        tokenizer: its vocabulary; the weights remember which one it was.
-        exact: round no weight to float16 that this would change.
+        folder: model folder, created if it is missing.
+        config: configuration of the model.
+        weights: parameters by name, as `named_parameters` lists them, shared ones once.
+        tokenizer: vocabulary of the model; its fingerprint is stored with the weights.
+        exact: whether a weight that rounding to float16 would change is stored in float32.
 
     Raises:
         OSError: a file cannot be written.
@@ -86,7 +86,7 @@ def save_model(
     stored = {name: _stored(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
     seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config.to_json(), stored)}
     write_tensors(folder / WEIGHTS, stored, seals)
-    # Last: a folder that has it counts as one that holds a model.
+    # config.json is written last, because a folder that has one counts as a model folder.
     with replaced(folder / CONFIG) as file:
         file.write_text(config.to_json(), encoding="utf-8")
 
@@ -94,7 +94,7 @@ def save_model(
 def read_weights(
     folder: Path, config: str, sizes: Mapping[str, tuple[int, ...]], *, vocabulary: str = ""
 ) -> SealedWeights:
-    """The weights of a model folder, after their seals have been checked.
+    """Read the weights of a model folder after checking their seals.
 
     Args:
         folder: model folder.
@@ -107,7 +107,7 @@ def read_weights(
         CheckpointError: a file is missing, damaged or does not belong to the others, a weight is not finite, or there
             is too little memory.
     """
-    # Checked before the file is mapped, because even that may fail for a large file.
+    # The memory is checked before the file is mapped, because even mapping a large file may fail.
     check_memory(folder, memory_needed(folder / WEIGHTS), memory_available())
     with reading(folder / WEIGHTS), opened(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
@@ -119,7 +119,7 @@ def read_weights(
     _check_shapes(sizes, found, folder)
     with reading(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
-    # The seal covers the JSON as `to_json` writes it, independent of its white space now.
+    # The seal covers the JSON as `to_json` writes it, so that white space that was changed later does not matter.
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
@@ -136,7 +136,7 @@ def check_vocabulary(path: Path) -> None:
     """Check that a vocabulary belongs to the weights beside it, before a third-party library parses it.
 
     Raises:
-        CheckpointError: it does not, or a file is missing or damaged.
+        CheckpointError: the vocabulary does not belong to the weights, or a file is missing or damaged.
     """
     with reading(path.parent / WEIGHTS), opened(path.parent / WEIGHTS) as file:
         metadata = file.metadata() or {}
@@ -147,9 +147,9 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
     """A digest that changes whenever the configuration, a file of the vocabulary or a weight in a model folder does.
 
     Args:
-        folder: of the model.
-        tokenizer: its vocabulary.
-        weights: names of the files that the weights are in.
+        folder: model folder.
+        tokenizer: vocabulary of the model.
+        weights: names of the files that contain the weights.
 
     Raises:
         CheckpointError: a file is missing or cannot be read.
@@ -162,22 +162,22 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
 
 
 def current_name(name: str) -> str:
-    """The current name of a parameter, given the name in a file that may be older."""
+    """The current name of a parameter whose name may come from an older file."""
     part, dot, rest = name.partition(".")
     return FORMER_PARTS.get(part, part) + dot + rest
 
 
 def _stored(weight: Tensor, exact: bool) -> Tensor:
-    """A weight in float16, or, if that would change what must stay, in float32."""
+    """Convert a weight to float16, or with `exact` to float32 if float16 would change it."""
     half = weight.half()
     return weight.float() if exact and not torch.equal(half.float(), weight.float()) else half
 
 
 def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
-    """Give a model the weights of its folder, and prepare it for inference.
+    """Copy the weights of a folder into its model, and prepare the model for inference.
 
     Raises:
-        CheckpointError: a weight is missing, has another shape, or is one too many.
+        CheckpointError: a weight is missing or unknown, or has another shape.
     """
     expected = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     _check_shapes(expected, weights.shapes, folder, complete=True)
@@ -186,7 +186,7 @@ def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
 
 
 def copy_weights(weights: Mapping[str, Tensor], model: nn.Module) -> None:
-    """Give the model the parameters `weights`, which has one of each name and shape."""
+    """Copy weights into a model; there must be one for each parameter, with its name and shape."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
@@ -199,16 +199,16 @@ def _check_shapes(
     *,
     complete: bool = False,
 ) -> None:
-    """Reject weights of other shapes than the configuration's.
+    """Check that weights have the shapes that the configuration requires.
 
     Args:
-        expected: shapes by name.
-        found: those of the file.
-        folder: for the message.
-        complete: whether the file may have no others.
+        expected: shapes that the configuration requires, by name.
+        found: shapes in the file, by name.
+        folder: model folder, for the message.
+        complete: whether the file must not have other weights.
 
     Raises:
-        CheckpointError: a weight is missing, has another shape, or is one too many.
+        CheckpointError: a weight is missing or unknown, or has another shape.
     """
     names = {*expected, *found} if complete else {*expected}
     wrong = sorted(name for name in names if expected.get(name) != found.get(name))
@@ -220,7 +220,7 @@ def _check_shapes(
 
 
 def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
-    """Reject a vocabulary that does not match the seal in the metadata of the weights."""
+    """Raise a CheckpointError unless a vocabulary matches the seal in the metadata of the weights."""
     if hashlib.sha256(read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
         raise CheckpointError(
             f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"
@@ -228,7 +228,7 @@ def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
 
 
 def _fingerprint(config: str, weights: Mapping[str, Tensor]) -> str:
-    """SHA-256 of a configuration as JSON and the weights made for it, hexadecimal."""
+    """SHA-256 of a configuration in JSON and of the weights that were made for it, in hexadecimal."""
     digest = hashlib.sha256(config.encode())
     for name, weight in sorted(weights.items()):
         digest.update(name.encode())

@@ -1,4 +1,4 @@
-"""Reads the text files of a model folder as a whole, and reports errors in one line."""
+"""Reads the text files of a model folder up to a size limit, with errors of one line."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ RESTORE = "Fetch the model folder again, or make one with `python -m transformer
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file that a model folder must have.
+    """Read a file that a model folder must have.
 
     Raises:
-        CheckpointError: it is missing, too large, or cannot be read.
+        CheckpointError: the file is missing, too large, or cannot be read.
     """
     with reading(path):
         return read_small(path)
 
 
 def read_text(path: Path) -> str:
-    """The same as text.
+    """Read a text file that a model folder must have.
 
     Raises:
-        CheckpointError: as `read_bytes`, or it is not in UTF-8.
+        CheckpointError: as in `read_bytes`, or the file is not UTF-8.
     """
     with reading(path):
         return read_small_text(path)
 
 
 def read_card(folder: Path) -> str:
-    """The card of a model folder, as much of it as a page shows; empty if there is none.
+    """Read as much of a model folder's card as a page shows; empty if there is no card.
 
     Raises:
-        CheckpointError: it is no text, or cannot be read.
+        CheckpointError: the card is not text, or cannot be read.
     """
     path = folder / CARD
     if not os.path.lexists(path):
@@ -51,10 +51,10 @@ def read_card(folder: Path) -> str:
 
 
 def read_curve(folder: Path) -> str:
-    """The learning curve of a model folder; empty if there is none.
+    """Read the learning curve of a model folder; empty if there is none.
 
     Raises:
-        CheckpointError: it is no learning curve, or cannot be read.
+        CheckpointError: the file is not a learning curve, or cannot be read.
     """
     path = folder / CURVE
     curve = read_text(path) if os.path.lexists(path) else ""
@@ -67,7 +67,7 @@ def read_curve(folder: Path) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Name a file of a model folder in the error that keeps it from being read.
+    """Turn an error of reading a file of a model folder into a CheckpointError that names the file.
 
     Raises:
         CheckpointError: the file is missing, cannot be read, or raised a ValueError.

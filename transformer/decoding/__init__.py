@@ -1,1 +1,1 @@
-"""Decoding: ways to choose the next token, each a generator of steps over a key/value cache."""
+"""Decoding: methods that choose the next token. Each is a generator of steps and uses a key/value cache."""

@@ -1,4 +1,4 @@
-"""Beam search: it keeps the few best hypotheses side by side and prunes the rest at every step."""
+"""Beam search: at every step it keeps the few best hypotheses and prunes the rest."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from transformer.values.translation import Fate
 
 @dataclass(frozen=True, eq=False)
 class BeamStep(Step):
-    """N hypotheses that read one token each, and the M expansions that competed to continue them.
+    """One step of a beam search: N hypotheses read one token each, and M expansions compete to continue them.
 
-    The expansions of a sentence are adjacent, best score first. Each hypothesis has as many as could survive; all
-    others are pruned. The N rows of the next step are the expansions with fate ALIVE, in this order.
+    The expansions of a sentence are adjacent, best score first. Only the expansions of a hypothesis that could survive
+    are listed; all others are pruned. The N rows of the next step are the expansions with fate ALIVE, in this order.
 
     Attributes:
-        score: as in `Step`; of an imported model, the sum of the scores after the settings of `generate`, by which
-            hypotheses are ranked.
+        score: as in `Step`; for an imported model, the sum of the scores after the changes that its settings of
+            `generate` make. Hypotheses are ranked by it.
         sentence: index in the batch of each row's sentence, [N].
         parent: the row that each expansion continues, [M].
-        penalised: score over the length penalty, float64 [M].
+        penalised: score divided by the length penalty, float64 [M].
         fate: `Fate` of each expansion, [M].
         rank: rank of each expansion's token in its parent's distribution, [M]; 1 is the most likely. None unless
             captured.
@@ -57,20 +57,21 @@ def beam_search(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[BeamStep]:
-    """Search for the best translations of B sentences side by side.
+    """Search for the best translations of B sentences in one batch.
 
-    At each step, of all expansions of a sentence's live hypotheses, the `beam_size` best without the end symbol
-    continue. An expansion with the end symbol ends if it is among the `beam_size` best of all; it takes no other's
-    place. All expansions of a step have the same length, so the length penalty only decides between hypotheses that end
-    at different steps.
+    At each step, the `beam_size` best expansions of a sentence's live hypotheses without the end symbol continue. An
+    expansion with the end symbol ends its hypothesis if it is among the `beam_size` best of all expansions. It does not
+    take the place of another. All expansions of a step have the same length. The length penalty therefore only decides
+    between hypotheses that end at different steps.
 
     A sentence is done in either of two cases:
 
     - No live hypothesis could overtake the best ended one, even if all its further tokens were certain.
-    - `beam_size` hypotheses have ended, and no live one is currently ahead of the best of them. A longer one might
-      still get ahead, so here, and where it prunes, the search is not exact.
+    - `beam_size` hypotheses have ended, and no live one currently scores higher than the best of them. A longer one
+      might still overtake it. Because of this, and because of pruning, the search is not exact.
 
-    A model with `config.generation` ends and ranks as Hugging Face's `generate` does (`_GenerateEnd`).
+    For a model with `config.generation`, hypotheses end and are ranked as in Hugging Face's `generate`
+    (`_GenerateEnd`).
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
@@ -94,8 +95,8 @@ def beam_search(
     if generation is not None:
         ending_rule = _GenerateEnd(sentences, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
-    # A row is a live hypothesis: its sentence, and the sum of its log-probabilities. These small arrays stay on the
-    # CPU, in float64; see `Step.score`.
+    # A row is a live hypothesis: the sentence that it belongs to, and the sum of its log-probabilities. These small
+    # arrays stay on the CPU, in float64; see `Step.score`.
     sentence = np.arange(sentences)
     score = np.zeros(sentences)
     for number in range(limit):
@@ -144,10 +145,10 @@ def beam_search(
 
 
 class _OwnEnd:
-    """When the search for a sentence ends, and the divisor of its scores: this project's own rule.
+    """This project's rule for the end of the search for a sentence, and for the divisor of scores.
 
     Args:
-        sentences: number B of them.
+        sentences: number of sentences B.
         beam_size, limit, length_penalty: as in `beam_search`.
     """
 
@@ -179,7 +180,7 @@ class _OwnEnd:
 
 
 class _GenerateEnd(_OwnEnd):
-    """The rule of Hugging Face's `generate`; a score is divided by length^alpha.
+    """The rule of Hugging Face's `generate`, which divides a score by length^alpha.
 
     Args:
         sentences, beam_size, limit, length_penalty: as in `_OwnEnd`.
@@ -217,7 +218,8 @@ def length_penalty_factor(length: int, length_penalty: float = LENGTH_PENALTY) -
 def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
     """The `count` most likely continuations of every row, sorted by sentence and then by score, best first.
 
-    Twice the beam's size is enough: at most half of them end, one per row, so the others fill the beam.
+    Twice the beam size is enough, because at most half of the continuations end, one per row, and the others fill the
+    beam.
 
     Returns:
         For each continuation: parent, token, and the score that includes it.
@@ -232,14 +234,15 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
 
 
 def _place(owner: np.ndarray) -> np.ndarray:
-    """Index of each element within its group, for groups that are adjacent and in ascending order."""
+    """Index of each element within its group; groups are adjacent and in ascending order."""
     return np.arange(len(owner)) - np.searchsorted(owner, owner)
 
 
 def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) -> DecoderCache:
-    """The cache of hypotheses that continue the rows `parent`; `sentence` is the sentence of each row."""
+    """The cache of the hypotheses that continue the rows `parent`; `sentence` is the sentence of each old row."""
     rows = torch.from_numpy(parent).to(cache.device)
     if not np.array_equal(sentence[parent], sentence):
         return cache.select(rows)
-    # The source's keys and values, the larger part, need no copy; often nothing does.
+    # Every row keeps its sentence, so the keys and values of the source need no copy; they are the larger part. Often
+    # every row also continues itself, and nothing needs a copy.
     return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(rows)

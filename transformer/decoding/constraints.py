@@ -1,4 +1,4 @@
-"""Tokens that a search must take or must not take."""
+"""Constraints of a search: tokens that it must take or must not take."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from transformer.generation import Generation
 from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
 from transformer.text.vocabulary import OWN, Symbols
 
-# Maximum number of tokens of a character: with so many left to write, any character may begin.
+# Maximum number of tokens of a character. If that many may still be written, any character may begin.
 LONGEST_CHARACTER = 4
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Tokens that must or must not be taken; the same for every sentence and hypothesis of a search.
+    """Tokens that a search must or must not take; the same for every sentence and hypothesis of the search.
 
-    The log-probability of a token is the model's without constraints. So is the score of a hypothesis, unless an
-    imported model has settings of `generate`.
+    Constraints do not change the reported log-probability of a token. Nor do they change the score of a hypothesis,
+    unless an imported model has settings of `generate`.
 
     Attributes:
         prefix: ids of the tokens that the translation begins with, even if they are suppressed; ids after an end symbol
             have no effect.
-        suppressed: ids not to take at any step after the prefix.
+        suppressed: ids of tokens that must not be taken after the prefix.
         spelling: spelling of the vocabulary. After the prefix, parts of characters are taken only if they can become
             whole characters before the search ends.
     """
@@ -61,14 +61,14 @@ class Constraints:
         device: torch.device | None = None,
         generation: Generation | None = None,
     ) -> AppliedConstraints:
-        """The constraints at the beginning of a search.
+        """The constraints in their state at the beginning of a search.
 
         Args:
             vocabulary: number of tokens V.
             limits: maximum number of steps of each sentence.
             symbols: symbols of the vocabulary.
             device: device of the search.
-            generation: settings that an imported model asks for.
+            generation: settings of `generate` that an imported model has.
 
         Raises: those of `check`.
         """
@@ -77,9 +77,9 @@ class Constraints:
 
 
 class AppliedConstraints:
-    """Constraints during one search, which has a row for each live hypothesis.
+    """The state of constraints during one search; it has a row for each live hypothesis.
 
-    Args: the arguments of `Constraints.applied`, which makes it.
+    Args: those of `Constraints.applied`, which creates it.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class AppliedConstraints:
         self._never = symbols.never_predicted | constraints.suppressed
         self._vocabulary = vocabulary
         self._limits, self._states = list(limits), [WHOLE] * len(limits)
-        # Whether a row has begun a character. In ordinary text no row ever has.
+        # Whether a row has an unfinished character. In ordinary text, no row ever has one.
         self._begun = False
         self._fewest = self._spelling.fewest(constraints.suppressed)
-        # The key is a state and the number of tokens that may still be written.
+        # A key is a state and the number of tokens that may still be written; `_pieces` computes the value.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)
 
@@ -115,7 +115,7 @@ class AppliedConstraints:
         """
         if step < len(self._prefix):
             kept = self._ids({self._prefix[step]})
-            # `generate` counts a forced token as certain.
+            # `generate` counts a forced token as certain, so its log-probability is 0.
             return _keep_(logits, kept).index_fill_(-1, kept, 0.0) if self.rules else _keep_(logits, kept)
         if self.rules:
             self.rules.apply_(logits, step)
@@ -124,7 +124,7 @@ class AppliedConstraints:
     def may_break(self, pieces: Iterable[int], step: int) -> bool:
         """Whether the rows could break a character by taking one of these tokens.
 
-        If not, `spell_` does not change the rank of any of them in the logits.
+        If not, calling `spell_` would not change the rank of these tokens in the logits.
         """
         return (
             bool(self._spelling)
@@ -133,9 +133,9 @@ class AppliedConstraints:
         )
 
     def spell_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude also the tokens that would break a character, in place.
+        """Also exclude the tokens that would break a character, in place.
 
-        Arguments and result are those of `exclude_`; `logits` is its result.
+        Arguments and result are as in `exclude_`; `logits` is the result of `exclude_`.
         """
         for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
             self._spell_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
@@ -162,7 +162,7 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _spell_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """The same for one row, which is in a state, with `left` tokens left to write."""
+        """Apply `spell_` to one row, given its state and the number of tokens that may still be written."""
         possible = self._possible.get((state, left))
         if possible is None:
             possible = self._possible[state, left] = self._pieces(state, left)
@@ -170,9 +170,9 @@ class AppliedConstraints:
         return _keep_(logits, ids) if only else logits.index_fill_(-1, ids, float("-inf"))
 
     def _pieces(self, state: State, left: int) -> tuple[bool, Tensor]:
-        """Ids, and whether they are the only ones to take (True) or the ones not to take (False)."""
+        """Whether some tokens are the only ones to take (True) or the ones not to take (False), and their ids."""
         following = self._spelling.following(state, self._fewest, left) - self._never
-        # After a prefix that left a character that cannot be completed, a new character begins.
+        # If a prefix has left a character that cannot be completed, a new character begins.
         if state != WHOLE and following:
             return True, self._ids(following)
         following = self._spelling.following(WHOLE, self._fewest, left)

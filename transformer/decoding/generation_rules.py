@@ -14,13 +14,13 @@ NEVER = float("-inf")
 
 
 class GenerationRules:
-    """The settings during one search, which has a row for each live hypothesis.
+    """Applies the settings during one search, which has a row for each live hypothesis.
 
     Args:
-        settings: of the model.
-        symbols: of its vocabulary.
-        rows: number of texts.
-        forced: number of tokens that every text begins with.
+        settings: settings of the model.
+        symbols: symbols of its vocabulary.
+        rows: number of texts in the batch.
+        forced: number of tokens that every translation must begin with.
     """
 
     def __init__(self, settings: Generation, symbols: Symbols, rows: int, forced: int) -> None:
@@ -32,7 +32,7 @@ class GenerationRules:
         self._sequences = [word for word in settings.bad_words_ids if len(word) > 1]
 
     def apply_(self, scores: Tensor, step: int) -> Tensor:
-        """Change the scores [N, V] of a step in place: logits, or log-probabilities in a beam search."""
+        """Change the scores [N, V] of a step in place. They are logits, or in a beam search log-probabilities."""
         settings = self.settings
         if not settings.changes_scores:
             return scores
@@ -55,7 +55,7 @@ class GenerationRules:
         self._read = [[*self._read[row], piece] for row, piece in zip(rows, pieces, strict=True)]
 
     def _change_(self, scores: Tensor, read: list[int]) -> None:
-        """Change the scores [V] of one row by the tokens that it has read."""
+        """Change the scores [V] of one row, depending on the tokens that it has read."""
         if (penalty := self.settings.repetition_penalty) != 1:
             ids = torch.tensor(sorted(set(read)), device=scores.device)
             seen = scores[ids]

@@ -28,7 +28,7 @@ def greedy(
 
 
 def likeliest(logits: Tensor) -> Tensor:
-    """The token [N] with the largest of the logits [N, V], the first among equals."""
+    """The id [N] of the token with the largest of the logits [N, V]; the lowest id if several are equal."""
     if logits.device.type == "cpu":
         # torch's `argmax` takes ten times as long.
         return torch.from_numpy(logits.numpy().argmax(axis=-1))
@@ -38,9 +38,9 @@ def likeliest(logits: Tensor) -> Tensor:
 def greedy_batch(
     model: Transformer, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Take the most likely token of B sentences side by side; a sentence leaves the batch when it is complete.
+    """Decode B sentences greedily in one batch; a sentence leaves the batch when it is complete.
 
-    Each sentence takes the tokens that `greedy` takes for it alone, and does not wait for a longer one.
+    Each sentence gets the tokens that `greedy` gives it alone, and does not wait for a longer one.
 
     Args:
         model, cache: as in `decode_loop`.
@@ -48,12 +48,12 @@ def greedy_batch(
         constraints: as in `decode_loop`.
 
     Yields:
-        The index of a sentence, and the ids that it took, including the end symbol if it was reached.
+        The index of a completed sentence, and the ids of its tokens, including the end symbol if it was reached.
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
     applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device, model.config.generation)
-    # The sentence of each row, and the tokens that every sentence took.
+    # The sentence of each row, and the tokens that each sentence has taken.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):

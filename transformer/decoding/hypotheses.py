@@ -1,4 +1,4 @@
-"""The results of a beam search: its hypotheses, best first."""
+"""Collects the hypotheses of a beam search, best first."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Hypothesis:
     """One translation, complete or not.
 
     Attributes:
-        pieces: ids of the tokens taken, the end symbol included.
-        log_prob: sum of the model's log-probabilities of them, nats.
-        score: as in `BeamStep`; the same, unless an imported model's search changes scores.
-        penalised: score over the length penalty, which the search maximises.
-        ended: False if the search was over before the end symbol.
+        pieces: ids of the tokens taken, including the end symbol.
+        log_prob: sum of the model's log-probabilities of these tokens, nats.
+        score: as in `BeamStep`; equal to `log_prob`, unless an imported model's search changes scores.
+        penalised: score divided by the length penalty, which the search maximises.
+        ended: False if the search ended before the hypothesis had its end symbol.
         step, expansion: the step of its last token, and its index among that step's M expansions.
     """
 
@@ -34,14 +34,14 @@ class Hypothesis:
 def hypotheses(
     steps: Iterable[BeamStep], sentences: int, *, limit: int | None = None
 ) -> tuple[tuple[Hypothesis, ...], ...]:
-    """The hypotheses of each of a batch of `sentences`, best first: all that ended, then the unfinished ones.
+    """The hypotheses of each of `sentences` sentences, best first: all that ended, then the unfinished ones.
 
     An unfinished hypothesis would have become longer, so its score cannot be compared with those that ended.
 
     Args:
-        steps: the steps of one whole search.
-        limit: the largest length, if unfinished hypotheses of this length rank among those that ended, as in
-            `generate`.
+        steps: all steps of one search.
+        limit: maximum length of a hypothesis. If it is given, unfinished hypotheses of this length rank among those
+            that ended, as in `generate`.
     """
     results: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     taken: list[tuple[tuple[int, ...], float]] = [((), 0.0)] * sentences

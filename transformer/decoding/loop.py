@@ -1,4 +1,4 @@
-"""The loop of greedy decoding and sampling: one hypothesis per sentence, token by token, until it ends."""
+"""The loop of greedy decoding and sampling: one hypothesis per sentence, extended by one token per step."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def decode_loop(
     constraints: Constraints,
     capture: bool,
 ) -> Iterator[Step]:
-    """Decode B sentences side by side until each has predicted the end symbol.
+    """Decode B sentences in one batch until each has predicted the end symbol.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        cache: cache of the model's `start_cache`, with its inputs and the edits of the run.
-        choose: returns the tokens [B] to take, given the logits [B, V] after the constraints. It is called once per
-            step, also in the prefix.
-        again: returns the tokens [B] to take instead of those that would break a character, given the logits of the
-            others; None for `choose`.
+        cache: result of the model's `start_cache`, which contains the inputs and the edits of the run.
+        choose: function that returns the tokens [B] to take, given the logits [B, V] after the constraints. It is
+            called once per step, also in the prefix.
+        again: function that returns tokens [B] to take instead of those that would break a character, given the logits
+            [B, V] without such tokens. None means `choose`.
         limit: maximum number of steps.
         constraints: tokens that must or must not be taken.
-        capture: return the attention rows of every step.
+        capture: whether the steps contain their attention rows.
 
     Yields:
-        A step for each token, the end symbol's included.
+        A step for each token, including the end symbol.
 
     Raises:
         ValueError: the constraints cannot be followed.
@@ -56,7 +56,7 @@ def decode_loop(
     score = torch.zeros(cache.sentences, dtype=torch.float64)
     for number in range(limit):
         logits, distribution, cache = predict(model, read, cache, capture=capture)
-        # A repetition penalty depends on the sign of a logit.
+        # The settings of `generate` need logits, because a repetition penalty depends on the sign of a logit.
         logits = applied.exclude_(logits if applied.rules else distribution.log_probs.clone(), number)
         predicted = choose(logits)
         if applied.may_break(predicted.tolist(), number):
@@ -79,7 +79,7 @@ def decode_loop(
 
 
 def watched(steps: Iterator[AnyStep]) -> Iterator[AnyStep]:
-    """Yield the steps of a search, which can be cancelled after each of them."""
+    """Yield the steps of a search; the run can be cancelled after each of them."""
     for step in steps:
         check_cancelled()
         yield step

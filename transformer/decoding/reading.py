@@ -1,4 +1,4 @@
-"""Reads a whole text at once (teacher forcing), to make a trace."""
+"""Reads a whole text in one pass (teacher forcing) and makes its trace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CANDIDATES = 10
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A model that reads targets, with the initial state of its decoder.
+    """A model with the initial state of its decoder, which can read any number of targets.
 
     Attributes:
         model: in evaluation mode; call under `torch.inference_mode()`.
@@ -35,7 +35,7 @@ class Reader:
         text, pieces: text and tokens of the source; empty for a language model.
         cache: result of `Transformer.start_cache`.
         interventions: interventions of the run.
-        record: contains the encoder's tensors, and receives the decoder's.
+        record: recorder that contains the encoder's tensors and receives the decoder's.
         version: model version for the traces.
     """
 
@@ -89,15 +89,16 @@ class Reader:
         return trace, log_probs
 
     def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
-        """The prediction of every decoder layer, and the rank of each token taken, [T]; after `read` with details."""
-        # [1 + NL] streams, N sub-layers a layer -> the L after the last sub-layer of each.
+        """The prediction of every decoder layer, and each taken token's rank, [T]; call `read` with details first."""
+        # For N sub-layers per layer, the recorder has 1 + N L streams; this selects the L streams after the last
+        # sub-layer.
         parts = 3 if self.pieces else 2
         outputs = self.record.tensors["decoder.residual"][parts::parts]
         lens, ranks = logit_lens(self.model.decoder_norm, self.model.generator, outputs, self._ids(predicted))
         return lens, ranks.cpu().numpy()
 
     def _weights(self, kind: Kind, rows: int, columns: int) -> np.ndarray:
-        """Weights [L, H, rows, columns] of a kind; if the model lacks the kind, those over zero source tokens."""
+        """Weights [L, H, rows, columns] of a kind; empty for a kind that a language model lacks."""
         if kind in self.model.config.kinds:
             return self.record.stacked(f"{kind}.weights")
         config = self.model.config

@@ -1,4 +1,4 @@
-"""Sampling draws the next token from the model's distribution, made sharper or flatter and without its tail."""
+"""Sampling: draws the next token from the model's distribution, made sharper or flatter and without its tail."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def sample(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Draw the token of every step, after temperature, top-k and top-p, in this order.
+    """Draw the token of every step from the distribution after temperature, top-k and top-p, in this order.
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
-        seed: row b of the batch draws with seed + b, one number per step, also in the prefix. If the token would break
-            a character, the rest of the same number draws another one. So a sample depends neither on the other rows
-            nor on the device, and a prefix of tokens that would be drawn anyway changes nothing.
+        seed: row b of the batch draws with seed + b, one random number per step, also in the prefix. If the token would
+            break a character, the unused part of the same number draws another token. So a sample depends neither on
+            the other rows nor on the device, and a prefix of tokens that would be drawn anyway changes nothing.
         temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:
@@ -47,7 +47,7 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.sentences)]
 
-    # The position of each row's last number within the share of the token that it drew; it is again uniform.
+    # For each row, the position of its last random number within the share of the token drawn. It is again uniform.
     place = torch.zeros(cache.sentences, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ def sample(
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:
-    """Logits [..., V] over the temperature, shifted so that the largest of each row is 0 and nothing overflows.
+    """Divide logits [..., V] by the temperature, shifted so that each row's largest is 0 and nothing overflows.
 
     Excluded tokens (minus infinity) stay excluded; at least one token of each row must not be excluded.
     """
@@ -87,7 +87,7 @@ def truncated_to_count(logits: Tensor, count: int) -> Tensor:
 
 
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
-    """Exclude all but the smallest set of tokens of each row [..., V] that has probability `mass`.
+    """Exclude all tokens of each row [..., V] except the smallest set that has probability `mass`.
 
     Top-p or nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. The
     token that reaches the mass belongs to the set, so at least one is left.
@@ -98,13 +98,13 @@ def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
 
 
 def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-    """Draw a token of each row by inverting its cumulative distribution.
+    """Draw a token for each row by inverting its cumulative distribution.
 
     Returns:
         The tokens [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1).
         The position of each number within the share of its token, float64 [N], in [0, 1): again a uniform number.
     """
-    # The CPU sums the numbers of every device in float64; float32 would shift them over thousands of tokens.
+    # For every device, the CPU computes the sums in float64; float32 would shift them over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
     threshold = uniform[:, None].double() * cumulative[:, -1:]
     pieces = torch.searchsorted(cumulative, threshold, right=True)

@@ -1,4 +1,4 @@
-"""Decodes one sentence, from the settings to a finished translation."""
+"""Decodes one sentence with any decoding method, up to the finished translation."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class SearchResult:
     """The best translation that a search found.
 
     Attributes:
-        pieces: ids of the tokens taken, the end symbol included.
+        pieces: ids of the tokens taken, including the end symbol.
         log_prob: sum of their log-probabilities, nats.
-        complete: whether the last one is the end symbol.
-        tree: tree of a beam search; None unless it was captured.
+        complete: whether the last token is the end symbol.
+        tree: tree of a beam search; None unless it was requested.
     """
 
     pieces: tuple[int, ...]
@@ -58,13 +58,13 @@ def search(
         settings: how tokens are chosen.
         constraints: tokens that must or must not be taken.
         limit: maximum number of steps.
-        capture: return the tree of a beam search.
+        capture: whether to return the tree of a beam search.
 
     Raises:
         ValueError: a setting is out of range, or the constraints cannot be followed.
     """
     if settings.method == "beam":
-        # Only one distribution is kept: all of them, with 65,000 tokens each, would take hundreds of megabytes.
+        # Steps are stored without their distributions, which for 65,000 tokens would take hundreds of megabytes.
         expansions = beam_search(
             model,
             cache,
@@ -103,12 +103,12 @@ def logit_lens(
     """The prediction of every decoder layer, and the rank of each token taken.
 
     Args:
-        norm, generator: the model's final norm and its output layer, which are applied.
+        norm, generator: the model's final norm and its output layer, which are applied to each output.
         outputs: output of each decoder layer, [1, T, D].
-        predicted: ids taken, [T].
+        predicted: ids of the tokens taken, [T].
 
     Returns:
-        The predictions, and the ranks [T] in the last layer's, which are the model's own.
+        The predictions, and the ranks [T] in the last layer's prediction, which is the model's own.
     """
     ids, log_probs, taken, ranks = [], [], [], predicted
     # Each layer runs in the same shapes as in the model, so the last layer's numbers equal the model's, bit by bit.

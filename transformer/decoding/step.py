@@ -1,4 +1,4 @@
-"""The record of one decoding step, which is the same for every decoding method."""
+"""The result of one decoding step, in the same form for every decoding method."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class AttentionRows:
-    """The attention rows of one step, of every layer and head.
+    """The attention weights of one step, in every layer and head.
 
     Attributes:
-        decoder: over the tokens read so far, this one included, [N, L, H, P].
-        cross: over the source, [N, L, H, S]; S is 0 for a model without one.
+        decoder: weights for the tokens read so far, including this one, [N, L, H, P].
+        cross: weights for the source, [N, L, H, S]; S is 0 for a model without a source.
     """
 
     decoder: Tensor
@@ -31,8 +31,8 @@ class Distribution:
     """The model's prediction of the next token.
 
     Attributes:
-        log_probs: over the whole vocabulary, nats, float32 [N, V].
-        rows: attention of the step; None unless it was captured.
+        log_probs: log-probabilities of the whole vocabulary, nats, float32 [N, V].
+        rows: attention weights of the step; None unless they were requested.
     """
 
     log_probs: Tensor
@@ -43,8 +43,8 @@ class Candidates(NamedTuple):
     """The most likely tokens, best first.
 
     Attributes:
-        ids: [..., C].
-        log_probs: nats, [..., C].
+        ids: token ids, [..., C].
+        log_probs: log-probabilities, nats, [..., C].
     """
 
     ids: Tensor
@@ -53,7 +53,7 @@ class Candidates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One token read by each of N hypotheses, and the M tokens taken to continue them.
+    """One decoding step: N hypotheses read one token each, and M tokens are taken to continue them.
 
     Greedy decoding and sampling have one hypothesis per sentence and take one token for each: M = N = B. Beam search
     differs; see `BeamStep`.
@@ -63,8 +63,8 @@ class Step:
         distribution: the model's prediction, before constraints, temperature and truncation.
         predicted: ids of the tokens taken, [M]; padding after the end of a sentence.
         log_prob: the model's log-probability of the tokens taken, nats [M]; 0 after the end.
-        score: sum of `log_prob` from the first step to this one, nats, float64 [M], on the CPU: in float32 the sum
-            over a long sentence would lose the fifth decimal, and not every device has float64.
+        score: sum of `log_prob` from the first step to this one, nats, float64 [M], on the CPU. In float32, the sum
+            over a long sentence would lose the fifth decimal, and some devices lack float64.
     """
 
     read: Tensor
@@ -77,16 +77,16 @@ class Step:
 def predict(
     model: Transformer, read: Tensor, cache: DecoderCache, *, capture: bool
 ) -> tuple[Tensor, Distribution, DecoderCache]:
-    """Read one more token of each hypothesis and predict the next.
+    """Read one more token of each hypothesis and predict the next one.
 
     Args:
         model: in evaluation mode.
         read: token ids [N].
-        cache: cache of the tokens read before; it does not change.
-        capture: return the attention rows of every layer and head.
+        cache: cache of the tokens read before; it is not changed.
+        capture: whether to return the attention weights of every layer and head.
 
     Returns:
-        The logits, float32 [N, V], the distribution, and the cache extended by the token read.
+        The logits, float32 [N, V], the distribution, and a cache that also contains the token read.
     """
     record = Recorder(details=False) if capture else None
     logits, cache = logits_of_next(model, read, cache, record)
@@ -103,14 +103,14 @@ def predict(
 def logits_of_next(
     model: Transformer, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
-    """The same as `predict`, but with logits, float32 [N, V]; they suffice to compare tokens, and are cheaper."""
+    """As `predict`, but return only logits, float32 [N, V], and the cache: cheaper, and enough to compare tokens."""
     hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)
     return model.generator(hidden.squeeze(1)).float(), cache
 
 
 def entropy(log_probs: Tensor) -> Tensor:
     """Entropy of distributions [..., V] given as log-probabilities, in nats [...]; 0 if one token is certain."""
-    # In place, because clearing the memory of a third array of that size takes as long as the product.
+    # In place, because clearing the memory of a third array of this size takes as long as the product.
     return -log_probs.clamp_min(torch.finfo(log_probs.dtype).min).mul_(log_probs.exp()).sum(dim=-1)
 
 
@@ -121,5 +121,5 @@ def top_candidates(log_probs: Tensor, count: int) -> Candidates:
 
 
 def token_rank(log_probs: Tensor, log_prob: Tensor) -> Tensor:
-    """Ranks [...] of tokens with `log_prob` [...] in distributions [..., V]; 1 for the most likely, and for ties."""
+    """Ranks [...] of tokens with `log_prob` [...] in distributions [..., V]; 1 is the most likely, ties are equal."""
     return (log_probs > log_prob[..., None]).sum(dim=-1) + 1

@@ -13,27 +13,27 @@ from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_piece
 from transformer.values.pieces import Piece
 
-# The longest text on either side, in tokens, without the end symbol.
+# Maximum number of tokens of a text on either side, without the end symbol.
 MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
-# The messages for an empty text.
+# Messages for an empty text.
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
-# The code by which a text asks for a language, as ">>fra<<". A model with one language recognises less as a code,
-# because a text may begin with a word in quotation marks.
+# ASKED matches the code of the language to write, as in ">>fra<<", and READ that of the source. ASKED_IN_VAIN is for a
+# model that takes no codes. It matches less, because a text may begin with a word in quotation marks.
 ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
 READ = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
 ASKED_IN_VAIN = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
 
 
 def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
-    """The text that a model reads for a typed text, as `valid` spells it.
+    """Check the language codes of a typed text, and return the text that the model reads, as `valid` spells it.
 
     Args:
         codes: codes of the model's vocabulary.
         languages: languages of the model.
 
     Raises:
-        TextError: it asks for a language that the model does not write, or for two.
+        TextError: the text asks for a language that the model does not write, or for two languages.
     """
     text = valid(text)
     code, rest = split_code(text, codes)
@@ -48,7 +48,7 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
 
 
 def not_written(code: str, codes: Collection[str], languages: Languages) -> TextError:
-    """The error for a requested language, given by its code without brackets, that is not in `codes`."""
+    """The error for a language that a text asks for, given by its code without brackets, and that is not in `codes`."""
     if not codes and language(code).name == languages.target.name:
         return TextError(f"The model writes only {languages.target.name} and takes no language code: leave out {code}.")
     writes = ", ".join(each[2:-2] for each in codes if each.startswith(">>")) or f"{languages.target.name} only"
@@ -56,7 +56,7 @@ def not_written(code: str, codes: Collection[str], languages: Languages) -> Text
 
 
 def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Piece, ...]:
-    """The tokens of a text, the end symbol included.
+    """The tokens of a text, including the end symbol.
 
     Raises:
         TextError: the text is empty or too long.
@@ -76,13 +76,13 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
 
 
 def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: str) -> tuple[str, tuple[Piece, ...]]:
-    """The text and the tokens of a translation that was given as a text or as ids.
+    """The text and the tokens of a translation that is given as a text or as ids.
 
-    A text gets the tokens that every translation of its source begins with.
+    A text first gets the tokens that every translation of its source begins with.
 
     Raises:
-        TextError: it is empty or too long.
-        ValueError: the vocabulary has no such token.
+        TextError: the translation is empty or too long.
+        ValueError: an id is not in the vocabulary.
     """
     if isinstance(target, str):
         target = valid(target)
@@ -95,5 +95,5 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: st
 
 
 def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """The tokens that the decoder reads to predict these: the start symbol, then all except the last of them."""
+    """The tokens that the decoder reads to predict `predicted`: the start symbol, then all except the last one."""
     return (start_piece(vocabulary), *predicted[:-1])

@@ -1,4 +1,4 @@
-"""The whole tree of one beam search, as numbers that do not need the model."""
+"""Builds the tree of one beam search, as numbers that need no model."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from transformer.values.translation import BeamNode, Fate, SearchTree
 
 
 def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
-    """The tree of a beam search of one sentence.
+    """The tree of a beam search of one sentence, with all expansions.
 
     The distributions over the whole vocabulary, which take most of the steps' memory, are left out.
 
     Args:
-        steps: all steps of the search, captured.
-        best: its best hypothesis.
+        steps: all steps of the search, with their attention rows.
+        best: the best hypothesis of the search.
 
     Raises:
         ValueError: the search had several sentences, or did not capture its attention.
@@ -50,7 +50,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
 
 
 def path(nodes: Sequence[BeamNode], index: int) -> tuple[int, ...]:
-    """Indices of the nodes from the first token to the one at `index`."""
+    """Indices of the nodes from the first token to the node at `index`."""
     indices = []
     at: int | None = index
     while at is not None:

@@ -30,12 +30,12 @@ def write(
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         vocabulary: vocabulary of the output.
-        cache: cache that decoding starts from, of one text.
+        cache: the cache of one text that decoding starts from.
         settings: how tokens are chosen.
-        constraints: tokens that must or must not be taken; the vocabulary's spelling is added for parts of characters.
+        constraints: tokens that must or must not be taken; the vocabulary's spelling is added to them.
         limit: maximum number of tokens.
-        capture: return the tree of a beam search.
-        beginning: ids that a language model has read, which are not among the tokens written.
+        capture: whether to return the tree of a beam search.
+        beginning: ids of the text that a language model has read before; they are not among the tokens written.
 
     Raises:
         ValueError: a setting is out of range, or the vocabulary has no such token.

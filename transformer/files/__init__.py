@@ -1,1 +1,1 @@
-"""Files and memory: paths, bounded reading, atomic writing, and limits of memory."""
+"""Helpers for files and memory: paths, reading up to a size limit, atomic writing, and memory limits."""

@@ -1,21 +1,22 @@
-"""Makes texts harmless for spreadsheets, which would compute some of them as formulas."""
+"""Escapes texts for CSV files, because a spreadsheet would run some of them as formulas."""
 
 from __future__ import annotations
 
 import re
 
-# FORMULA matches the start of a cell that a spreadsheet would compute. NUMBER matches numbers that look like one.
+# FORMULA matches the first character of a cell that a spreadsheet would run as a formula. NUMBER matches numbers, which
+# are safe although some start with such a character.
 FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
-# Where the list separator is not a comma (German, French, … Windows), a spreadsheet starts a cell after this.
-# Quotation marks do not prevent it: they count only at the start of a cell.
+# Where the list separator is not a comma (German or French Windows, for example), a spreadsheet starts a new cell after
+# these characters. Quotation marks do not prevent it: they count only at the start of a cell.
 FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def harmless(cell: object) -> object:
-    """Return a cell as spreadsheets show it, with an apostrophe before text that they would compute.
+    """Return a cell for a CSV file, with an apostrophe before text that a spreadsheet would run as a formula.
 
-    See OWASP, CSV injection. The apostrophe also follows a semicolon, a tab or the end of a line within the cell.
+    See OWASP, CSV injection. The apostrophe is also inserted after a semicolon, a tab or the end of a line in the cell.
     Numbers written as text stay unchanged. `assets/attention_browser/exports.js` does the same.
     """
     if not isinstance(cell, str) or NUMBER.fullmatch(cell):

@@ -11,27 +11,29 @@ from pathlib import Path
 
 from transformer.errors import CheckpointError
 
-# Paths of a Linux machine, and of the container that a process runs in (cgroup v2).
+# Where Linux reports the memory of the machine, and of the container that a process runs in (cgroup v2).
 MACHINE, CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
-# Bytes per number, by safetensors' name of the type. A model on the CPU holds float32, and packed copies for matrix
-# products.
+# Bytes per number in a file, by safetensors' name of the type. In memory, a model on the CPU takes HELD bytes per
+# number (float32). Copies of the weights that speed up matrix products take PACKED more bytes.
 BYTES = {"F16": 2, "BF16": 2, "F32": 4}
 HELD = 4
 PACKED = 2
-# How often the file itself is in memory meanwhile: its tensors, and its bytes for the digest. Of a model of 77 million
-# parameters in float16, loading takes ten bytes each at most, as benchmarks/marian.py measures.
+# How often the file's content is in memory during loading: as tensors, and as bytes for the digest. With a float16
+# file, loading takes at most ten bytes per number. benchmarks/marian.py measures it with a model of 77 million
+# parameters.
 READ = 2
-# Limit in bytes; safetensors reads no longer header.
+# Largest header in bytes; safetensors rejects a longer one.
 MOST_HEADER = 100_000_000
-# Limits of a tensor's number of dimensions and of each size. No model exceeds them, and their product stays cheap.
+# Limits of a tensor's number of dimensions and of the size of each. No model exceeds them, and they keep the product of
+# the sizes cheap to compute.
 MOST_SIZES, LARGEST_SIZE = 8, 2**48
 
 
 def memory_needed(weights: Path) -> int:
-    """Peak number of bytes that a model takes while it is loaded, from the header of its safetensors file.
+    """Peak number of bytes that loading a model takes, computed from the header of its safetensors file.
 
     Returns:
-        0 if it is not such a file; the caller reports that when it reads the file.
+        0 if it is not a safetensors file; the caller reports that when it reads the file.
 
     Raises:
         CheckpointError: a tensor has an impossible shape.
@@ -40,20 +42,20 @@ def memory_needed(weights: Path) -> int:
 
 
 def memory_of(count: int, bytes_each: int) -> tuple[int, int]:
-    """Bytes that numbers take in a model, and at most while they are loaded.
+    """Bytes of memory that the numbers of a model take: after loading, and at most during loading.
 
     Args:
-        count: of the numbers.
-        bytes_each: in the file.
+        count: how many numbers the model has.
+        bytes_each: bytes per number in the file.
     """
     return count * HELD, count * (HELD + PACKED + READ * bytes_each)
 
 
 def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
-    """The same for the files of one model, and a sentence for a user who waits for it.
+    """Peak bytes that loading the files of one model takes, and a sentence about it for the user who waits.
 
     Raises:
-        CheckpointError: as `memory_needed`.
+        CheckpointError: as in `memory_needed`.
     """
     count = sum(numbers for path in weights for numbers, _ in _tensors(path))
     needed = sum(map(memory_needed, weights))
@@ -64,7 +66,7 @@ def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
 
 
 def _tensors(weights: Path) -> list[tuple[int, int]]:
-    """How many numbers each tensor of a safetensors file has, and the bytes of each; empty if it is no such file."""
+    """For each tensor of a safetensors file, how many numbers it has and the bytes of each; empty for other files."""
     try:
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
@@ -83,7 +85,7 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
 
 
 def _possible(shape: object) -> bool:
-    """Whether a value in a header can be a shape."""
+    """Whether a value from a header is a possible shape of a tensor."""
     return (
         isinstance(shape, list)
         and len(shape) <= MOST_SIZES
@@ -92,7 +94,10 @@ def _possible(shape: object) -> bool:
 
 
 def memory_available(machine: Path = MACHINE, container: Path = CONTAINER) -> int | None:
-    """Bytes that this process may still take, including memory that the system would free for it; None if unknown."""
+    """Bytes that this process can still allocate; None if unknown.
+
+    They include memory that the system would free for it.
+    """
     room = [found for found in (_of_machine(machine), _of_container(container)) if found is not None]
     return min(room, default=None)
 
@@ -101,7 +106,7 @@ def check_memory(folder: Path, needed: int, available: int | None) -> None:
     """Reject a model that does not fit into memory.
 
     Raises:
-        CheckpointError: it needs more memory than is available; the message has both numbers.
+        CheckpointError: the model needs more memory than is available; the message has both numbers.
     """
     if available is not None and needed > available:
         raise CheckpointError(
@@ -111,7 +116,7 @@ def check_memory(folder: Path, needed: int, available: int | None) -> None:
 
 
 def gigabytes(count: int) -> str:
-    """A number of bytes for a message."""
+    """Format a number of bytes in gigabytes, for a message."""
     return f"{count / 1e9:.1f} GB"
 
 
@@ -119,7 +124,7 @@ def _of_machine(path: Path) -> int | None:
     fields = _numbers(path, ":")
     if "MemAvailable" in fields:
         return fields["MemAvailable"] * 1024
-    # Other systems have no such file, so the whole memory counts.
+    # Only Linux has /proc/meminfo. On other systems, all physical memory counts as available.
     names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
     if path == MACHINE and {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -136,7 +141,7 @@ def _of_container(folder: Path) -> int | None:
 
 
 def _numbers(path: Path, separator: str) -> Mapping[str, int]:
-    """The lines of a file that consist of a name and a number."""
+    """Parse the lines of a file that consist of a name, a separator and a number; empty if it cannot be read."""
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):

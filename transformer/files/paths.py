@@ -1,4 +1,7 @@
-"""Paths of files that are not Python: beside the packages in a checkout, in attention_atlas/ when installed."""
+"""Paths of the files that are not Python modules, such as the shipped models.
+
+In a checkout they are beside the packages; after installation they are in attention_atlas/.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / "attention_atlas"
 
-# The folder of app.py, pages/, assets/ and .streamlit/; pyproject.toml puts them there.
+# The folder of app.py, pages/, assets/ and .streamlit/. When the project is installed, pyproject.toml puts them there.
 APP = INSTALLED if (INSTALLED / "app.py").is_file() else ROOT
 ASSETS = APP / "assets"
-# The models that ship: the translator, and the English language model.
+# The models that come with the project: the translator, and the English language model.
 MODEL = ASSETS / "models" / "en-de"
 LANGUAGE_MODEL = ASSETS / "models" / "en"
 
 
 def measured_file(folder: Path, name: str) -> Path:
-    """A file of measurements of the model in a folder: in assets/ for the shipped model, else beside the model."""
+    """Path of a file of measurements of a model: in assets/ for the shipped translator, else in the model's folder."""
     return (ASSETS if folder == MODEL else folder) / name

@@ -1,4 +1,4 @@
-"""Dataclasses with arrays: as JSON that commands write and pages show, and as bytes that processes exchange."""
+"""Converts dataclasses with arrays to JSON for files, and to MessagePack for messages between processes, and back."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy as np
 from transformer.files.small_files import json_object
 
 Value = TypeVar("Value")
-# Number of decimals of an array.
+# Decimals of the numbers of an array in JSON.
 DIGITS = 6
 
 
 class Record:
-    """A frozen dataclass that is written as one JSON object.
+    """Base class of frozen dataclasses that are stored as one JSON object.
 
-    Its file has the names of its fields, unless it says otherwise in `_written` and `_fields`.
+    The keys of the object are the names of the fields, unless a subclass overrides `_written` and `_fields`.
 
     Attributes:
-        model: the measured model: `Translator.version`, or words.
+        model: the model that was measured: its `Translator.version`, or a description in words.
     """
 
     model: str
 
     def to_json(self) -> str:
-        """One JSON object, in which arrays are nested lists with six digits after the point."""
+        """The record as one JSON object, in which arrays are nested lists with six digits after the point."""
         return json.dumps(self._written(), default=_as_json, ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -58,12 +58,12 @@ class Record:
 
 
 def packed(value: object) -> bytes:
-    """A value of dataclasses, mappings, tuples and arrays of numbers, exactly, as MessagePack."""
+    """Encode a value of dataclasses, mappings, tuples and arrays of numbers as MessagePack, without loss."""
     return msgspec.msgpack.encode(value, enc_hook=_packed)
 
 
 def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
-    """Restore a value of a type from the bytes of `packed`.
+    """Restore a value of the type `kind` from the bytes of `packed`.
 
     Raises:
         ValueError: the bytes are invalid.
@@ -84,7 +84,7 @@ def _packed(value: Any) -> Any:
 
 
 def _array(kind: type, value: Any) -> np.ndarray:
-    """An array from `_packed`; of numbers, never of objects."""
+    """Restore an array that `_packed` encoded. Only numbers are accepted, never objects."""
     dtype, shape, data = value
     if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
         raise TypeError(f"{dtype!r} is not an array of numbers")
@@ -92,7 +92,7 @@ def _array(kind: type, value: Any) -> np.ndarray:
 
 
 def _as_json(value: Any) -> Any:
-    """The fields of a dataclass, and nested lists of an array; NaN becomes null."""
+    """JSON form of an object: the fields of a dataclass, or the nested lists of an array, in which NaN becomes null."""
     if not isinstance(value, np.ndarray):
         return vars(value)
     rounded = np.array(np.round(value, DIGITS), dtype=object)

@@ -1,4 +1,4 @@
-"""Writes and replaces files as a whole."""
+"""Writes files and folders so that an error leaves no half-written file, and names the file in the error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNFINISHED = ".unfinished"
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Name the file in any error of writing it: the system names none if the disk is full.
+    """Turn an error of writing a file into one that names the file: the system names none if the disk is full.
 
     Raises:
         OSError: the file cannot be written; the message says what to do.
@@ -33,10 +33,10 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def check_output(path: Path) -> None:
-    """Reject a file that cannot be written, before hours of work for its content.
+    """Check that an output file can be written, before hours of work on its content.
 
     Raises:
-        AtlasError: it cannot be written; the message says why.
+        AtlasError: the file cannot be written; the message says why.
     """
     try:
         if path.is_dir():
@@ -44,7 +44,7 @@ def check_output(path: Path) -> None:
         if not path.parent.is_dir():
             raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
         if not path.exists():
-            # No other check works for every folder.
+            # Creating a file is the only check that works for every folder.
             TemporaryFile(dir=path.parent).close()
         elif not os.access(path, os.W_OK):
             raise AtlasError(f"{path} is not writable: name another file")
@@ -54,20 +54,21 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder for new files, which then all move to `path`; an error leaves the old state there.
+    """Yield a temporary folder, and then move its files into the folder `path`; an error leaves `path` as it was.
 
     Raises:
         AtlasError: `path` exists and is not an empty folder.
-        OSError: as in `writing`, before any file is written.
+        OSError: the folder cannot be created or written to; the error comes before any file is written.
     """
-    # `realpath` resolves "x/..", so that x is not created.
+    # `realpath` resolves "x/..", so that the folder x is not created.
     place = Path(os.path.realpath(path))
     with writing(path):
         there = place.exists()
         if there and (not place.is_dir() or any(place.iterdir())):
             raise AtlasError(f"{path} already exists: give another --output, or move it away.")
         place.mkdir(parents=True, exist_ok=True)
-        # Inside the existing folder, which stays: a user may be in it, and may have no permission to write elsewhere.
+        # The temporary folder is inside `path`, because the user may have no permission to write elsewhere. `path`
+        # itself is not replaced, because it may be the user's current folder.
         unfinished = TemporaryDirectory(dir=place)
     try:
         with unfinished as folder:
@@ -76,14 +77,14 @@ def new_folder(path: Path) -> Iterator[Path]:
                 file.rename(place / file.name)
     except BaseException:
         if not there:
-            # That error is reported, not the failure to clean up.
+            # The error that ended the block is reported, not a failure to clean up.
             with suppress(OSError):
                 place.rmdir()
         raise
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write the output of a command into a file, a device or a pipe.
+    """Write the output of a command to a file, a device or a pipe.
 
     Raises:
         OSError: as in `writing`.
@@ -94,10 +95,10 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Yield a file to write, which then replaces `path`; an interruption leaves the old one or the new one.
+    """Yield a path to write to; that file then replaces `path`. An interruption leaves the old file or the new one.
 
     Raises:
-        OSError: the file cannot be written; the old one stays, and no other file is left.
+        OSError: the file cannot be written; the old file is unchanged, and no other file is left.
     """
     unfinished = path.with_suffix(UNFINISHED)
     with writing(path):

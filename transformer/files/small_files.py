@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 MEGABYTE = 1 << 20
-# No vocabulary is larger.
+# Default size limit in bytes; no vocabulary is larger.
 MOST = 32 * MEGABYTE
 
 
 def read_small(path: Path, most: int = MOST) -> bytes:
-    """The content of a file of at most `most` bytes.
+    """Read a file of at most `most` bytes.
 
     Raises:
-        OSError: it is missing, or cannot be read.
-        ValueError: it is larger.
+        OSError: the file is missing or cannot be read.
+        ValueError: the file is larger.
     """
     content = _beginning(path, most)
     if len(content) > most:
@@ -26,25 +26,25 @@ def read_small(path: Path, most: int = MOST) -> bytes:
 
 
 def read_small_text(path: Path, most: int = MOST) -> str:
-    """The same as text.
+    """Read a text file of at most `most` bytes.
 
     Raises:
-        OSError, ValueError: as in `read_small`; the latter also if it is not in UTF-8.
+        OSError, ValueError: as in `read_small`; ValueError also if the file is not UTF-8.
     """
     return _decoded(read_small(path, most), path)
 
 
 def read_small_json(path: Path, most: int = MOST) -> dict[str, Any]:
-    """The JSON object in a file.
+    """Read a JSON object from a file of at most `most` bytes.
 
     Raises:
-        OSError, ValueError: as in `read_small`; the latter also if it is not a JSON object.
+        OSError, ValueError: as in `read_small`; ValueError also if the file is not a JSON object.
     """
     return json_object(read_small(path, most), path.name)
 
 
 def json_object(content: bytes | str, name: str) -> dict[str, Any]:
-    """The JSON object in the content of a file with a name.
+    """Parse the JSON object in the content of a file; `name` is the file's name for the error message.
 
     Raises:
         ValueError: the content is not a JSON object.
@@ -59,11 +59,11 @@ def json_object(content: bytes | str, name: str) -> dict[str, Any]:
 
 
 def read_beginning(path: Path, most: int) -> tuple[str, bool]:
-    """The text of the first `most` bytes of a file, and whether that is the whole file.
+    """Read the text in the first `most` bytes of a file; also return whether that is the whole file.
 
     Raises:
-        OSError: it is missing, or cannot be read.
-        ValueError: this part is not in UTF-8.
+        OSError: the file is missing or cannot be read.
+        ValueError: these bytes are not UTF-8.
     """
     content = _beginning(path, most)
     whole = len(content) <= most
@@ -71,13 +71,13 @@ def read_beginning(path: Path, most: int) -> tuple[str, bool]:
 
 
 def _beginning(path: Path, most: int) -> bytes:
-    """The content of a file; if it is larger, its first `most` + 1 bytes."""
+    """Read a file up to `most` + 1 bytes; the extra byte shows that the file is larger."""
     with path.open("rb") as file:
         return file.read(most + 1)
 
 
 def _decoded(content: bytes, path: Path, *, whole: bool = True) -> str:
-    """The decoded content of a file; a beginning may end within a character."""
+    """Decode bytes of a file as UTF-8. If they are only the beginning of the file, they may end within a character."""
     try:
         return getincrementaldecoder("utf-8")().decode(content, final=whole)
     except UnicodeDecodeError as error:

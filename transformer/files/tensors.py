@@ -1,4 +1,4 @@
-"""Reads and writes tensors in safetensors files, with a seal if a file must prove that it is unchanged."""
+"""Reads and writes tensors in safetensors files. A sealed file contains a checksum of its whole content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from transformer.files.replacing import replaced
 
-# Format of sealed files. Format 1 had no seal, or none that covers the data to continue from.
+# Format version of sealed files. In format 1, the seal was missing or did not cover the data needed to resume.
 FORMAT = "2"
 
 
@@ -27,7 +27,7 @@ class SealedTensors:
 
     Attributes:
         tensors: tensors by name.
-        notes: metadata in JSON.
+        notes: metadata, which the file stores as JSON.
     """
 
     tensors: Mapping[str, Tensor]
@@ -35,21 +35,21 @@ class SealedTensors:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write a file, as a whole or not at all.
+    """Write a safetensors file, as a whole or not at all.
 
     Raises:
-        OSError: it cannot be written; an old one stays.
+        OSError: the file cannot be written; an existing file is unchanged.
     """
     with replaced(path) as file:
         save_file(dict(tensors), file, dict(metadata))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a file.
+    """Read the tensors and the metadata of a safetensors file.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: it is damaged, or not a safetensors file.
+        ValueError: the file is damaged, or not a safetensors file.
     """
     with opened(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
@@ -57,7 +57,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """A safetensors file, open for reading.
+    """Open a safetensors file for reading.
 
     Raises:
         FileNotFoundError, ValueError: as in `read_tensors`.
@@ -75,24 +75,24 @@ def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
     """Write a sealed file, as a whole or not at all.
 
     Raises:
-        OSError: it cannot be written; an old one stays.
+        OSError: the file cannot be written; an existing file is unchanged.
     """
     written = json.dumps(dict(notes))
     write_tensors(path, tensors, {"format": FORMAT, "notes": written, "seal": _seal(tensors, written)})
 
 
 def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensors:
-    """Read a file of `write_sealed`.
+    """Read a file that `write_sealed` wrote.
 
     Args:
-        names: names of the notes that the file must have, which distinguish it from others.
-        advice: what to do about an unusable file, for the end of the message.
+        names: keys that the notes must have; they tell one kind of sealed file from another.
+        advice: the end of the error message for an unusable file, which says what to do.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: it is damaged, or has other content.
+        ValueError: the file is damaged, or has other content.
     """
-    # A dangling link is not a missing file: taking it for one would start from the beginning.
+    # A dangling symbolic link raises an error here. If it counted as a missing file, the caller would start over.
     path.lstat()
     try:
         tensors, metadata = read_tensors(path)
@@ -113,12 +113,12 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
 
 
 def seal_of(path: Path) -> str:
-    """The seal of such a file that has been read: it changes with any part of the content."""
+    """The seal of a file that `read_sealed` has accepted; it changes with any part of the content."""
     return read_tensors(path)[1]["seal"]
 
 
 def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
-    """SHA-256 of both, hexadecimal."""
+    """SHA-256 of the tensors and the notes, in hexadecimal."""
     digest = hashlib.sha256(notes.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -127,5 +127,5 @@ def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
 
 
 def bytes_of(tensor: Tensor) -> memoryview:
-    """The memory of a tensor's numbers."""
+    """The numbers of a tensor as raw bytes."""
     return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data

@@ -1,4 +1,4 @@
-"""Runs a command line with readable errors for the terminal, or for the program that reads its output."""
+"""Runs a command so that errors, Ctrl-C and closed pipes end it without a traceback."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TextIO
 
-# Shells report a command that a signal ended as 128 plus its number: here SIGINT, and SIGPIPE, which Windows lacks.
+# Exit codes. If a signal ends a command, shells report 128 plus its number: here SIGINT, and SIGPIPE, which Windows
+# lacks.
 STOPPED, UNREAD = 130, 141
-# The highest number of a port.
+# Highest number of a TCP port.
 MOST_PORT = 65_535
 
 
 @contextmanager
 def at_terminal(*errors: type[Exception]) -> Iterator[None]:
-    """Run a command with readable exits.
+    """Run the block as a command that ends without a traceback.
 
     Ctrl-C ends it with one line, and a closed pipe silently. A character that the terminal cannot show is written as
     `\\u65e5`.
 
     Args:
-        errors: errors that also end it with one line, because their message says what was wrong.
+        errors: exceptions that end the command with their message in one line, because it says what was wrong.
 
     Raises:
-        SystemExit: it was stopped, the pipe was closed, or there was such an error.
+        SystemExit: the user pressed Ctrl-C, the pipe was closed, or the block raised one of `errors`.
     """
-    # None where there is no terminal, as on Windows.
+    # sys.stdout can be None if there is no terminal, as on Windows.
     output: TextIO | None = sys.stdout
     if isinstance(output, TextIOWrapper):
         output.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Held-out losses of language models that differ only in their attention."""
+"""Losses on held-out texts of language models that differ only in their attention."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class AttentionLoss:
 
 @dataclass(frozen=True)
 class RecordedLosses(Record):
-    """A measurement that a command has recorded.
+    """Losses on held-out texts that a command has measured and recorded.
 
     Attributes:
         losses: losses of every model.
-        context: number of tokens that a model reads at once.
+        context: number of tokens that a model reads in one pass.
         block, stride: sizes of local and of compressed attention.
         pieces: number of tokens of the held-out texts.
         model, training, machine: descriptions in words.
@@ -52,7 +52,7 @@ class RecordedLosses(Record):
     command: str
 
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
-        """The losses of the models with an attention, one per seed."""
+        """The losses of the models with one kind of attention, one per seed."""
         return tuple(each for each in self.losses if each.attention == attention)
 
 

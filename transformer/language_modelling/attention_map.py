@@ -27,9 +27,9 @@ class AttentionMap:
 
     Attributes:
         pieces: tokens read, the start symbol first, T; spans refer to the text.
-        weights: float32 [L, H, T, S].
-        allowed: bool [T, S]; False is masked.
-        columns: for each column the rows, counted from 0, whose tokens it holds; S.
+        weights: attention weights, float32 [L, H, T, S].
+        allowed: bool [T, S]; False for masked cells.
+        columns: for each of the S columns, the rows whose tokens its key stands for, counted from 0.
         config: model configuration.
     """
 
@@ -46,7 +46,7 @@ class AttentionMap:
 
 
 def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
-    """Let a model read a text after the start symbol.
+    """Let a model read a text after the start symbol, and return its attention.
 
     Args:
         model: in evaluation mode.
@@ -80,7 +80,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
 
 
 def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
-    """Weights [L, B, H, T, S] of reading tokens [B, T]; cells that local attention does not compute are 0.
+    """Attention weights [L, B, H, T, S] while a model reads tokens [B, T]; cells that local attention skips are 0.
 
     Args:
         model: in evaluation mode.
@@ -96,7 +96,7 @@ def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
 
 
 def may_look(config: TransformerConfig, length: int) -> Tensor:
-    """Mask of the keys that each position may look at, bool [T, S]."""
+    """The attention mask, bool [T, S]; True if the position can see the key."""
     if config.attention == "local":
         return local_mask(length, config.block)
     return compressed_mask(length, config.stride) if config.attention == "compressed" else causal_mask(length)

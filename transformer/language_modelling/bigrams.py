@@ -1,4 +1,4 @@
-"""A bigram model, which remembers one token: a baseline for a language model's perplexity."""
+"""A bigram model, which predicts a token from the previous one: a baseline for a language model's perplexity."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ DISCOUNT = 0.75
 
 
 class Bigrams:
-    """Probabilities of a token given the one before it, counted in texts.
+    """Probabilities of a token given the previous token, estimated by counting pairs in texts.
 
-    Interpolated absolute discounting (Ney, Essen and Kneser 1994, "On Structuring Probabilistic Dependences in
-    Stochastic Language Modelling", section 2). DISCOUNT is subtracted from the count of every pair. The probability
-    that this frees is distributed by the counts of single tokens, each increased by one.
+    The estimate is interpolated absolute discounting (Ney, Essen and Kneser 1994, "On Structuring Probabilistic
+    Dependences in Stochastic Language Modelling", section 2). DISCOUNT is subtracted from the count of every pair. The
+    probability that this frees is distributed by the counts of single tokens, each increased by one.
 
     Args:
         texts: token ids of each text.
         size: number of tokens V.
-        start: the symbol before each text.
+        start: id of the start symbol, which precedes each text.
     """
 
     def __init__(self, texts: Iterable[Sequence[int]], *, size: int, start: int) -> None:
         self.start = start
         self._single = np.ones(size)
         self._pairs: dict[tuple[int, int], int] = {}
-        # For each token: how often another follows, and how many different ones do.
+        # For each token: the number of tokens that follow it, and the number of different ones.
         self._followed, self._kinds = np.zeros(size), np.zeros(size)
         for text in texts:
             for pair in zip((start, *text), text, strict=False):

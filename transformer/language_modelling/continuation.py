@@ -31,12 +31,12 @@ def continue_text(
         tokenizer: model tokenizer.
         text: the beginning; the model reads the start symbol before it.
         settings: how tokens are chosen.
-        limit: maximum number of tokens to write, at least 1; fewer if the model has not learned so many positions.
+        limit: maximum number of tokens to write, at least 1; fewer if the model has too few learned positions.
         constraints: tokens that must or must not be taken after the beginning.
-        capture: return the tree of a beam search.
+        capture: whether to return the tree of a beam search.
 
     Raises:
-        TextError: the beginning leaves no position to write at.
+        TextError: the beginning takes all learned positions.
         ValueError: a setting is out of range.
     """
     if limit < 1:
@@ -44,7 +44,7 @@ def continue_text(
     beginning = tuple(piece.id for piece in tokenizer.encode(valid(text), end=False))
     positions = model.config.position_limit
     if positions is not None:
-        # The last token that is written is not read.
+        # The model does not read the last token that it writes, so that token needs no position.
         room = positions - len(beginning)
         if room < 1:
             raise TextError(

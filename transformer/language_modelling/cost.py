@@ -12,11 +12,12 @@ from transformer.config import Attention, TransformerConfig
 from transformer.files.records import Record
 
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
-# Each length doubles the one before, so that they are evenly spaced on a logarithmic axis.
+# Each length is twice the previous one, so that they are evenly spaced on a logarithmic axis.
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
-# Size of a weight, a key or a value: float32.
+# Bytes of a number in a weight, a key or a value: float32.
 NUMBER_BYTES = 4
-# Slopes are fitted from this length on: in a shorter text, everything around the attention takes most of the time.
+# Slopes are fitted to the lengths from here on. In a shorter text, everything around the attention takes most of the
+# time.
 FITTED_FROM = 512
 
 
@@ -41,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class RecordedCosts(Record):
-    """A measurement that a command has recorded.
+    """Costs that a command has measured and recorded.
 
     Attributes:
         costs: cost of every attention at every length.
@@ -59,7 +60,7 @@ class RecordedCosts(Record):
 def cells(config: TransformerConfig, length: int) -> int:
     """Number of attention weights of one head that reads a text of T tokens.
 
-    Full attention has T times T. Local attention has the squared size of each block, times the number of blocks.
+    Full attention has T times T weights. Local attention has the squared size of a block, times the number of blocks.
     Compressed attention has T times ceil(T / stride).
     """
     if config.attention == "local":
@@ -69,7 +70,7 @@ def cells(config: TransformerConfig, length: int) -> int:
 
 
 def keys(config: TransformerConfig, length: int) -> int:
-    """Total number of keys that the heads read for a text of T tokens."""
+    """Number of keys that one head has for a text of T tokens."""
     return -(-length // config.stride) if config.attention == "compressed" else length
 
 
@@ -77,7 +78,7 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
     """The exponent k of the power c T^k that fits the values best, by least squares on logarithmic axes.
 
     Args:
-        lengths: T, at least two different ones.
+        lengths: at least two different lengths T.
         values: above 0.
     """
     if len(set(lengths)) < 2:

@@ -13,14 +13,14 @@ from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTE
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer, build
 
-# One head is enough: the cost of a larger model is a multiple.
+# One head is enough, because the cost of a larger model is a multiple of its cost.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
-# Limits of a pass, so that other users do not wait: bytes, the share of the machine's free bytes, and seconds.
+# Limits of one pass, so that other users do not wait: bytes, share of the machine's free memory, and seconds.
 MOST_BYTES, SHARE, MOST_SECONDS = 400 * 2**20, 0.5, 2.0
-# Number of tensors of the map's size that a pass holds at once: scores, masked scores, weights, mask.
+# Number of tensors of the map's size that a pass holds at the same time: scores, masked scores, weights, mask.
 HELD = 4
-# Largest growth of a pass's duration when the text becomes twice as long.
+# If the text becomes twice as long, a pass takes at most this many times as long.
 GROWTH = 4
 
 
@@ -42,13 +42,14 @@ def configuration(attention: Attention) -> TransformerConfig:
 def measurements(
     lengths: Sequence[int] = LENGTHS, repeats: int = REPEATS, available: int | None = None
 ) -> Iterator[Cost]:
-    """Measure each attention at each length, the shortest first; a generator that measures on demand.
+    """Yield the cost of each attention at each length, the shortest length first; each is measured on demand.
 
     A length that exceeds the limits of memory or time is left out. The weights are stored, as for a visible map and as
-    in training on a CPU. A fused kernel computes as many without storing them (Dao et al. 2022, "FlashAttention").
+    in training on a CPU. A fused kernel computes as many weights without storing them (Dao et al. 2022,
+    "FlashAttention").
 
     Args:
-        lengths: each twice the one before.
+        lengths: numbers of tokens, each twice the previous one.
         available: free bytes of the machine; None if unknown.
     """
     room = MOST_BYTES if available is None else min(MOST_BYTES, SHARE * available)
@@ -70,11 +71,11 @@ def peak_bytes(config: TransformerConfig, length: int) -> int:
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
     """Measure a pass over a text of random tokens: the bytes of its tensors, and the seconds of the fastest pass.
 
-    Other processes have disturbed the fastest pass least.
+    The fastest pass is the one that other processes have disturbed least.
 
     Args:
         model: in evaluation mode.
-        length: tokens of the text.
+        length: number of tokens of the text.
         repeats: number of timed passes, after one untimed pass.
     """
     pieces = torch.randint(model.config.target_vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
@@ -92,7 +93,7 @@ def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
 
 
 class _Sizes(Recorder):
-    """Records the sizes of a run's tensors, but no tensors.
+    """Records the sizes of a run's tensors instead of the tensors.
 
     Attributes:
         weights: bytes of all attention weights.

@@ -19,7 +19,7 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class TextLikelihood:
-    """The quality of a prediction of texts: each by itself and without its end, as in `score_text`.
+    """How well texts were predicted, each by itself and without its end, as in `score_text`.
 
     Attributes:
         texts, pieces, words, bytes: numbers of texts, tokens, words between white space, and bytes in UTF-8.
@@ -34,12 +34,12 @@ class TextLikelihood:
 
     @property
     def per_piece(self) -> float:
-        """Perplexity per token."""
+        """Perplexity per token, exp(-log_prob / tokens)."""
         return math.exp(-self.log_prob / self.pieces)
 
     @property
     def per_word(self) -> float:
-        """Perplexity per word, which does not depend on the vocabulary: exp(-log_prob / words)."""
+        """Perplexity per word, exp(-log_prob / words), which does not depend on the vocabulary."""
         return math.exp(-self.log_prob / self.words)
 
     @property
@@ -54,7 +54,7 @@ class TextLikelihood:
 
 
 def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split texts into those that the model has positions for, and those that are too long."""
+    """Split texts into those that fit into the model's positions, and those that are too long."""
     most = loaded.model.config.position_limit or math.inf
     short, long = [], []
     for text in texts:
@@ -74,7 +74,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> TextLikelihood:
 def evaluate_baselines(
     loaded: LanguageModel, texts: Sequence[str], training: Sequence[str]
 ) -> tuple[TextLikelihood, TextLikelihood]:
-    """Measure how well counts of single tokens, and of pairs, predict the same tokens.
+    """Measure how well the counts of single tokens, and the counts of pairs, predict the same texts.
 
     Args:
         loaded: the model; its vocabulary splits the texts into tokens.
@@ -96,7 +96,7 @@ def evaluate_baselines(
 def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
     """Log-probability of each text, given as token ids, nats, float64 [N].
 
-    Texts of similar length are read together.
+    Texts of similar length are read in one batch.
     """
     symbols, device = loaded.tokenizer.symbols, loaded.device
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
@@ -109,7 +109,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
         with torch.inference_mode():
             log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
         taken = log_probs.gather(-1, pieces[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
-        # The position shows what is padding, because padding may be an ordinary token, as in GPT-2.
+        # A token's position shows whether it is padding, because padding may be an ordinary token, as in GPT-2.
         lengths = torch.tensor([len(row) for row in rows], device=device)
         real = torch.arange(pieces.shape[1], device=device) < lengths[:, None]
         found[members] = (taken * real).sum(dim=1).cpu().numpy()
@@ -119,7 +119,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
 def _prediction(
     loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> TextLikelihood:
-    """The prediction of texts by a function that gives their tokens a log-probability."""
+    """Measure the prediction of texts, given a function that returns the log-probability of their tokens."""
     texts = [valid(text) for text in texts]
     encoded = [[piece.id for piece in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):

@@ -1,7 +1,7 @@
 """Finds the heads that look at the previous token, and those that continue an earlier pattern.
 
 Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the token after an earlier
-occurrence of its own token. For that, a head in a lower layer has moved each token one position on.
+occurrence of its own token. For that, a head in a lower layer has copied each token to the next position.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from transformer.model.devices import device_errors_explained
 from transformer.model.transformer import Transformer
 
 PATTERNS, LENGTH, SEED = 8, 25, 0
-# The share of attention from which a head is of a kind. More than half is the criterion of Clark et al. 2019 (section
-# 3.1) for a head of the previous token; Olsson et al. give no threshold.
+# A head is of a kind if its score, the share of attention, is above this. Clark et al. 2019 (section 3.1) use more than
+# half as the criterion for a head of the previous token; Olsson et al. give no threshold.
 THRESHOLD = 0.5
-# The name of a head with a score above it, by the name of the score.
+# The name of a head whose score is above THRESHOLD, by the name of the score.
 NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "same token before"}
 
 
@@ -41,7 +41,7 @@ class HeadScores:
 
 
 def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED) -> HeadScores:
-    """Let a model read random patterns, each twice, so that only the repetition predicts the next token.
+    """Measure the scores on random patterns. Each occurs twice, so that only the repetition predicts the next token.
 
     Args:
         model: in evaluation mode.
@@ -72,7 +72,7 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
 
 
 def scores_of(weights: np.ndarray, length: int) -> HeadScores:
-    """The scores of attention weights [L, B, H, T, T] over a start symbol and a pattern of `length` tokens, twice."""
+    """The scores of weights [L, B, H, T, T] on texts of a start symbol and a pattern of `length` tokens, twice."""
     queries = np.arange(1, weights.shape[-2])
     again = queries[length:]
 
@@ -88,11 +88,13 @@ def earlier_occurrences(pieces: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 
 
 def scores_in_text(weights: np.ndarray, pieces: Sequence[int]) -> HeadScores:
-    """The same scores in any text, over the positions whose token occurred before; NaN if there are none.
+    """The scores in any text; `induction` and `duplicate` are NaN if no token occurs twice.
+
+    These two are averaged over the positions whose token occurred before.
 
     Args:
-        weights: [L, H, T, T].
-        pieces: ids that the model read, the start symbol first, T.
+        weights: attention weights, [L, H, T, T].
+        pieces: ids of the T tokens that the model read, the start symbol first.
     """
     queries = np.arange(1, len(pieces))
     again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(pieces)) if before]

@@ -1,4 +1,4 @@
-"""The runs of a language model."""
+"""The runs of a language model, which are requests that it answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.values.translation import TracedTranslation
 
 @dataclass(frozen=True)
 class TextContinuationRun(Run[TracedTranslation]):
-    """Continue a text, and keep everything that was computed.
+    """The run that continues a text and keeps everything that was computed.
 
     Attributes:
         text, settings, limit, forced, suppressed: as in `transformer.language_modelling.tracing.trace_continuation`.
@@ -53,14 +53,14 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
         return (self.continued,)
 
     def compute(self, runs: Any, traced: TracedTranslation) -> HeadMetrics:
-        # Token ids follow the order of the merges, the most frequent first.
+        # Token ids follow the order of the merges, so frequent tokens have low ids.
         scores = [-float(number) for number in range(runs.tokenizer.size)]
         return head_metrics(traced.trace, "decoder", scores)
 
 
 @dataclass(frozen=True)
 class UnmaskedRun(Run[Trace]):
-    """The text of a continuation, read by the model without its mask."""
+    """The trace of the model reading a continuation without its mask."""
 
     continued: TextContinuationRun
 
@@ -91,7 +91,7 @@ class TextScoreRun(Run[tuple[TextScore, Trace]]):
 
 @dataclass(frozen=True)
 class CopyingRun(Run[HeadScores]):
-    """How much every head looks at the previous token, and how much it continues a pattern.
+    """The run that measures how much every head looks at the previous token, and how much it continues a pattern.
 
     Raises:
         ValueError: the vocabulary is too small for a pattern.

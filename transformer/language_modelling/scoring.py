@@ -51,12 +51,12 @@ class TextScore:
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits per byte of the text in UTF-8, which no vocabulary changes."""
+        """Bits per byte of the text in UTF-8, which do not depend on the vocabulary."""
         return -self.log_prob / math.log(2) / len(self.text.encode())
 
 
 def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> TextScore:
-    """Read a text with a language model after the start symbol.
+    """Score a text that a language model reads after the start symbol.
 
     Args:
         model: in evaluation mode.

@@ -31,7 +31,7 @@ def most_pieces(loaded: LanguageModel) -> int:
 
 
 def check_length(loaded: LanguageModel, text: str) -> None:
-    """Reject a text that is too long for a trace.
+    """Check that a text is short enough for a trace.
 
     Raises:
         TextError: the text is too long; the message gives its length and the limit.
@@ -56,15 +56,15 @@ def trace_continuation(
     forced: Sequence[int] = (),
     suppressed: Set[int] = frozenset(),
 ) -> TracedTranslation:
-    """Continue a text, and keep what was computed.
+    """Continue a text, and keep everything that was computed.
 
     Args:
         loaded: the model, with full attention.
         text: the beginning; it may be empty.
         settings: how tokens are chosen.
-        limit: maximum number of tokens to write; fewer if the model has not learned so many positions.
-        forced: ids of the tokens that it writes first.
-        suppressed: ids not to take after them.
+        limit: maximum number of tokens to write; fewer if the model has too few learned positions.
+        forced: ids of the tokens that the continuation begins with.
+        suppressed: ids of tokens that must not be taken after them.
 
     Raises:
         TextError: the beginning is too long.
@@ -72,8 +72,8 @@ def trace_continuation(
         ValueError: a setting is out of range, or the vocabulary has no such token.
 
     Returns:
-        The continuation. Its trace is of the model that reads everything, including the beginning. Its ranks and logit
-        lens are those of the tokens written.
+        The continuation. Its trace is that of the model reading everything, including the beginning. Its ranks and
+        logit lens are those of the tokens written.
     """
     check_length(loaded, text)
     with device_errors_explained(loaded.device), torch.inference_mode():
@@ -113,11 +113,11 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
 
 
 def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
-    """The text of a trace, read again by a model without its mask, so that every row sees later tokens.
+    """The trace of a model that reads a traced text again without its mask, so that every row sees later tokens.
 
     Args:
         loaded: the model of the trace, with full attention.
-        trace: of the text.
+        trace: the trace whose text is read again.
 
     Raises:
         DeviceError: the device ran out of memory.

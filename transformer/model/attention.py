@@ -17,11 +17,11 @@ from transformer.model.recorder import Recorder
 
 
 class Attention(NamedTuple):
-    """Result of one attention.
+    """Result of scaled dot-product attention.
 
     Attributes:
         scores: Q K^T / sqrt(K), with biases and before the mask, [..., T, S]; rows are queries, columns are keys.
-        weights: softmax of the allowed scores of each row, before dropout, [..., T, S].
+        weights: softmax of each row's scores over the allowed cells, before dropout, [..., T, S].
         output: weights times values, [..., T, K].
     """
 
@@ -40,13 +40,13 @@ def scaled_dot_product_attention(
     edit: AttentionEdit | None = None,
     relative: RelativePositions | None = None,
 ) -> Attention:
-    """softmax(Q K^T / sqrt(K)) V ("Attention Is All You Need", section 3.2.1, equation 1).
+    """Compute softmax(Q K^T / sqrt(K)) V ("Attention Is All You Need", section 3.2.1, equation 1).
 
     Args:
         query: [..., T, K].
         key: [..., S, K].
         value: [..., S, K].
-        allowed: bool, broadcastable to [..., T, S]; True means "may look". None allows everything.
+        allowed: bool, broadcastable to [..., T, S]; True if the query can see the key. None allows everything.
         dropout: rate at which weights are dropped before they multiply the values.
         edit: replaces weights and outputs before they are used.
         relative: adds biases to the scores.
@@ -66,31 +66,31 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
 
     Args:
         scores: [..., T, S].
-        allowed: bool, broadcastable to `scores`; True means "may look". None allows everything.
+        allowed: bool, broadcastable to `scores`; True if the query can see the key. None allows everything.
 
     Returns:
         Weights [..., T, S]: every row sums to 1 and masked cells are exactly 0. A row without an allowed cell is all 0
-        rather than not-a-number.
+        instead of NaN.
     """
     if allowed is None:
         return scores.softmax(dim=-1)
-    # This fills in the lowest finite number and not minus infinity, so that a row without any allowed key has a
-    # defined softmax. The second fill turns that row, and every masked cell of the other rows, into exact zeros.
+    # Masked scores become the lowest finite number instead of minus infinity, so that the softmax of a row without any
+    # allowed key is defined. The second fill turns that row, and every masked cell of the other rows, into exact zeros.
     blocked = ~allowed
     weights = scores.masked_fill(blocked, torch.finfo(scores.dtype).min).softmax(dim=-1)
     return weights.masked_fill(blocked, 0.0)
 
 
 class MultiHeadAttention(nn.Module):
-    """Heads that attend side by side ("Attention Is All You Need", section 3.2.2).
+    """Multi-head attention ("Attention Is All You Need", section 3.2.2).
 
-    Projects to queries, keys and values, splits them into heads, and joins the heads' outputs. Projection and
-    attention are separate calls, so that keys and values can be cached between decoding steps.
+    It projects its input to queries, keys and values, splits them into heads, and joins the heads' outputs. Projection
+    and attention are separate calls, so that keys and values can be cached between decoding steps.
 
     Args:
         d_model: width D.
         heads: number of heads H.
-        dropout: rate on the attention weights, in training.
+        dropout: dropout rate of the attention weights in training.
         kind: "encoder", "decoder" or "cross"; the name under which a recorder stores this layer's tensors.
     """
 
@@ -100,13 +100,13 @@ class MultiHeadAttention(nn.Module):
         self.width = d_model // heads
         self.dropout = dropout
         self.kind = kind
-        # One matrix for queries, keys and values: self-attention then needs one product instead of three.
+        # One matrix projects to queries, keys and values, so that self-attention needs one product instead of three.
         self.in_projection = nn.Linear(d_model, 3 * d_model)
         self.out_projection = nn.Linear(d_model, d_model)
         self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # the rows of each
 
     def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
-        """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K].
+        """Project x [B, T, D] to its queries, and to its keys and values; each is [B, H, T, K].
 
         Queries and keys are rotated if the model encodes positions by rotation.
         """
@@ -118,11 +118,11 @@ class MultiHeadAttention(nn.Module):
         return query, KeysAndValues(memory)
 
     def project_queries(self, x: Tensor) -> Tensor:
-        """Queries [B, H, T, K] of x [B, T, D]."""
+        """Project x [B, T, D] to queries [B, H, T, K]."""
         return self.split_heads(F.linear(x, *self.rows(self.queries)))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
-        """Keys and values [B, H, S, K] of x [B, S, D]."""
+        """Project x [B, S, D] to keys and values [B, H, S, K]."""
         heads = self.split_heads(F.linear(x, *self.rows(self.keys_and_values)))  # -> [B, S, 2D] -> [B, 2H, S, K]
         return KeysAndValues(heads)
 
@@ -135,23 +135,24 @@ class MultiHeadAttention(nn.Module):
         edit: AttentionEdit | None = None,
         relative: RelativePositions | None = None,
     ) -> Tensor:
-        """Attend head by head, join the heads and project.
+        """Attend with each head, join the outputs of the heads and project them.
 
         Args:
             query: [B, H, T, K].
             memory: keys and values [B, H, S, K].
-            allowed: bool, broadcastable to [B, H, T, S]; True means "may look".
+            allowed: bool, broadcastable to [B, H, T, S]; True if the query can see the key.
             record: receives the queries, keys, values, scores, weights and head outputs of this call.
             edit: changes to this call. They act on each head before the heads are joined, because the output
                 projection mixes the heads.
             relative: the effect of positions in self-attention.
 
         Returns:
-            [B, T, D].
+            Output [B, T, D].
         """
         rate = self.dropout if self.training else 0.0
         keys, values = memory.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
-        # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
+        # On a CPU, the backward pass of torch's fused attention takes longer than everything around it. Training on a
+        # CPU therefore computes the weights step by step.
         written_out = record is not None or relative is not None or (query.requires_grad and query.device.type == "cpu")
         if written_out or (edit is not None and edit.changes_weights):
             scores, weights, heads = scaled_dot_product_attention(
@@ -162,21 +163,21 @@ class MultiHeadAttention(nn.Module):
                     self.kind, queries=query, keys=keys, values=values, scores=scores, weights=weights, outputs=heads
                 )
         else:
-            # torch's fused kernel computes the same, but has no scores and weights to show or change.
+            # torch's fused kernel computes the same outputs, but returns no scores and weights to show or change.
             heads = F.scaled_dot_product_attention(query, keys, values, allowed, dropout_p=rate)
             if edit is not None:
                 heads = edit.output(heads)
         return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """Split N projections side by side, x [B, T, N D], into the heads of each, [B, N H, T, K]."""
+        """Split N concatenated projections, x [B, T, N D], into the heads of each, [B, N H, T, K]."""
         x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
         return x.transpose(1, 2)  # -> [B, N H, T, K]
 
     def join_heads(self, x: Tensor) -> Tensor:
-        """Undo `split_heads`: x [B, H, T, K] as [B, T, D]."""
+        """Undo `split_heads` for one projection: reshape x [B, H, T, K] to [B, T, D]."""
         return x.transpose(1, 2).flatten(2)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
     def rows(self, part: slice) -> tuple[Tensor, Tensor]:
-        """Weight and bias of a part of the projection."""
+        """Weight and bias of those rows of the input projection that `part` selects."""
         return self.in_projection.weight[part], self.in_projection.bias[part]

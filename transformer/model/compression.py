@@ -9,7 +9,7 @@ from transformer.model.kv_cache import KeysAndValues
 
 
 class Compression(nn.Module):
-    """Merges the keys, and the values, of `stride` positions into one (Liu et al. 2018, "Generating Wikipedia by
+    """Merges the keys of `stride` positions into one, and also the values (Liu et al. 2018, "Generating Wikipedia by
     Summarizing Long Sequences", section 4.2.3, "memory-compressed attention": a convolution with kernel and stride 3).
 
     The paper leaves open whether heads mix. Here each head has its own kernels, so heads do not mix.
@@ -17,7 +17,7 @@ class Compression(nn.Module):
     Args:
         d_model: width D.
         heads: number of heads H.
-        stride: number of positions that become one; also the width of the kernel.
+        stride: number of positions that are merged into one; also the width of the kernel.
     """
 
     def __init__(self, d_model: int, heads: int, stride: int) -> None:
@@ -29,7 +29,7 @@ class Compression(nn.Module):
     def forward(self, read: KeysAndValues) -> KeysAndValues:
         """Shorten keys and values of S positions to ceil(S / stride) positions.
 
-        The last one may stand for fewer positions, padded with zeros; `compressed_mask` hides it.
+        The last shortened position may stand for fewer than `stride`, padded with zeros; `compressed_mask` hides it.
         """
         return KeysAndValues.of(self._shortened(self.keys, read.keys), self._shortened(self.values, read.values))
 

@@ -1,4 +1,4 @@
-"""The devices of this machine that a model can run on."""
+"""Finds the devices of this machine that a model can run on, and explains their errors."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from transformer.errors import DeviceError
 
 
 def available_devices() -> tuple[str, ...]:
-    """The devices of this machine that can run a model, the fastest first; "cpu" is always there."""
+    """The devices of this machine that can run a model, the fastest first; "cpu" is always among them."""
     candidates = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
     return tuple(name for name, available in candidates if available and _works(name))
 
 
 def chosen_device(name: str | None) -> str:
-    """The device of that name, or the fastest if there is no name.
+    """The device with the given name, or the fastest one if the name is None.
 
     Raises:
         DeviceError: this machine does not have the device.
@@ -31,7 +31,7 @@ def chosen_device(name: str | None) -> str:
 
 @cache
 def _works(device: str) -> bool:
-    """Whether a device can compute: PyTorch also lists GPUs that are too old for its kernels."""
+    """Whether a device can compute. PyTorch also lists GPUs that are too old for its kernels."""
     try:
         return torch.ones(1, device=device).add(1).item() == 2
     except (RuntimeError, AssertionError) as error:
@@ -40,17 +40,17 @@ def _works(device: str) -> bool:
 
 
 def use_one_thread() -> None:
-    """Let this process compute on the CPU without helper threads, for a server whose other work needs the cores.
+    """Compute on one CPU thread in this process, for a server whose other work needs the cores.
 
-    Threads that share an operation wait for the slowest of them: on two busy cores a sentence takes twenty times as
-    long on two threads as on one.
+    Threads that share an operation wait for the slowest of them. On two busy cores, a sentence takes twenty times as
+    long with two threads as with one.
     """
     torch.set_num_threads(1)
 
 
 @contextmanager
 def device_errors_explained(device: str) -> Iterator[None]:
-    """Raise an error that says what to do when a device fails during a computation.
+    """Turn a failure of the device in the block into an error that says what to do.
 
     Raises:
         DeviceError: the device ran out of memory, or does not answer.
@@ -58,12 +58,12 @@ def device_errors_explained(device: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        # CUDA has an exception class for this; Apple's MPS has only this message.
+        # CUDA has an exception class for this. Apple's MPS has none, so the message is checked.
         if "out of memory" in str(error).lower():
             raise DeviceError(
                 f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."
             ) from error
-        # The GPU was unplugged, reset or taken by its driver; older kernels report it only in the message.
+        # The GPU was unplugged, reset or taken away by its driver. Older kernels report this only in the message.
         if isinstance(error, torch.AcceleratorError) or "cuda error" in str(error).lower():
             raise DeviceError(
                 f"The device {device} no longer answers ({str(error).splitlines()[0]}). Choose the device cpu, or "

@@ -1,4 +1,4 @@
-"""The interventions of a batch as tensors: what each attention layer does differently in each row."""
+"""Converts the interventions of a batch to tensors, which change attention and the residual stream in each row."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from transformer.values.patches import Place
 
 # A tensor [B, L, H, ...] for each kind of attention.
 ByKind = Mapping[Kind, Tensor]
-# Places of one run, and the vectors that they get there.
+# Places of one run, and the vector that replaces the value at each.
 Patches = tuple[tuple[Place, Tensor], ...]
-# Row of the batch, head, position, and the vector that is put there.
+# Row of the batch, head, position, and the vector that replaces the value there.
 Put = tuple[int, int, int, Tensor]
 
 
 class Replacement(Protocol):
-    """Values of other runs for one with interventions."""
+    """Source of values from other runs, for a run with interventions."""
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """The outputs that replace every head, [L, H, 1 or P, K] by kind; P is the largest number of positions."""
+        """The outputs that replace those of every head, [L, H, 1 or P, K] by kind, for at most P positions."""
         ...
 
     def patches(self, interventions: Interventions) -> Patches:
-        """The places that are patched, with their vectors [K], [D] or, for a row of weights, [S]."""
+        """The patched places and their vectors: [K] for a head's output, [S] for a row of weights, otherwise [D]."""
         ...
 
 
@@ -43,9 +43,9 @@ class AttentionEdit:
     Attributes:
         gate: factor of each head's output, [B, H, 1, 1]; None for 1.
         offset: added to the output after the gate, [B, H, 1 or P, K], for the first P positions; None for 0.
-        sharpness: share of a head's own weights, [B, H, 1, 1]; the rest is spread evenly. None for 1.
-        rows: row of the batch, head, query position, and its given cells.
-        weight_patches, output_patches: rows of weights and outputs of other runs.
+        sharpness: share that a head's own weights keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
+        rows: given rows of weights; for each, the row of the batch, its kind, layer, head and query, and its cells.
+        weight_patches, output_patches: rows of weights, and outputs, that come from other runs.
         start: position of the first query.
     """
 
@@ -63,7 +63,7 @@ class AttentionEdit:
         return self.sharpness is not None or bool(self.rows or self.weight_patches)
 
     def weights(self, weights: Tensor, allowed: Tensor | None) -> Tensor:
-        """The weights [B, H, T, S] to use in place of the model's; rows add up to 1, masked cells stay 0.
+        """Return the weights [B, H, T, S] to use instead of the model's; rows sum to 1, and masked cells stay 0.
 
         Raises:
             InterventionError: a given row does not fit the run.
@@ -71,7 +71,7 @@ class AttentionEdit:
         if self.sharpness is not None:
             visible = torch.ones_like(weights) if allowed is None else allowed.expand_as(weights).to(weights.dtype)
             even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
-            # In this form a sharpness of 1 returns the weights bit for bit.
+            # In this form of the sum, a sharpness of 1 returns exactly the same weights, bit for bit.
             weights = self.sharpness * weights + (1 - self.sharpness) * even
         if self.rows:
             weights = weights.clone()
@@ -83,7 +83,7 @@ class AttentionEdit:
         return _patched(weights, self.weight_patches, self.start)
 
     def output(self, output: Tensor) -> Tensor:
-        """The heads' outputs [B, H, T, K] to use in place of the model's."""
+        """Return the heads' outputs [B, H, T, K] to use instead of the model's."""
         if self.gate is not None:
             output = self.gate * output
         if self.offset is not None:
@@ -94,18 +94,18 @@ class AttentionEdit:
 
 @dataclass(frozen=True)
 class StreamEdit:
-    """Changes to the residual stream after one layer, and to what its feed-forward network writes; see `Put`."""
+    """Changes to the residual stream after one layer, and to the output of its feed-forward network; see `Put`."""
 
     residual_patches: tuple[Put, ...] = ()
     feed_forward_patches: tuple[Put, ...] = ()
     start: int = 0
 
     def stream(self, x: Tensor) -> Tensor:
-        """The stream [B, T, D] to use in place of the model's."""
+        """Return the stream [B, T, D] to use instead of the model's."""
         return _patched(x, self.residual_patches, self.start)
 
     def feed_forward(self, y: Tensor) -> Tensor:
-        """The network's output [B, T, D] to use in place of the model's."""
+        """Return the network's output [B, T, D] to use instead of the model's."""
         return _patched(y, self.feed_forward_patches, self.start)
 
 
@@ -123,14 +123,14 @@ NO_EDITS = LayerEdits()
 
 @dataclass(frozen=True)
 class Edits:
-    """Changes to the rows of a batch; `edits_of` makes them.
+    """Changes to all rows of a batch, as `edits_of` makes them.
 
     Attributes:
-        interventions: of each of the B rows; empty if every row is as trained.
-        gates, sharpness: by kind, [B, L, H]; absent if all are 1.
-        offsets: by kind, [B, L, H, 1 or P, K]; absent if all are 0.
-        positions: add the positional encoding; the same for every row.
-        patches: of each of the B rows; empty if no row has any.
+        interventions: one for each of the B rows; empty if no row has any.
+        gates, sharpness: as in `AttentionEdit`, by kind, [B, L, H]; absent if all are 1.
+        offsets: as in `AttentionEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
+        positions: whether the positional encoding is added; the same for every row.
+        patches: those of each of the B rows; empty if no row has any.
     """
 
     interventions: tuple[Interventions, ...] = ()
@@ -141,7 +141,7 @@ class Edits:
     patches: tuple[Patches, ...] = ()
 
     def select(self, rows: Tensor) -> Edits:
-        """The edits of the rows `rows` [B'] of this batch, in that order; repeats are allowed."""
+        """The edits for the rows `rows` [B'] of this batch, in that order; repeats are allowed."""
         if not self.interventions:
             return self
         chosen = rows.tolist()
@@ -169,17 +169,17 @@ class Edits:
         ]
 
     def edit_embeddings(self, x: Tensor, stack: Stack, *, start: int = 0) -> Tensor:
-        """The stream [B, T, D] to use in place of the one that a stack's first layer reads."""
+        """Return the stream [B, T, D] to use instead of the one that a stack's first layer would read."""
         edit = self._of_stream(stack, 0, start)
         return x if edit is None else edit.stream(x)
 
     def allowed(self, kind: Kind, rows: int, columns: int, device: torch.device, *, start: int = 0) -> Tensor | None:
-        """The mask without padding, bool, broadcastable to [B, H, rows, columns]; None allows everything.
+        """The mask of the interventions, bool, broadcastable to [B, H, rows, columns]; None allows everything.
 
-        Args: those of `Interventions.visible`.
+        Padding is not part of it. The arguments are those of `Interventions.visible`.
         """
         if not self.interventions:
-            # Built on the device, because training calls this at every step.
+            # The mask is built on the device, because training calls this at every step.
             causal = kind == "decoder" and rows > 1
             return causal_mask(columns, device=device)[start:] if causal else None
         masks = [each.visible(kind, rows, columns, start=start) for each in self.interventions]
@@ -227,13 +227,13 @@ def edits_of(
     replacement: Replacement | None = None,
     device: torch.device | str | None = None,
 ) -> Edits:
-    """The interventions of the rows of a batch, as tensors.
+    """Convert the interventions of the rows of a batch to tensors.
 
     Args:
         interventions: one per row.
-        config: of the model.
-        replacement: replaces a head in the modes "mean" and "resample", and patches places.
-        device: of the model.
+        config: configuration of the model.
+        replacement: returns the outputs for the modes "mean" and "resample", and the vectors of patches.
+        device: device of the model.
 
     Raises:
         ValueError: the rows differ in whether they add positions.
@@ -243,7 +243,7 @@ def edits_of(
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
         raise ValueError("the rows of one batch must either all add positions or all leave them out")
-    # Tensors by name and kind; a tensor exists only for a change.
+    # Tensors by name and kind. A tensor is created only if something in it changes.
     parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
 
     def part(name: str, kind: Kind, make: Callable[..., Tensor], *shape: int) -> Tensor:
@@ -277,7 +277,7 @@ def edits_of(
 
 
 def _patched(x: Tensor, patches: Sequence[Put], start: int) -> Tensor:
-    """A tensor [B, H, T, W] or [B, T, W] with the vectors of patches; rows of weights beyond the vector are 0."""
+    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; the cells of a row beyond its vector become 0."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()
@@ -289,7 +289,7 @@ def _patched(x: Tensor, patches: Sequence[Put], start: int) -> Tensor:
 
 
 def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
-    """A row of weights [S] with some cells given; the others share the rest as they did before."""
+    """Replace some cells of a row of weights [S]; the other cells share the rest in their old proportions."""
     where = f"Row {row[3] + 1} of {head_name(row[:3])}"
     beyond = [column for column, share in cells if column >= len(weights) and share > 0]
     if beyond:

@@ -1,6 +1,6 @@
-"""The kinds of positional encoding: what each adds to the embeddings or does in self-attention, in numpy float64.
+"""The kinds of positional encoding, in numpy float64: vectors added to the embeddings, or effects in self-attention.
 
-`transformer.model.positions` does the same in torch. A new kind is a class here and a name in
+`transformer.model.positions` does the same in torch. To add a kind, add a class here and a name in
 `transformer.config.Positions`.
 """
 
@@ -18,7 +18,7 @@ from transformer.model.sinusoids import fairseq_sinusoids, frequencies, sinusoid
 
 @dataclass(frozen=True, eq=False)
 class RelativePositionArrays:
-    """Effect of positions in the self-attention of a text of T tokens.
+    """Effect of the positions on self-attention in a text of T tokens: biases on the scores, or rotation.
 
     Attributes:
         biases: added to the scaled scores of each head, [H, T, T]; None for no biases.
@@ -33,34 +33,37 @@ NO_POSITIONS = RelativePositionArrays()
 
 
 class Encoding:
-    """No positions, and the base of the kinds that have some.
+    """Base class of the kinds of positional encoding; by itself it encodes no positions.
 
     Attributes:
-        formula: of the positions, in LaTeX.
-        learned: whether the numbers are parameters, "positions.table" [max_positions, D] of a stack.
+        formula: formula of the encoding, in LaTeX.
+        learned: whether the vectors are parameters; each stack then has them as "positions.table" [max_positions, D].
     """
 
     formula = ""
     learned = False
 
     def table(self, length: int, d_model: int) -> np.ndarray | None:
-        """The vectors to add to the embeddings of positions 0 to P - 1, [P, D]; None if none are computed."""
+        """The vectors to add to the embeddings of positions 0 to P - 1, [P, D]; None if the kind computes none."""
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """The amount that each head subtracts from a score per position of distance, [H]; None for no amount."""
+        """The amount that each head subtracts from a score per position of distance, [H]; None for no biases."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:
-        """Angles that rotate the dimension pairs (0, 1), (2, 3), ... of queries and keys, radians [P, K / 2]."""
+        """Angles that rotate the dimension pairs (0, 1), (2, 3), ... of queries and keys, radians [P, K / 2].
+
+        None means no rotation.
+        """
         return None
 
 
 class Sinusoids(Encoding):
-    """Sines and cosines ("Attention Is All You Need", section 3.5).
+    """Sinusoidal encoding ("Attention Is All You Need", section 3.5).
 
     Args:
-        halves: all sines, then all cosines, instead of sin, cos, sin, cos.
+        halves: whether all sines come first, then all cosines, instead of sin, cos, sin, cos.
     """
 
     def __init__(self, *, halves: bool = False) -> None:
@@ -74,7 +77,7 @@ class Sinusoids(Encoding):
 
 
 class FairseqSinusoids(Encoding):
-    """The sinusoids of M2M100 and NLLB-200 (`transformer.model.sinusoids.fairseq_sinusoids`)."""
+    """Sinusoidal encoding of M2M100 and NLLB-200 (`transformer.model.sinusoids.fairseq_sinusoids`)."""
 
     formula = (
         r"PE_{p,i} = \sin\left((p+2) \cdot 10000^{-2i/(D-2)}\right), \quad "
@@ -86,14 +89,14 @@ class FairseqSinusoids(Encoding):
 
 
 class Learned(Encoding):
-    """A vector for each position, learned (Gehring et al. 2017, "Convolutional Sequence to Sequence Learning")."""
+    """A learned vector for each position (Gehring et al. 2017, "Convolutional Sequence to Sequence Learning")."""
 
     formula = r"PE_{p}"
     learned = True
 
 
 class LinearBiases(Encoding):
-    """Biases on the scores that grow with the distance (`transformer.model.linear_biases`)."""
+    """ALiBi: biases on the scores that grow with the distance (`transformer.model.linear_biases`)."""
 
     formula = r"-m_h \left|i - j\right|"
 
@@ -102,8 +105,11 @@ class LinearBiases(Encoding):
 
 
 class Rotary(Encoding):
-    """Rotates queries and keys by angles that grow with the position, so that their product depends on the distance
-    (Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.2, equation 15)."""
+    """Rotates queries and keys by angles that grow with the position (Su et al. 2021, "RoFormer: Enhanced Transformer
+    with Rotary Position Embedding", section 3.2.2, equation 15).
+
+    The product of a query and a key then depends on their distance.
+    """
 
     formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"
 
@@ -128,10 +134,10 @@ def added_positions(
     """The vectors that a model adds to the embeddings of a text's first P positions, float64 [P, D]; None for none.
 
     Args:
-        config: of the model.
-        parameters: by their names in a checkpoint.
+        config: configuration of the model.
+        parameters: the model's parameters by their names in a checkpoint.
         side: "source" or "target".
-        length: P.
+        length: number of positions P.
     """
     encoding = ENCODINGS[config.positions]
     if encoding.learned:
@@ -140,7 +146,7 @@ def added_positions(
 
 
 def relative_positions(config: TransformerConfig, length: int) -> RelativePositionArrays:
-    """The effect of a model's positions in the self-attention of a text of `length` tokens."""
+    """The effect of the positions on self-attention in a text of `length` tokens."""
     encoding = ENCODINGS[config.positions]
     slopes = encoding.slopes(config.heads)
     biases = None if slopes is None else distance_biases(slopes, length)
@@ -148,7 +154,7 @@ def relative_positions(config: TransformerConfig, length: int) -> RelativePositi
 
 
 def turn(x: np.ndarray, angles: np.ndarray | None) -> np.ndarray:
-    """Rotate queries or keys [..., T, K] by angles [T, K / 2]; negative angles undo it. None rotates nothing."""
+    """Rotate queries or keys [..., T, K] by angles [T, K / 2]; negative angles undo it. With None, x is returned."""
     if angles is None:
         return x
     even, odd = x[..., 0::2], x[..., 1::2]

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from transformer.model.edits import Edits
 
-# A buffer grows by this many positions. The allocator reuses freed tensors if they have few different sizes. A tensor
-# that grew at every step would need new memory from the operating system each time.
+# A buffer grows by this many positions, because the allocator reuses freed tensors if they have few different sizes.
+# A tensor that grew at every step would need new memory from the operating system each time.
 BLOCK = 16
 
 
@@ -31,7 +31,7 @@ class KeysAndValues:
 
     @classmethod
     def of(cls, keys: Tensor, values: Tensor) -> KeysAndValues:
-        """Keys and values, each [B, H, S, K]."""
+        """Join keys and values, each [B, H, S, K]."""
         return cls(torch.cat([keys, values], dim=1))
 
     @property
@@ -41,12 +41,12 @@ class KeysAndValues:
 
     @property
     def keys(self) -> Tensor:
-        """[B, H, S, K]."""
+        """The keys [B, H, S, K]."""
         return self.joined.chunk(2, dim=1)[0]
 
     @property
     def values(self) -> Tensor:
-        """[B, H, S, K]."""
+        """The values [B, H, S, K]."""
         return self.joined.chunk(2, dim=1)[1]
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
@@ -60,8 +60,8 @@ class KeysAndValues:
         return buffer.append(other.joined)
 
     def select(self, rows: Tensor) -> KeysAndValues:
-        """The sentences `rows` [B'], in that order; repeats are allowed. Only for runs without gradients."""
-        # `keys[rows]` takes five times as long.
+        """The rows `rows` [B'] of the batch, in that order; repeats are allowed. Only for runs without gradients."""
+        # Indexing with `joined[rows]` takes five times as long.
         if self._buffer is None:
             return KeysAndValues(self.joined.index_select(0, rows))
         length = self.length
@@ -72,7 +72,7 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """A copy with each head's positions side by side in memory; it pays off if many queries read it."""
+        """A copy with the positions of each head adjacent in memory, which pays off if many queries read it."""
         return KeysAndValues(self.joined.contiguous())
 
 
@@ -88,13 +88,13 @@ class Buffer:
     __slots__ = ("filled", "joined", "size")
 
     def __init__(self, like: Tensor, sentences: int, positions: int) -> None:
-        """An empty buffer for at least `positions` positions of keys and values like `like` [., 2H, ., K]."""
+        """Create an empty buffer for at least `positions` positions of keys and values like `like` [., 2H, ., K]."""
         self.size = math.ceil(positions / BLOCK) * BLOCK
         self.joined = like.new_empty((sentences, like.shape[1], self.size, like.shape[3]))
         self.filled = 0
 
     def append(self, more: Tensor) -> KeysAndValues:
-        """Write the keys and values [B, 2H, T, K] of further positions after those in use; returns all of them."""
+        """Write the keys and values [B, 2H, T, K] of further positions after those in use; return all of them."""
         start, count = self.filled, more.shape[2]
         self.filled = end = start + count
         # Indexing with `[:, :, start:end]` takes longer than the copy.
@@ -104,15 +104,16 @@ class Buffer:
 
 @dataclass(frozen=True)
 class DecoderCache:
-    """State that decoding starts from and carries from step to step; one entry per layer.
+    """State that decoding starts from and carries from step to step; `source` and `past` have one entry per layer.
 
     Attributes:
         source: cross-attention keys and values of the source; empty for a model without a source.
-        source_mask: bool [B, S], False on padding; None when there is none.
-        edits: changes to its rows, at every step.
+        source_mask: bool [B, S], False on padding; None without padding.
+        edits: changes to the rows, applied at every step.
         past: self-attention keys and values of the tokens read so far; empty before the first.
         length: number of tokens read so far, P.
-        unread: ids [B] of the tokens that decoding reads first, the last of a beginning; None for the start symbol.
+        unread: ids [B] of the tokens that the first step reads: the last token of each text that is continued. None if
+            decoding starts with the start symbol.
     """
 
     source: tuple[KeysAndValues, ...]
@@ -137,7 +138,7 @@ class DecoderCache:
         return (self.source or self.past)[0].joined if self.unread is None else self.unread
 
     def first_read(self, start: int) -> Tensor:
-        """The tokens [B] that decoding reads first; `start` is the id of the start symbol."""
+        """The tokens [B] that the first step reads; `start` is the id of the start symbol."""
         if self.unread is not None:
             return self.unread
         return torch.full((self.sentences,), start, device=self.device)
@@ -149,5 +150,5 @@ class DecoderCache:
         return replace(self.select_past(rows), source=source, source_mask=mask, edits=self.edits.select(rows))
 
     def select_past(self, rows: Tensor) -> DecoderCache:
-        """As `select`, for rows [B] that each have the same source as the row they replace."""
+        """Select rows [B] of `past` only; each row must have the same source as the row that it replaces."""
         return replace(self, past=tuple(part.select(rows) for part in self.past))

@@ -1,4 +1,7 @@
-"""The layers of the two stacks: sub-layers, each with its residual connection and layer norm."""
+"""The layers of the two stacks: sub-layers, each with its residual connection and layer norm.
+
+Sections are those of "Attention Is All You Need".
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ class LayerContext:
 
     Attributes:
         allowed: mask of self-attention, bool, broadcastable to [B, H, T, P + T] for T positions after P past ones;
-            True means "may look". None allows everything.
-        source_allowed: the same for cross-attention, broadcastable to [B, H, T, S].
+            True if the query can see the key. None allows everything.
+        source_allowed: mask of cross-attention, broadcastable to [B, H, T, S].
         relative: the effect of positions in self-attention.
-        blocks: those of local attention; `allowed` then applies to a block.
+        blocks: the blocks of local attention; `allowed` is then the mask within a block.
         record: receives each layer's tensors.
     """
 
@@ -50,7 +53,7 @@ class LayerContext:
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between, the same at every position (section 3.3)."""
+    """Feed-forward network: two linear maps with an activation between, the same at every position (section 3.3)."""
 
     def __init__(self, config: TransformerConfig, stack: Stack) -> None:
         super().__init__()
@@ -60,7 +63,7 @@ class FeedForward(nn.Module):
         self.stack = stack
 
     def forward(self, x: Tensor, record: Recorder | None = None, edit: StreamEdit | None = None) -> Tensor:
-        """[B, T, D] to [B, T, D]."""
+        """Apply the network to x [B, T, D]; the output has the same shape."""
         x = self.activation(self.expand(x))  # [B, T, D] -> [B, T, F]
         x = self.contract(x)  # [B, T, F] -> [B, T, D]
         if edit is not None:
@@ -89,11 +92,11 @@ class Residual(nn.Module):
         self.stack = stack
 
     def before(self, x: Tensor) -> Tensor:
-        """The input of the sub-layer, from the stream x [B, T, D]."""
+        """The input of the sub-layer, computed from the stream x [B, T, D]."""
         return self.norm(x) if self.pre else x
 
     def after(self, x: Tensor, y: Tensor, record: Recorder | None = None, edit: StreamEdit | None = None) -> Tensor:
-        """The stream [B, T, D] after x and the sub-layer's output y [B, T, D] are added, and after an edit."""
+        """Add the sub-layer's output y [B, T, D] to the stream x [B, T, D], normalise it if post-norm, and edit it."""
         x = x + dropout(y, self.dropout, self.training)
         if not self.pre:
             x = self.norm(x)
@@ -115,7 +118,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config, "encoder")
 
     def forward(self, x: Tensor, context: LayerContext, edits: LayerEdits = NO_EDITS) -> Tensor:
-        """[B, S, D] to [B, S, D]."""
+        """Run the layer on x [B, S, D]; the output has the same shape."""
         allowed, relative, record = context.allowed, context.relative, context.record
 
         # 1. self-attention
@@ -192,7 +195,7 @@ class DecoderLayer(nn.Module):
     def _attend_to_target(
         self, query: Tensor, target: KeysAndValues, context: LayerContext, edit: AttentionEdit | None
     ) -> Tensor:
-        """Self-attention [B, T, D] of queries [B, H, T, K] to the target: all of it, compressed, or block by block."""
+        """Self-attention [B, T, D] of queries [B, H, T, K] to all of the target, compressed or within blocks."""
         if self.compression is not None:
             target = self.compression(target)
         blocks = context.blocks

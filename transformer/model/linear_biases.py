@@ -1,4 +1,4 @@
-"""ALiBi: instead of positions on the embeddings, a bias on the scores that grows with the distance.
+"""ALiBi: a bias on the scores that grows with the distance, instead of positions on the embeddings.
 
 Press et al. 2022, "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation".
 """
@@ -11,9 +11,9 @@ import numpy as np
 def slopes(heads: int) -> np.ndarray:
     """The amount that each head subtracts from a score per position of distance, [H].
 
-    For a power of two this is the geometric sequence that begins with 2^(-8 / H) and has that ratio (section 3). Other
-    numbers follow the authors' code: the slopes of the next smaller power of two, then every second slope of the power
-    above it.
+    For a power of two, these are H terms of the geometric sequence with first term and ratio 2^(-8 / H) (section 3).
+    Other numbers follow the authors' code: the slopes of the next smaller power of two, then every second slope of the
+    power above it.
 
     Raises:
         ValueError: there is no head.
@@ -30,14 +30,14 @@ def biases(heads: int, length: int) -> np.ndarray:
 
     Args:
         heads: number of heads H.
-        length: positions T. In the paper's masked self-attention, keys are never later than the query. For later keys
-            this is the symmetric form, which the authors name for encoders.
+        length: number of positions T. In the paper's masked self-attention, keys are never later than the query. For
+            later keys, these are the biases of the symmetric form, which the authors name for encoders.
     """
     return distance_biases(slopes(heads), length)
 
 
 def distance_biases(slopes: np.ndarray, length: int) -> np.ndarray:
-    """The biases for given slopes [H]."""
+    """The biases [H, T, T] for given slopes [H]."""
     positions = np.arange(length)
     return -slopes[:, None, None] * np.abs(positions[:, None] - positions)
 

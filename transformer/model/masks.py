@@ -1,4 +1,4 @@
-"""Attention masks. True means "may look" everywhere, the opposite of torch's key_padding_mask."""
+"""Attention masks. True means that the query can see the key; in torch's key_padding_mask it means the opposite."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from torch import Tensor
 
 
 def padding_mask(source_mask: Tensor | None) -> Tensor | None:
-    """Let every query look at the tokens but not at padding.
+    """Mask that lets every query see the tokens but not the padding.
 
     Args:
-        source_mask: bool [B, S], False on padding; None when there is none.
+        source_mask: bool [B, S], False on padding; None without padding.
 
     Returns:
-        bool [B, 1, 1, S], broadcast over heads and queries; None when there is nothing to hide.
+        bool [B, 1, 1, S], which broadcasts over heads and queries; None if there is nothing to hide.
     """
     return None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
 
 
 def causal_mask(length: int, *, device: torch.device | str | None = None) -> Tensor:
-    """Let every position look at itself and at earlier ones ("Attention Is All You Need", section 3.2.3).
+    """Mask that lets every position see itself and earlier ones ("Attention Is All You Need", section 3.2.3).
 
     Returns:
         bool [T, T], the lower triangle with its diagonal.
@@ -28,8 +28,8 @@ def causal_mask(length: int, *, device: torch.device | str | None = None) -> Ten
 
 
 def local_mask(length: int, block: int, *, device: torch.device | str | None = None) -> Tensor:
-    """Let every position look at itself and at earlier ones of its own block (Liu et al. 2018, "Generating Wikipedia by
-    Summarizing Long Sequences", section 4.2.3).
+    """Mask that lets every position see itself and earlier ones of its own block (Liu et al. 2018, "Generating
+    Wikipedia by Summarizing Long Sequences", section 4.2.3).
 
     Returns:
         bool [T, T].
@@ -39,9 +39,9 @@ def local_mask(length: int, block: int, *, device: torch.device | str | None = N
 
 
 def compressed_mask(length: int, stride: int, *, device: torch.device | str | None = None) -> Tensor:
-    """Let every position look at the compressed keys that hold no later position.
+    """Mask that lets every position see the compressed keys that contain no later position.
 
-    The first positions, before a compressed key is complete, look at nothing.
+    The first positions come before a compressed key is complete, so they see nothing.
 
     Returns:
         bool [T, ceil(T / stride)].

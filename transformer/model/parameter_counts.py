@@ -15,12 +15,12 @@ from transformer.model.undrawn import Undrawn
 
 @dataclass(frozen=True)
 class Concatenation:
-    """Parameters of one part of a Transformer with positions added and with positions concatenated.
+    """Number of parameters of one part, if positions are added to the embeddings and if they are concatenated.
 
     Attributes:
-        part: its name, as in `parameter_table`.
-        added: with positions added to the embeddings.
-        concatenated: with positions concatenated to the embeddings.
+        part: name of the part, as in `parameter_table`.
+        added: number with positions added to the embeddings.
+        concatenated: number with positions concatenated to the embeddings.
     """
 
     part: str
@@ -29,10 +29,10 @@ class Concatenation:
 
 
 def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Number of parameters of each part, in the order of the forward pass; shared ones count at their first use.
+    """Number of parameters of each part, in the order of the forward pass; a shared parameter counts at its first use.
 
     Args:
-        config: any configuration; no weights are made.
+        config: any configuration; no weights are created.
 
     Returns:
         Pairs of a part's name and its number of parameters; parts without parameters are left out. The numbers add up
@@ -48,18 +48,18 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
     """Number of parameters if each position's vector were concatenated to the embedding instead of added.
 
     The position's vector is as wide as the embedding, D, so the residual stream is 2D wide. All parts that read it or
-    write to it are 2D wide too. The number of heads and F stay. An output layer tied to the target embedding is untied:
-    it reads 2D numbers and the embedding has D.
+    write to it are 2D wide too. The number of heads and the width F stay the same. An output layer that is tied to the
+    target embedding is untied, because it reads 2D numbers and the embedding has D.
 
     Args:
-        config: any configuration, with the positions added; no weights are made.
+        config: any configuration with added positions; no weights are created.
     """
     added = dict(parameter_table(config))
     concatenated: Counter[str] = Counter()
     for name, size in _sizes(replace(config, d_model=2 * config.d_model, tied_embeddings="none")):
         if name == "source_embedding.weight" and config.tied_embeddings == "all":
             continue
-        # Embeddings and positions fill one half of the stream each.
+        # Embeddings and positions each fill one half of the stream, so they keep the width D.
         half = name.endswith(("embedding.weight", "positions.table"))
         concatenated[_part(name, config)] += size // (2 if half else 1)
     parts = dict.fromkeys([*added, *concatenated])
@@ -75,7 +75,7 @@ def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def _part(name: str, config: TransformerConfig) -> str:
-    """The literature's name of a parameter's part; it omits the stack if the model has a single stack."""
+    """The literature's name of the part that a parameter belongs to; without the stack if the model has only one."""
     stack, _, rest = name.partition("_")
     both = bool(config.layers_of("cross"))
     where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")

@@ -15,11 +15,12 @@ from transformer.model.encodings import ENCODINGS
 
 @dataclass(frozen=True, eq=False)
 class RelativePositions:
-    """Effect of positions in self-attention.
+    """Effect of the positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
-        slopes: amount that each head subtracts from a score per position of distance, [H]; None for no amount.
-        cosines, sines: of the angles that rotate queries and keys of T positions, [T, K / 2]; None for no rotation.
+        slopes: amount that each head subtracts from a score per position of distance, [H]; None for no biases.
+        cosines, sines: those of the angles that rotate queries and keys of T positions, [T, K / 2]; None for no
+            rotation.
     """
 
     slopes: Tensor | None = None
@@ -27,7 +28,7 @@ class RelativePositions:
     sines: Tensor | None = None
 
     def turn(self, x: Tensor) -> Tensor:
-        """Queries or keys [B, H, T, K], rotated by their positions' angles."""
+        """Rotate queries or keys [B, H, T, K] by the angles of their positions."""
         if self.cosines is None or self.sines is None:
             return x
         even, odd = x[..., 0::2], x[..., 1::2]  # [B, H, T, K] -> 2 x [B, H, T, K / 2]
@@ -35,7 +36,7 @@ class RelativePositions:
         return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)  # -> [B, H, T, K / 2, 2] -> [B, H, T, K]
 
     def add_biases(self, scores: Tensor) -> Tensor:
-        """The scores [B, H, T, S] with their biases; the T queries are at the last of the S positions."""
+        """Add the biases to the scores [B, H, T, S]; the T queries are at the last of the S positions."""
         if self.slopes is None:
             return scores
         queries, keys = scores.shape[-2:]
@@ -45,11 +46,11 @@ class RelativePositions:
 
 
 class PositionalEncoding(nn.Module):
-    """Applies positions (`transformer.model.encodings`): adds them to the embeddings, or lets them act in
+    """Applies a positional encoding (`transformer.model.encodings`), which adds vectors to the embeddings or acts in
     self-attention.
 
     Raises:
-        TextError: the model has not learned a requested position.
+        TextError: a text is longer than the learned positions.
     """
 
     table: Tensor | None
@@ -66,22 +67,22 @@ class PositionalEncoding(nn.Module):
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
 
     def compute(self, length: int, dtype: torch.dtype = torch.float32) -> None:
-        """Compute the numbers of `length` positions for a computed kind; they are not part of a checkpoint."""
+        """Compute the tables of a computed kind for `length` positions; they are not part of a checkpoint."""
         for name, array in self._numbers(length).items():
             self.register_buffer(name, None if array is None else torch.from_numpy(array).to(dtype), persistent=False)
 
     def forward(self, x: Tensor, *, start: int = 0) -> Tensor:
-        """Add the positions start, start + 1, ... to x [B, T, D]."""
+        """Add the vectors of the positions start, start + 1, ... to x [B, T, D]."""
         return x if self.table is None else x + self._rows("table", start, x.shape[1])  # [B, T, D] + [T, D]
 
     def relative(self, length: int, *, start: int = 0) -> RelativePositions | None:
-        """The effect of the positions start, start + 1, ... of `length` tokens in self-attention; None for none."""
+        """The effect on self-attention of `length` positions, beginning with `start`; None if there is no effect."""
         if self.cosines is not None:
             return RelativePositions(None, *(self._rows(name, start, length) for name in ("cosines", "sines")))
         return None if self.slopes is None else RelativePositions(self.slopes)
 
     def _numbers(self, length: int) -> dict[str, np.ndarray | None]:
-        """The numbers by name; None for those that this kind does not have."""
+        """The computed tables of this kind by name; None for those that it does not have."""
         angles = self.encoding.angles(length, self.config.d_head)
         return {
             "table": self.encoding.table(length, self.config.d_model),
@@ -91,7 +92,7 @@ class PositionalEncoding(nn.Module):
         }
 
     def _rows(self, name: str, start: int, length: int) -> Tensor:
-        """The rows of a table, given by its name; for a computed kind they may go beyond the stored ones."""
+        """Rows of the table with a name, beginning with `start`; a computed table is extended if it is too short."""
         table, end = getattr(self, name), start + length
         if end > len(table):
             if self.encoding.learned:

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def frequencies(d_model: int) -> np.ndarray:
-    """Radians that each pair of dimensions turns from one position to the next, 10000^(-2i / D), [D / 2].
+    """Radians by which each pair of dimensions turns from one position to the next, 10000^(-2i / D), [D / 2].
 
     Raises:
         ValueError: D is odd or below 2; sines and cosines come in pairs.
@@ -22,7 +22,7 @@ def frequencies(d_model: int) -> np.ndarray:
 def fairseq_sinusoids(length: int, d_model: int) -> np.ndarray:
     """The encoding of fairseq's models, float64 [P, D]: all sines, then all cosines.
 
-    The frequencies reach 10000^-1 exactly. The first token has position 2, because 0 and 1 are kept for other uses.
+    The lowest frequency is exactly 10000^-1. The first token has position 2, because 0 and 1 are reserved.
     """
     pairs = len(frequencies(d_model))
     angles = np.arange(2, length + 2)[:, None] * 10_000.0 ** (-np.arange(pairs) / max(pairs - 1, 1))
@@ -35,9 +35,9 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
     Args:
         length: number of positions P.
         d_model: even width D.
-        halves: all sines, then all cosines, instead of sin, cos, sin, cos.
+        halves: whether all sines come first, then all cosines, instead of sin, cos, sin, cos.
     """
-    # Angles are in float64: float32 angles are wrong in the fifth decimal at position 500.
+    # Angles are float64, because float32 angles are wrong in the fifth decimal at position 500.
     angles = np.arange(length)[:, None] * frequencies(d_model)
     table = np.empty((length, d_model))
     sines, cosines = sine_and_cosine_dimensions(d_model, halves=halves)
@@ -46,7 +46,7 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
 
 
 def sine_and_cosine_dimensions(d_model: int, *, halves: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Dimensions of the sines and of the cosines, [D / 2] each, the shortest wavelength first."""
+    """Indices of the dimensions with sines and of those with cosines, [D / 2] each, the shortest wavelength first."""
     dimensions = np.arange(d_model)
     if halves:
         return dimensions[: d_model // 2], dimensions[d_model // 2 :]

@@ -55,7 +55,8 @@ class Transformer(nn.Module):
             self.add_module(f"{side}_norm", norm)
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        # Pre-norm leaves each stack's output unnormalised; post-norm has just normalised it.
+        # With pre-norm, the output of each stack is not normalised yet. With post-norm, its last layer has normalised
+        # it.
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.d_model) if pre and encodes else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.d_model) if pre and decodes else nn.Identity()
@@ -80,14 +81,14 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """Logits [B, T, V] of the token after each target token, all read at once (teacher forcing).
+        """Logits [B, T, V] of the token after each target token; the target is read in one pass (teacher forcing).
 
         Args:
             source: token ids [B, S]; None for a language model.
             target: ids of the tokens that the decoder reads [B, T], the start symbol first. Padding at the end needs
                 no mask, because no earlier position attends to it.
-            source_mask: bool [B, S], False on padding; None when there is none.
-            edits: changes to the rows, see `edits_of`.
+            source_mask: bool [B, S], False on padding; None without padding.
+            edits: changes to the rows; see `edits_of`.
             record: receives the computed tensors.
         """
         memory = None if source is None else self.encode(source, source_mask, edits=edits, record=record)
@@ -126,7 +127,7 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The decoder's output [B, T, D] when it reads all of a target at once (teacher forcing).
+        """The decoder's output [B, T, D] when it reads a whole target in one pass (teacher forcing).
 
         Args:
             target: token ids [B, T], or vectors [B, T, D] in place of their scaled embeddings.
@@ -138,12 +139,12 @@ class Transformer(nn.Module):
     def start_cache(
         self, memory: Tensor | None = None, source_mask: Tensor | None = None, *, edits: Edits = UNEDITED
     ) -> DecoderCache:
-        """The cache that decoding starts from; no token is read yet.
+        """The cache that decoding starts with; no token has been read yet.
 
         Args:
             memory: the encoder's output [B, S, D]; None for a language model.
-            source_mask: of `encode`.
-            edits: those of `encode`; every later step takes them from the cache.
+            source_mask: the mask that `encode` got.
+            edits: the edits that `encode` got; every later step takes them from the cache.
         """
         if memory is None:
             return DecoderCache((), source_mask, edits)
@@ -152,9 +153,9 @@ class Transformer(nn.Module):
         return DecoderCache(source, source_mask, edits)
 
     def start_after(self, beginning: Tensor, cache: DecoderCache) -> DecoderCache:
-        """The cache for continuing a beginning [B, T], whose first token is the start symbol.
+        """The cache to continue B texts, given their beginnings [B, T]; the first token is the start symbol.
 
-        The cache has read all of the beginning except its last token, which the first step reads. Only for runs without
+        The cache has read each beginning except its last token, which the first step reads. Only for runs without
         gradients.
         """
         if beginning.shape[1] > 1:
@@ -167,8 +168,8 @@ class Transformer(nn.Module):
         """Read further target tokens [B, T], which follow those in the cache.
 
         Returns:
-            The decoder's output [B, T, D] for the new tokens (`generator` turns it into logits), and the cache
-            extended by them. The cache passed in does not change.
+            The decoder's output [B, T, D] for the new tokens (`generator` turns it into logits), and a cache that also
+            contains them. The cache passed in does not change.
         """
         edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
@@ -212,7 +213,7 @@ class Transformer(nn.Module):
         return LayerContext(allowed, source_allowed, relative, blocks, record)
 
     def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-        """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are taken as they are."""
+        """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""
         if tokens.is_floating_point():
             return tokens
         x = embedding(tokens)  # [B, T] -> [B, T, D]
@@ -225,7 +226,7 @@ class Transformer(nn.Module):
 
 
 def build(config: TransformerConfig, symbols: Symbols = OWN) -> Transformer:
-    """A Transformer with fresh weights, drawn from torch's global random generator.
+    """Create a Transformer with new weights, drawn from torch's global random generator.
 
     Matrices are Xavier-uniform (Glorot and Bengio 2010); the three parts of a fused projection are drawn separately.
     Biases are 0. Embeddings and learned positions are normal with variance 1/D. A scaled embedding and the logits of a

@@ -1,4 +1,4 @@
-"""Creates a model without drawing weights for it."""
+"""Creates a model without drawing random weights for it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from torch.overrides import TorchFunctionMode
 class Undrawn(TorchFunctionMode):
     """Context in which new modules leave their parameters uninitialised.
 
-    It serves models that get their weights from a file, and models of which only the shapes are needed.
+    It is for models that get their weights from a file, and for models whose shapes alone are needed.
 
-    Drawing weights takes longer than reading a file. On torch's device "meta" there is nothing to draw, but torch first
-    imports its compiler, which takes a second.
+    Drawing weights takes longer than reading a file. On torch's device "meta" nothing is drawn, but torch first imports
+    its compiler, which takes a second.
     """
 
     def __torch_function__(

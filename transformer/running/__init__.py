@@ -1,1 +1,1 @@
-"""Runs of the translation model: from one sentence to a translation or a trace."""
+"""The translation model and its runs, which turn a sentence into a translation or a trace."""

@@ -1,4 +1,4 @@
-"""A source after the encoder, with the decoder's methods: it writes a translation, or reads one."""
+"""A source text that the encoder has read, with methods that let the decoder write or read a translation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class EncodedSource:
-    """The encoder's half of a run; the methods are the decoder's half. `encode` makes it.
+    """The result of the encoder for one run; its methods run the decoder. `encode` makes it.
 
     Attributes:
         model: model of the run, in evaluation mode; call under `torch.inference_mode()`.
@@ -41,8 +41,8 @@ class EncodedSource:
         memory: the encoder's output, [1, S, D].
         interventions: interventions of the run.
         edits: the interventions as tensors.
-        record: receives what the run computes; None if nothing is recorded.
-        version: model version, which its traces name.
+        record: recorder that receives what the run computes; None if nothing is recorded.
+        version: model version, which is stored in its traces.
     """
 
     model: Transformer
@@ -67,9 +67,9 @@ class EncodedSource:
 
         Args:
             settings: how tokens are chosen.
-            prefix: ids that the translation begins with.
-            suppressed: ids not to take after the prefix.
-            capture: return the tree of a beam search.
+            prefix: ids of the tokens that the translation begins with.
+            suppressed: ids of tokens that must not be taken after the prefix.
+            capture: whether to return the tree of a beam search.
 
         Raises:
             TextError: the prefix is too long.
@@ -110,7 +110,7 @@ class EncodedSource:
 
     @cached_property
     def _start(self) -> DecoderCache:
-        """The decoder's initial state, for writing and for reading."""
+        """The decoder's initial state, from which it can write and read."""
         return self.model.start_cache(self.memory, None, edits=self.edits)
 
 
@@ -125,13 +125,13 @@ def encode(
     version: str,
     record: Recorder | None = None,
 ) -> EncodedSource:
-    """Let the encoder read a source.
+    """Let the encoder read a source, and return its result.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         vocabulary: model vocabulary.
         text: a sentence in the source language, from `source_text`.
-        interventions: changes in this run only.
+        interventions: changes to this run only.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample".
         device, version: device and version of the model.
         record: receives what the run computes.
@@ -149,10 +149,10 @@ def encode(
 
 
 def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str, tuple[Piece, ...]]]:
-    """Write the greedy translations of several sources side by side.
+    """Write the greedy translations of several sources in one batch.
 
     Args:
-        sources: sources of one model, as trained.
+        sources: sources encoded by one model without interventions.
 
     Yields:
         The index of a source, and the text and the tokens of its translation, as soon as it is complete.
@@ -160,7 +160,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
     model, vocabulary = sources[0].model, sources[0].vocabulary
     begins = [vocabulary.begin(source.text) for source in sources]
     if len(set(begins)) > 1:
-        # All rows of a batch begin alike.
+        # All rows of a batch begin with the same tokens, so the sources are grouped by these.
         for begin in set(begins):
             places = [place for place, own in enumerate(begins) if own == begin]
             for place, text, pieces in decode_together([sources[place] for place in places]):
@@ -185,13 +185,13 @@ def decode_variants(
     variants: Sequence[Interventions],
     means: HeadMeans | None,
 ) -> list[tuple[Piece, ...]]:
-    """The tokens of the greedy translations of one source by the model changed in N ways, as one batch.
+    """Translate one source greedily under N interventions, as one batch, and return the tokens of each translation.
 
     Args:
-        model, means: arguments of `encode`.
+        model, means: as in `encode`.
         vocabulary: vocabulary of the target.
         text: the source.
-        source: its token ids [1, S].
+        source: token ids of the source, [1, S].
         variants: N interventions, which fit the model and the source.
     """
     replacements = HeadReplacements(model, means, source[0].tolist())
@@ -208,13 +208,13 @@ def most_pieces(model: Transformer, source: int, prefix: int = 0) -> int:
     """Maximum number of tokens of a translation.
 
     Args:
-        model: an imported one may have a limit of its own.
+        model: the model; an imported one may have its own limit.
         source: number of tokens of the source.
         prefix: number of tokens that the translation begins with.
     """
     if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
         return min(MAX_PIECES + 1, max(limit, prefix))
-    # A translation is rarely 1.5 times as long as its source; short ones need more.
+    # A translation is rarely 1.5 times as long as its source, but short sources need more.
     return min(MAX_PIECES + 1, max(2 * source + 10, prefix + source))
 
 

@@ -1,11 +1,12 @@
-"""The values of other runs that replace those of a run: mean outputs, outputs at another sentence, and patches.
+"""Values from other runs that replace values of a run: mean outputs, outputs in another sentence, and patches.
 
-Mean ablation asks what the variation of a head carries, but the head may never have its mean as an output. Resample
-ablation replaces the output by one that the head has for another input (Chan et al. 2022, "Causal Scrubbing"; the
-default of ACDC, Conmy et al. 2023). There all prompts have one length, and position i takes position i of the other
-prompt. Sentences have no common length, and no common part at a position. Here every position takes a random one of the
-other sentence, the same for all heads of a stack. So sentences of any length can be used. The mean over many draws is
-that of mean ablation, except that a long sentence counts no more than a short one.
+Mean ablation shows which information the variation of a head's output carries, but the head may never have its mean as
+an output. Resample ablation replaces the output by one that the head has for another input (Chan et al. 2022, "Causal
+Scrubbing"; the default of ACDC, Conmy et al. 2023). In these papers all prompts have one length, and position i takes
+the output at position i of the other prompt. Sentences have different lengths, and their positions do not correspond.
+So here every position takes the output at a random position of the other sentence, the same for all heads of a stack.
+This allows sentences of any length. The mean over many draws is that of mean ablation, except that a long sentence
+counts no more than a short one.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Pair, Place, has_heads, is_residual
 
-# The longest run, including the start or the end symbol.
+# Maximum number of positions of a run, including the start or the end symbol.
 POSITIONS = MAX_PIECES + 1
 
 
 class HeadReplacements:
-    """Makes the replacements of the heads in one run; `edits_of` calls it.
+    """Computes the replacements of the heads in one run; `edits_of` calls it.
 
-    It is made for the run and passed as an argument, like the recorder.
+    A new object is made for each run and passed as an argument, like the recorder.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        means: means of the model, with the sentences that they are over.
-        source: ids of the source [S]; no draw takes the same sentence.
+        means: mean outputs of the model's heads, with the sentences that they were measured on.
+        source: token ids of the source, [S]; a draw never takes the same sentence.
         positions: maximum number of positions of the run.
     """
 
@@ -72,7 +73,7 @@ class HeadReplacements:
         return self._drawn[draw]
 
     def patches(self, interventions: Interventions) -> Patches:
-        """The patched places and their vectors in the run of the other sentence, which is as trained."""
+        """The patched places, and their vectors from the run of the other sentence without interventions."""
         if interventions.other is None:
             return ()
         if interventions.other not in self._records:
@@ -82,13 +83,13 @@ class HeadReplacements:
 
 
 def drawn(pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int) -> tuple[Pair, dict[Kind, np.ndarray]]:
-    """One draw: another sentence with its translation, and for each position the position that it takes, by kind.
+    """Draw another sentence, and for every position the position there whose output replaces it, by kind.
 
-    The draws of a seed go through the sentences in one random order, and start again after the last.
+    The draws of a seed go through the sentences in one random order, and start again after the last one.
 
     Args:
         pairs: sentences to draw from.
-        source: ids of the source that is read, which is not drawn.
+        source: token ids of the source that the model reads, which is not drawn.
         seed, draw: fields of `Interventions`.
 
     Raises:
@@ -123,7 +124,7 @@ def recorded(model: Transformer, pair: Pair) -> Recorder:
 
 
 def value_at(record: Recorder, place: Place, position: int) -> Tensor:
-    """The vector [K], [D] or [S] of a place, at a position of a recorded sentence."""
+    """The vector of a place at a position of a recorded sentence: [K] or [S] of a head, otherwise [D]."""
     site, layer, head, _ = place
     # The stream is stored after every sub-layer: two in a layer of the encoder, three in the decoder's.
     step = (2 if site == "encoder.residual" else 3) if is_residual(site) else 1

@@ -1,4 +1,4 @@
-"""Runs that a model answers; made once, for those who ask for the same again."""
+"""Answers runs with a model, and caches their results."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from transformer.values.weights import Weights
 
 
 class ModelRuns(Runs):
-    """Runs that a model answers, and those that need nothing but their results.
+    """Answers runs with a model; runs that need only results of other runs are computed here.
 
     Attributes:
-        model: that computes; here or elsewhere, of either kind.
+        model: the model that computes: a translator or a language model, in this process or in another.
     """
 
     def __init__(self, model: Any) -> None:
@@ -39,7 +39,7 @@ class ModelRuns(Runs):
 
 
 class RememberedRuns(ModelRuns):
-    """Runs that remember what they computed, for as long as they live."""
+    """Answers runs as `ModelRuns` does, and caches every result until it is deleted."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)

@@ -1,4 +1,4 @@
-"""Scores one translation under many interventions at once, and computes the gradient that estimates these scores.
+"""Scores one translation under many interventions in batches, and computes the gradient that estimates the scores.
 
 Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary.
 """
@@ -32,14 +32,15 @@ BATCH_POSITIONS = 512
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a model changed in N ways that reads one translation (teacher forcing), and of the model as trained.
+    """How a model predicts one translation that it reads (teacher forcing): unchanged, and under N interventions.
 
     Attributes:
-        baseline: log-probability of each token, as trained, nats [T].
+        baseline: log-probability of each token without interventions, nats [T].
         log_probs: log-probability of each token in each variant, nats [N, T].
-        kl: KL(p || q) of the distribution as trained, p, and the variant's, q, nats [N, T].
-        tvd: total variation distance of the same, 1/2 sum |p - q|, 0 to 1 [N, T].
-        ranks: rank of each token in the variant's distribution; 1 is the most likely [N, T].
+        kl: Kullback-Leibler divergence KL(p || q) of the distributions p without interventions and q of the variant,
+            nats [N, T].
+        tvd: total variation distance of p and q, 1/2 sum |p - q|, 0 to 1 [N, T].
+        ranks: rank of each token in the variant's distribution [N, T]; 1 is the most likely.
     """
 
     baseline: np.ndarray
@@ -54,16 +55,16 @@ class Scores:
 
     @property
     def change(self) -> np.ndarray:
-        """Change of the log-probability of the whole translation, float64 nats [N]; below 0 it became less likely."""
+        """Change of the translation's log-probability, float64 nats [N]; negative if it became less likely."""
         return (self.log_probs.astype(np.float64) - self.baseline).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One translation, read as trained and under N variants.
+    """One translation, read without interventions and under N variants.
 
     Attributes:
-        before: trace as trained.
+        before: trace without interventions.
         after: trace under the first variant.
         scores: scores of all variants compared with `before`.
     """
@@ -82,7 +83,7 @@ def score(
     means: HeadMeans | None = None,
     known: Sequence[Tensor] = (),
 ) -> Scores:
-    """Read a translation under every variant.
+    """Let the model read a translation without interventions and under every variant, and score its predictions.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
@@ -91,8 +92,8 @@ def score(
         predicted: ids of the tokens that follow them, [T].
         variants: N interventions, which fit the model and the source.
         means: the heads' mean outputs, for the modes "mean" and "resample".
-        known: log-probabilities [T, V] that other runs have already computed: as trained, then of the first variants.
-            Their memory is reused for the result.
+        known: log-probabilities [T, V] that other runs have already computed: without interventions, then under the
+            first variants. Their memory is reused for the result.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
@@ -102,7 +103,7 @@ def score(
         else log_probs_of(model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits())[0]
     )
     probs = baseline.exp()
-    # Zero times minus infinity counts as 0: a token that is impossible as trained adds nothing.
+    # Zero times minus infinity counts as 0: a token with the probability 0 adds nothing.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
     read = (log_probs[None] for log_probs in known[1:])
@@ -122,7 +123,7 @@ def score(
 def contrasts(
     model: Transformer, source: Tensor, target: Tensor, pieces: tuple[int, int], variants: Sequence[Interventions]
 ) -> np.ndarray:
-    """The logit of one next token minus that of another, after every variant reads a prefix, nats [N].
+    """The logit of one next token minus that of another after the model has read a prefix, by variant, nats [N].
 
     It equals the difference of their log-probabilities.
 
@@ -148,7 +149,7 @@ def _in_batches(
     *,
     last: bool = False,
 ) -> Iterator[Tensor]:
-    """`log_probs_of` of some variants after the other."""
+    """Yield the result of `log_probs_of` for one batch of variants after the other."""
     rows = max(1, BATCH_POSITIONS // max(source.shape[1], target.shape[1]))
     for start in range(0, len(variants), rows):
         if start:
@@ -171,11 +172,11 @@ def log_probs_of(
 
     Args:
         model, source, target: as in `score`.
-        encoder_edits: edits of the encoder's runs, of which there may be fewer, because many changes are in the
-            decoder only.
+        encoder_edits: edits of the encoder's runs. There may be fewer runs than rows, because many variants change only
+            the decoder.
         encoder_rows: index of the encoder's run that each row continues, [N].
-        edits: edits of the rows.
-        last: only those after the last token, [N, 1, V].
+        edits: edits of the decoder's rows.
+        last: whether to return only those after the last token, [N, 1, V].
     """
     runs = max(1, len(encoder_edits.interventions))
     memory = model.encode(source.expand(runs, -1), None, edits=encoder_edits)
@@ -187,16 +188,17 @@ def log_probs_of(
 
 
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:
-    """Gradient of the translation's log-probability by every head's gate at 1, by kind, nats [L, H].
+    """Gradient of a translation's log-probability with respect to every head's gate, at 1, by kind, nats [L, H].
 
-    Michel et al. 2019, "Are Sixteen Heads Really Better than One?", equation 2, for one sentence and with its sign. The
-    first-order estimate of the change when a head is removed is minus this gradient.
+    The gate is the factor of the head's output.
+    Michel et al. 2019, "Are Sixteen Heads Really Better than One?", equation 2, for one sentence and without taking the
+    absolute value. The first-order estimate of the change when a head is removed is minus this gradient.
 
-    Args: the arguments of `score`.
+    Args: as in `score`.
     """
     edits = open_gates(model.config, next(model.parameters()).dtype, source.device)
     with torch.inference_mode(False), torch.enable_grad():
-        # Tensors that inference mode made cannot be part of a gradient.
+        # Tensors that were created in inference mode cannot be part of a gradient.
         source, target, predicted = source.clone(), target.clone(), predicted.clone()
         memory = model.encode(source, None, edits=edits)
         log_probs = model.generator(model.decode(target, memory, None, edits=edits)[0]).log_softmax(dim=-1)
@@ -206,7 +208,7 @@ def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted
 
 
 def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.device) -> Edits:
-    """Edits of one row that change nothing; their gates allow gradients."""
+    """Edits of one row that change nothing; their gates can be differentiated."""
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     with torch.inference_mode(False):
         gates: dict[Kind, Tensor] = {
@@ -219,10 +221,10 @@ def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.devi
 def _shared_encoder(
     variants: Sequence[Interventions], config: TransformerConfig, replacement: Replacement, device: torch.device
 ) -> tuple[Edits, Tensor, Edits]:
-    """The last three arguments of `log_probs_of`: variants that change the encoder in the same way share its run."""
+    """The last three arguments of `log_probs_of`; variants that change the encoder in the same way share its run."""
     parts = [variant.encoder_part() for variant in variants]
     runs = list(dict.fromkeys(parts))
     number = {part: index for index, part in enumerate(runs)}
     rows = torch.tensor([number[part] for part in parts])
-    # A single run as trained has no edits, but one row.
+    # A single run without interventions has no edits, but it has one row.
     return edits_of(runs, config, replacement, device), rows, edits_of(variants, config, replacement, device)

@@ -1,4 +1,4 @@
-"""A translation model with its vocabulary on a device."""
+"""The translator: a translation model on a device, with its vocabulary and the methods that run it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from transformer.values.weights import Weights
 
 
 class Translator(Runs):
-    """Translates, and shows how. Threads may share one: nothing of a run is stored on it.
+    """Translates texts, and traces the computation. Threads may share a translator: it stores nothing of a run.
 
     >>> from transformer import DecodingSettings, Translator
     >>> translator = Translator.load()
@@ -54,18 +54,18 @@ class Translator(Runs):
     >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
     (6,)
 
-    Its methods ask for runs, which document their arguments and errors (`transformer.running.runs`).
+    Its methods create and answer runs, which document their arguments and errors (`transformer.running.runs`).
     A run can be cancelled between its steps: see `transformer.values.cancellation`.
 
     Attributes:
         config: model shape.
-        tokenizer: its vocabulary.
+        tokenizer: vocabulary of the model.
         device: "cuda", "mps" or "cpu".
         card: the model card, Markdown.
         languages: languages of the source and of the target.
-        curve: its learning curve, as in `transformer.checkpoints.checkpoint.Checkpoint`.
-        version: changes whenever configuration, weights or vocabulary do.
-        folder: folder that it was loaded from; None if it was made in memory.
+        curve: learning curve, as in `transformer.checkpoints.checkpoint.Checkpoint`.
+        version: digest that changes whenever the configuration, a weight or the vocabulary changes.
+        folder: folder that the model was loaded from; None if it was made in memory.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample"; None if they were not made
             for this model.
     """
@@ -87,7 +87,7 @@ class Translator(Runs):
         self.device = device
         self.version = version
         self.folder = folder
-        # The means of another model are useless for this one.
+        # Means that were measured on another model are useless for this one.
         self.means = means if means is not None and means.model == version else None
         if isinstance(checkpoint, Checkpoint):
             self._model = checkpoint.model_on(device)
@@ -97,7 +97,8 @@ class Translator(Runs):
         """Load a model folder.
 
         Args:
-            folder: folder for `checkpoints.checkpoint.load_checkpoint`; head_means.safetensors may be missing.
+            folder: model folder, as for `checkpoints.checkpoint.load_checkpoint`; head_means.safetensors may be
+                missing.
             device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
         Raises:
@@ -185,7 +186,7 @@ class Translator(Runs):
         done: Callable[[int, Trace | AtlasError], object],
         targets: Sequence[str | None] | None = None,
     ) -> None:
-        """Trace several texts, whose translations are written side by side: in a fraction of the time.
+        """Trace several texts and write their translations in one batch, which takes a fraction of the time.
 
         The numbers equal those of separate traces, bit by bit, because encoder and decoder read each text alone.
 
@@ -193,7 +194,7 @@ class Translator(Runs):
             texts: sentences in the source language.
             done: receives the index of a text, and its trace or error, as soon as it is known; shorter texts do not
                 wait for longer ones.
-            targets: the translation to read for each text; None lets the model write its own.
+            targets: the translation to read for each text; if one is None, the model writes its own.
 
         Raises:
             AtlasError: the device ran out of memory, or a translation does not fit into the model; a text without a
@@ -225,7 +226,7 @@ class Translator(Runs):
             trace: trace of this model, with details.
             method: one of `transformer.attribution.attribution.METHODS`.
             targets: predictions to explain; None explains every predicted token.
-            words: score words instead of tokens.
+            words: whether to score words instead of tokens.
 
         Raises:
             DeviceError: the device ran out of memory.
@@ -238,11 +239,11 @@ class Translator(Runs):
     def deletion_curves(
         self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0
     ) -> DeletionCurves:
-        """How fast a target's log-probability falls when the source is deleted in the order of a method.
+        """How fast a target's log-probability falls when source columns are hidden in the order of an attribution.
 
         Args:
             trace: trace of this model.
-            attribution: attribution of the method.
+            attribution: attribution by the method to evaluate.
             columns: source columns to hide one after the other; the others stay.
             target: index of the target.
 
@@ -267,7 +268,7 @@ class Translator(Runs):
             return deletion_curves(log_probs, attribution.source[target], columns)
 
     def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
-        """Ids of the source [1, S], of the decoder's input [1, T], and of the tokens to predict [T]."""
+        """Token ids of the source [1, S], of the decoder's input [1, T], and of the tokens to predict [T]."""
         predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target, text)[1]
         source, read = (
             text_pieces(self.tokenizer, self.typed(text), "source"),
@@ -276,12 +277,12 @@ class Translator(Runs):
         return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
 
     def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
-        """Check that variants fit the model and a source [1, S]."""
+        """Raise an InterventionError if a variant does not fit the model or a source [1, S]."""
         for variant in variants:
             variant.check(self.config, source.shape[1])
 
     def encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
-        """Encode a text for a run, in inference mode. See `transformer.running.encoded_source.encode`."""
+        """Encode a text for a run in inference mode; see `transformer.running.encoded_source.encode`."""
         return encode(
             self._model,
             self.tokenizer,

@@ -1,4 +1,4 @@
-"""Runs that a translator computes itself, and that a model's server answers; all other runs use these."""
+"""Base class of the runs that a translator computes itself and its server answers; all other runs use these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # A translation to read: its text, the ids of its tokens, or None for the model's own.
 ReadTarget = str | Sequence[int] | None
-# The same type as a field of a hashable value.
+# `ReadTarget` in a hashable form, for the fields of runs.
 Target = str | tuple[int, ...] | None
 
 
@@ -22,7 +22,7 @@ class TranslatorRun(Run[Result]):
 
     Attributes:
         text: a sentence in the source language, spelled by `valid`.
-        plain: whether it is the request of a whole lecture hall: a trace that can be computed together with others.
+        plain: whether it is the run that a whole lecture hall requests: a trace that one batch can compute with others.
     """
 
     text: str
@@ -35,7 +35,7 @@ class TranslatorRun(Run[Result]):
             object.__setattr__(self, "target", hashable(target))
 
     def compute(self, runs: Translator, *needed: Any) -> Result:
-        """The result, on the model itself; `Translator.answer` calls this in inference mode."""
+        """Compute the result with the model itself; `Translator.answer` calls this in inference mode."""
         raise NotImplementedError
 
 

@@ -1,6 +1,6 @@
-"""The wire form of a run: a JSON object of its fields and, as "run", the name of its class.
+"""Converts a run to its wire form and back: a JSON object with its fields and, under "run", the name of its class.
 
-Requests to a model's server and saved experiments have it. Both are untrusted.
+Requests to a model's server and saved experiments contain runs in this form. Both are untrusted.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ class _Named(Struct):
 
 
 def write_run(run: Run[Any]) -> Raw:
-    """The wire form of a run; equal runs are equal bytes."""
-    # Every field is written, also one that was missing in the request, and sets are sorted.
+    """Write a run in its wire form; equal runs give equal bytes."""
+    # Every field is written, even one that was missing in the request, and sets are sorted.
     return Raw(msgspec.json.encode(_plain(run), order="deterministic"))
 
 
 def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
-    """The run of a kind with a wire form.
+    """Read a run of a class from its wire form.
 
     Raises:
-        RequestError: there is no such run, or it is not as `write_run` writes it.
-        AtlasError: the run contradicts itself.
+        RequestError: there is no such run, or the content is not in the form that `write_run` writes.
+        AtlasError: the fields of the run contradict each other.
     """
     named = decoded(content, _Named).run
     found = decoded(content, _class_of(named, kind))
-    # The form has an unknown field at some depth, or a field in another form.
+    # If they differ, the content has an unknown field at some depth, or a field in another form.
     if msgspec.json.decode(write_run(found)) != msgspec.json.decode(content):
         raise RequestError(f"the parameters of {named} are invalid")
     return found
 
 
 def decoded(content: bytes | Raw, kind: Any) -> Any:
-    """The value of a type in untrusted JSON.
+    """Parse untrusted JSON to a value of a type.
 
     Raises:
         RequestError: the content is not JSON, or not of this type.
@@ -70,7 +70,7 @@ def _plain(value: Any) -> Any:
 
 
 def _nested(kind: Any, value: Any) -> Any:
-    """A field that takes any run."""
+    """Convert a field that may hold any run."""
     if get_origin(kind) is not Run or not isinstance(value, dict):
         raise RequestError(f"{kind} is not a run")
     return msgspec.convert(value, _class_of(value.get(NAME), Run), dec_hook=_nested)

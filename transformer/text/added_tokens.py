@@ -1,4 +1,4 @@
-"""The tokens that were added to a Hugging Face vocabulary after it was made."""
+"""Reads the tokens that were added to a Hugging Face vocabulary after it was made."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from transformer.files.small_files import json_object
 
 TOKENIZER, ADDED = "tokenizer_config.json", "added_tokens.json"
-# The named symbols in tokenizer_config.json.
+# Keys of the named symbols in tokenizer_config.json.
 SYMBOLS = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 
 @dataclass(frozen=True)
 class AddedToken:
-    """A token that was added to a vocabulary. It is found in a text as a whole, before the rest is tokenized.
+    """A token that was added to a vocabulary. A text is searched for it before the rest is split into tokens.
 
     Attributes:
-        content: its text.
-        special: it is a symbol, which typed text never becomes.
-        single_word: it is found only where no letter, digit or underscore is next to it.
-        lstrip, rstrip: it takes the white space before or after it.
-        normalized: it is searched for after the tokens without this flag.
+        content: text of the token.
+        special: whether it is a symbol; typed text never becomes a symbol.
+        single_word: whether it is found only where no letter, digit or underscore is next to it.
+        lstrip, rstrip: whether it includes the white space before it, and after it.
+        normalized: whether it is searched for later, after the tokens without this flag.
     """
 
     content: str
@@ -34,10 +34,10 @@ class AddedToken:
 
 
 def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
-    """The added tokens of a vocabulary by id, from tokenizer_config.json or added_tokens.json.
+    """Read the added tokens of a vocabulary by id, from tokenizer_config.json or added_tokens.json.
 
     Raises:
-        ValueError: one of the two is damaged; the message names it.
+        ValueError: one of the two files is damaged; the message names it.
     """
     settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
     described = settings.get("added_tokens_decoder")
@@ -54,10 +54,10 @@ def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
 
 
 def read_token(values: object, number: object, name: str) -> tuple[int, AddedToken]:
-    """An added token and its id, from the values in a file.
+    """Read an added token and its id from the values in a file.
 
     Raises:
-        ValueError: the values have the wrong types; the message names the file.
+        ValueError: the values have the wrong types; the message contains the file's name.
     """
     flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
     if (
@@ -68,13 +68,15 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
         or not values["content"]
         or any(type(values.get(flag, False)) is not bool for flag in flags)
     ):
-        raise ValueError(f"{name} has an added token without a text, an integer id and true or false for each flag")
+        raise ValueError(
+            f"{name} has an added token without a text or an integer id, or with a flag that is not true or false"
+        )
     given = {flag: values[flag] for flag in flags if flag in values}
     return number, AddedToken(values["content"], **given)
 
 
 def named_symbols(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of the symbols that a tokenizer's settings name, each as a text or as an object with its content."""
+    """The texts of the symbols in a tokenizer's settings, by name; a value is a text or an object with its content."""
     symbols = {}
     for name in SYMBOLS:
         value = settings.get(name)

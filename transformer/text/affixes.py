@@ -11,7 +11,7 @@ import msgspec
 from transformer.files.small_files import json_object
 from transformer.text.vocabulary import Symbols, split_code
 
-# Its file in a model folder.
+# Name of the file of `Affixes` in a model folder.
 SYMBOLS = "symbols.json"
 
 
@@ -19,15 +19,15 @@ SYMBOLS = "symbols.json"
 class Affixes:
     """The symbols of a vocabulary, and the tokens that the model reads and writes around a text.
 
-    A text asks for its own languages by codes at its beginning: "<<eng_Latn>> >>deu_Latn<< A dog."
+    Codes at the beginning of a text choose its languages: "<<eng_Latn>> >>deu_Latn<< A dog."
 
     Attributes:
         pad, unknown, start, end: as in `Symbols`.
-        before: ids that every source begins with.
-        first: ids that every translation begins with, if there is no `target`.
-        languages: ids of the languages' tokens by code.
-        source, target: codes for a text that asks for none. Without a `target`, no language token is written.
-        code_last: whether the source language's token follows the end symbol.
+        before: ids of the tokens that every source begins with.
+        first: ids of the tokens that every translation begins with, if there is no `target`.
+        languages: ids of the tokens of languages, by language code.
+        source, target: default languages of a text without codes. If one is "", that side has no language token.
+        code_last: whether the token of the source language follows the end symbol.
         byte_level: whether the vocabulary is a `ByteTokenizer`.
     """
 
@@ -53,37 +53,37 @@ class Affixes:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """All ids that it names."""
+        """All ids in these fields."""
         return (self.pad, self.unknown, self.start, self.end, *self.before, *self.first, *self.languages.values())
 
     def check(self, size: int, name: str) -> None:
-        """Check that all ids are below the number of tokens in a file with this name.
+        """Check that every id is below `size`, the number of tokens in the file `name`.
 
         Raises:
-            ValueError: one is not.
+            ValueError: an id is too large.
         """
         if max(self.ids) >= size:
             raise ValueError(f"{SYMBOLS} names token {max(self.ids)}, but {name} has only 0 to {size - 1}")
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes that a text may begin with, "<<eng_Latn>>" for its own language, ">>deu_Latn<<" for the other."""
+        """The codes that a text may begin with: "<<eng_Latn>>" for the source, ">>deu_Latn<<" for the target."""
         read = [f"<<{code}>>" for code in sorted(self.languages)] if self.source else []
         return (*read, *([f">>{code}<<" for code in sorted(self.languages)] if self.target else ()))
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Ids that the translation of a source text begins with."""
+        """Ids that the translation of a source text begins with, according to the codes of the text."""
         if not self.target:
             return self.first
         return (self.languages[self._asked(text, ">", self.target)],)
 
     def around(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Ids before the tokens of a source text, and after its end symbol."""
+        """Ids before the tokens of a source text, and ids after its end symbol."""
         code = (self.languages[self._asked(text, "<", self.source)],) if self.source else ()
         return (self.before, code) if self.code_last else ((*self.before, *code), ())
 
     def to_json(self) -> bytes:
-        """The content of the file; fields with their default are left out."""
+        """The content of symbols.json; fields with their default value are left out."""
         default = asdict(Affixes(0, 0, 0, 0))
         values = {
             name: value
@@ -98,7 +98,7 @@ class Affixes:
 
 
 def read_affixes(content: bytes) -> Affixes:
-    """Read a file of `Affixes.to_json`.
+    """Read the content of symbols.json, as `Affixes.to_json` writes it.
 
     Raises:
         ValueError: the content is invalid.

@@ -1,4 +1,4 @@
-"""The vocabulary of GPT-2 and BART: byte-pair merges over UTF-8, with the part of the text that each token covers."""
+"""The vocabulary of GPT-2 and BART: byte-pair merges over UTF-8; it knows which characters each token covers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _readable(spelt: str) -> str:
-    """Spell a token as `Piece.text` does.
+    """Spell a token in the form of `Piece.text`.
 
-    Bytes that are not a whole character or have no visible shape are written as bytes. So is the character that looks
-    like the mark of a space.
+    Bytes that are not a whole character, and characters that are invisible, are written as bytes. So is the character
+    that looks like the mark of a space.
     """
     content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
     return "".join(
@@ -51,20 +51,21 @@ class ByteTokenizer:
     With symbols.json it is the `Vocabulary` of a translator such as BART. Threads may share one.
 
     Args:
-        files: the existing files among `transformer.text.byte_vocabulary.FILES`, and symbols.json.
-        rows: number of tokens that the model has an embedding for, if there are more tokens: typed text does not become
-            tokens that were added beyond them.
-        start, end: ids or texts of the symbols that a text starts and ends with, the best first. Symbols that the
-            vocabulary lacks, and tokens of ordinary text, are skipped. The last resort is the symbol that the
+        files: the content of the existing files among `transformer.text.byte_vocabulary.FILES`, and of symbols.json.
+        rows: number of tokens that the model has an embedding for; typed text never becomes an added token beyond it.
+        start, end: ids or texts that may be the start and the end symbol, the best first. Candidates that the
+            vocabulary lacks, and tokens of ordinary text, are skipped. The last candidates are the symbol that the
             tokenizer's settings name, and then <|endoftext|>.
 
     Attributes:
-        source_size, codes: as in `Vocabulary`; no text asks for a language.
-        symbols: one token may serve as all of them, as <|endoftext|> does in GPT-2; typed text never becomes it.
+        source_size, codes: as in `Vocabulary`; there are no codes, because no text asks for a language.
+        symbols: ids of the symbols. One token may serve as all of them, as <|endoftext|> does in GPT-2; typed text
+            never becomes it.
         size: number of tokens V.
         texts: the spelling of each token, V, as in `Piece`; the files write "Ġ" for a space.
         files: its files, by name in a model folder.
-        spelling: says where tokens that are parts of a character may be written.
+        spelling: decides where tokens that are parts of a character may be written, so that texts have whole
+            characters.
 
     Raises:
         ValueError: a file is missing, damaged or contradicts another; the message names it.
@@ -120,7 +121,7 @@ class ByteTokenizer:
             for number, token in self._added.items()
             if not token.special and number not in (first, last)
         }
-        # Bytes that are no token are left out before the others are merged, as `transformers` does.
+        # Bytes that are not tokens are left out before the others are merged, as `transformers` does.
         self._known = {byte for character, byte in BYTES.items() if character in found.ids}
         self._cutter = Tokenizer(BPE(vocab={**typed, **found.ids}, merges=merges))
         self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
@@ -151,9 +152,10 @@ class ByteTokenizer:
         return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Piece, ...]:
-        """The tokens of a text, without symbols, but with the end symbol if `end`.
+        """The tokens of a text, without symbols except for the end symbol if `end`.
 
-        Their spans refer to `text`, spaces before a word left out; tokens with bytes of one character share its span.
+        Their spans refer to `text` and exclude the spaces before a word. Tokens with bytes of one character share its
+        span.
         """
         readable = SURROGATE.sub("\ufffd", text)
         found = self._cutter.encode(readable)
@@ -180,11 +182,14 @@ class ByteTokenizer:
         return [piece.id for piece in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
-        """How common each token is, by id: bytes first, then the merges in their order."""
+        """A score for how common each token is, by id: minus the id, because bytes come first, then merges in order."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
-        """The characters that each token covers if some bytes are left out, which the library does not count."""
+        """The characters [start, end) that each token covers, also after bytes that the tokenizer has left out.
+
+        The library's own offsets do not count such bytes.
+        """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())
         for number, (start, after), own in zip(found.ids, found.offsets, found.word_ids, strict=True):
@@ -202,7 +207,7 @@ class ByteTokenizer:
         return offsets
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of tokens: symbols are left out, bytes joined, broken ones become U+FFFD."""
+        """The text of tokens: symbols are left out, bytes are joined, and invalid bytes become U+FFFD."""
         return self._bytes(ids).decode("utf-8", errors="replace")
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
@@ -225,10 +230,10 @@ class ByteTokenizer:
         return bytes(BYTES[character] for piece in ids if piece not in self._roles for character in self._spelt[piece])
 
     def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
-        """How each token is spelled, by id.
+        """The spelling of each token, by id.
 
         Raises:
-            ValueError: a token spells no bytes, or the numbers have a gap.
+            ValueError: a token does not spell bytes, or the ids have a gap.
         """
         texts = {number: _spelling_of(token.content) for number, token in self._added.items()}
         for text, number in found.ids.items():
@@ -260,7 +265,7 @@ class ByteTokenizer:
 
 
 def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
-    """The pairs of tokens that are merged, each once, the first ones first.
+    """The pairs of tokens that are merged, without repeats, in order of priority.
 
     Raises:
         ValueError: a merge has an unknown token.
@@ -276,12 +281,12 @@ def _spelling_of(content: str) -> str:
 
 
 def _decoded(content: bytes) -> tuple[str, list[int]]:
-    """The text of some bytes, with U+FFFD for broken ones, and the index of each byte's character."""
+    """The text of some bytes, with U+FFFD for invalid ones, and the index of the character of each byte."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     text, owners = "", []
     for number, byte in enumerate(content):
         more = decoder.decode(bytes([byte]), final=number + 1 == len(content))
-        # A byte that does not continue a character ends the broken one before it.
+        # A byte that does not continue a character ends the invalid one before it.
         own = len(text) + (len(more) == 2 or (len(more) == 1 and bool(decoder.getstate()[0])))
         text += more
         owners.append(own)

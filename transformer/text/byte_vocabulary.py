@@ -14,7 +14,7 @@ from transformer.text.pair_tokenizer import IDS, read_ids
 MERGES = "merges.txt"
 # All files of such a vocabulary; some contain the same information.
 FILES = (ONE_FILE, IDS, MERGES, TOKENIZER, ADDED)
-# Required settings of the model in tokenizer.json: with these values it works as GPT-2's does.
+# Settings that the model in tokenizer.json must have. With these values it works as GPT-2's does.
 PLAIN = {
     "dropout": (None, 0),
     "continuing_subword_prefix": (None, ""),
@@ -29,12 +29,12 @@ class ByteVocabulary:
     """The contents of a byte-level vocabulary's files.
 
     Attributes:
-        source: the file that numbers the tokens.
+        source: name of the file that numbers the tokens.
         ids: ids of the tokens by their spelling in the file; tokens of `added` may be among them.
-        merges: pairs of tokens in their order, each with its place in its file.
+        merges: pairs of tokens in order of priority, each with its place in the file for error messages.
         added: added tokens by id.
-        prefix_space: a space is put before a text that does not begin with one.
-        symbols: the texts of the named symbols in the tokenizer's settings, by name.
+        prefix_space: whether a space is put before a text that does not begin with one.
+        symbols: texts of the named symbols in the tokenizer's settings, by name.
     """
 
     source: str
@@ -65,7 +65,7 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
 
 
 def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
-    """The vocabulary in a tokenizer.json."""
+    """Read the vocabulary in a tokenizer.json."""
     document = json_object(content, ONE_FILE)
     model = document.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
@@ -91,7 +91,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
 
 
 def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
-    """The merges in a tokenizer.json: lists of two tokens, or texts with a space between them."""
+    """Read the merges of a tokenizer.json: lists of two tokens, or texts with a space between them."""
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(piece, str) for piece in pair):
@@ -100,7 +100,7 @@ def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:
-    """The merges in a merges.txt, one per line."""
+    """Read the merges of a merges.txt, one per line."""
     try:
         lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError:

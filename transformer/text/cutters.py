@@ -1,4 +1,4 @@
-"""Libraries that cut the texts of an imported model into tokens: sentencepiece and tokenizers."""
+"""Wraps the libraries that split the texts of an imported model into tokens: sentencepiece and tokenizers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tokenizers import Tokenizer
 
 from transformer.text.vocabulary import BYTE, SPACE_MARK, inner_span
 
-# Hugging Face's file of a whole tokenizer.
+# Name of the file in which Hugging Face stores a whole tokenizer.
 ONE_FILE = "tokenizer.json"
 
 
 class Cutter(Protocol):
-    """Cuts texts into tokens."""
+    """Splits texts into tokens."""
 
     def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-        """The spelling of each token of a text, and the characters that it covers."""
+        """The spelling of each token of a text, and the span [start, end) of the characters that it covers."""
         ...
 
     def score(self, spelt: str) -> float:
-        """How common a token is; -inf for one that it does not spell."""
+        """How common a token is. A rarer token has a lower score; bytes and tokens that are not known have -inf."""
         ...
 
     def spells(self, spelt: str) -> bool:
@@ -32,10 +32,10 @@ class Cutter(Protocol):
 
 
 class WholeTokenizer:
-    """A tokenizer.json of the library `tokenizers`, whose symbols are never found in a text.
+    """The tokenizer in a tokenizer.json, run by the library `tokenizers`; its symbols are never found in a text.
 
     Attributes:
-        ids: of the tokens by their spelling.
+        ids: ids of the tokens by their spelling.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -55,7 +55,7 @@ class WholeTokenizer:
             yield spelt, inner_span(text, *offsets)
 
     def score(self, spelt: str) -> float:
-        # Common tokens come first.
+        # Common tokens have low ids.
         return -float(self.ids[spelt])
 
     def spells(self, spelt: str) -> bool:
@@ -63,7 +63,7 @@ class WholeTokenizer:
 
 
 class SentencepieceModel:
-    """A sentencepiece model, from a file with a name."""
+    """A sentencepiece model; `name` is the name of its file for error messages."""
 
     def __init__(self, model: bytes, name: str) -> None:
         try:
@@ -88,7 +88,7 @@ class SentencepieceModel:
         waiting = 0
         for spelt in self._processor.encode(text, out_type=str):
             if (byte := BYTE.fullmatch(spelt)) and plain[at : at + len(spelt)] != spelt:
-                # The first byte of a character says how many follow.
+                # The first byte of a character determines how many bytes follow.
                 waiting = waiting or _length(int(byte[1], 16))
                 waiting -= 1
                 first, after = at, at + 1
@@ -102,10 +102,10 @@ class SentencepieceModel:
 
 
 def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """The characters of the text that each normalised character stands for.
+    """For each normalised character, the span of the text that it stands for.
 
-    `starts` says where each begins, and where the text ends. Several characters that replace one begin at the same
-    place, and share its span.
+    `starts` has the index at which each of them begins in the text, and the end of the text. Several characters that
+    replace one character begin at the same index and share its span.
     """
     spans: list[tuple[int, int]] = []
     end = starts[-1] if starts else 0
@@ -117,5 +117,5 @@ def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _length(byte: int) -> int:
-    """Length of the UTF-8 sequence that a byte begins."""
+    """Length in bytes of the UTF-8 character that a byte begins."""
     return 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4

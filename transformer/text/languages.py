@@ -13,17 +13,17 @@ from transformer.files.paths import ASSETS
 from transformer.files.replacing import write_text
 from transformer.files.small_files import read_small_json
 
-# Its file in a model folder: {"source": "en", "target": "fr"}.
+# Name of the file in a model folder; it contains, for example, {"source": "en", "target": "fr"}.
 FILE = "languages.json"
 CODE = re.compile("[A-Za-z][A-Za-z0-9_-]{0,31}")
 
 
 @dataclass(frozen=True)
 class Language:
-    """A language, or a group of them.
+    """A language, or a group of languages.
 
     Attributes:
-        code: code that the model's authors use: "de", "deu", "ROMANCE".
+        code: code in the spelling of the model's authors: "de", "deu", "ROMANCE".
         name: English name; the code itself if the name is unknown.
         right_to_left: whether its script runs from right to left.
     """
@@ -39,7 +39,7 @@ class Language:
 
 
 class Languages(NamedTuple):
-    """The language that a model reads, and the one that it writes."""
+    """The language that a model reads, and the language that it writes."""
 
     source: Language
     target: Language
@@ -48,14 +48,14 @@ class Languages(NamedTuple):
         return f"{self.source.name} → {self.target.name}"
 
     def asked_for(self, codes: str) -> Languages:
-        """The languages of a text that begins with codes, as ">>fra<<" for the target's or "<<eng>> >>fra<<"."""
+        """The languages of a text that begins with codes: ">>fra<<" sets the target's, "<<eng>> >>fra<<" sets both."""
         sides = {"source" if code.startswith("<") else "target": code[2:-2] for code in codes.split()}
         return self._replace(**{side: language(code) for side, code in sides.items() if is_code(code)})
 
 
 @cache
 def _known() -> dict[str, Language]:
-    """Languages by their codes of two and of three letters."""
+    """Languages by their codes, which have two or three letters."""
     known = {}
     for line in (ASSETS / "languages.tsv").read_text(encoding="utf-8").splitlines():
         codes, name, direction = line.split("\t")
@@ -65,7 +65,7 @@ def _known() -> dict[str, Language]:
 
 
 def is_code(value: object) -> TypeGuard[str]:
-    """Whether a value from a file has the form of a language code, so that a page may show it in any text."""
+    """Whether a value from a file has the form of a language code, so that a page can safely show it in any text."""
     return isinstance(value, str) and CODE.fullmatch(value) is not None
 
 
@@ -75,7 +75,7 @@ def is_language(code: str) -> bool:
 
 
 def language(code: str) -> Language:
-    """The language with a code; a region or a script after it ("pt_BR", "zho_Hans") does not matter."""
+    """The language with a code; a region or a script after it ("pt_BR", "zho_Hans") is ignored."""
     base = code.replace("-", "_").split("_")[0].lower()
     known = _known().get(base)
     return Language(code, known.name, known.right_to_left) if known else Language(code, code)
@@ -85,7 +85,7 @@ def given_language(code: str) -> Language:
     """The language of a code that a user typed.
 
     Raises:
-        ValueError: it is not a code; the message says what to write.
+        ValueError: the text is not a language code; the message says what to write.
     """
     if not is_code(code):
         raise ValueError(f"{code!r} is not a language code: write a code such as en, deu or pt_BR")
@@ -98,15 +98,15 @@ def given_language(code: str) -> Language:
     return found
 
 
-# The default for a folder that names none: the trainer of this project is made for this pair.
+# The default for a folder without languages.json, because this project's trainer is made for this pair.
 LANGUAGES = Languages(Language("en", "English"), Language("de", "German"))
 
 
 def read_languages(folder: Path) -> Languages:
-    """The languages of a model folder, source and target.
+    """Read the source and the target language of a model folder.
 
     Raises:
-        OSError, ValueError: languages.json exists, but does not name them.
+        OSError, ValueError: languages.json exists, but cannot be read or does not name both.
     """
     path = folder / FILE
     if not path.exists():

@@ -1,4 +1,4 @@
-"""One spelling for characters that look or mean the same, in training and at the keyboard."""
+"""Gives characters that look or mean the same one spelling, in training data and in typed text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
 
 def valid(text: str) -> str:
-    """Replace two halves of a surrogate pair by their character, and any other half by U+FFFD.
+    """Replace the two halves of a surrogate pair by their character, and any other half by U+FFFD.
 
     JSON can contain halves; a file or a page cannot. Every function that lets a model read a text calls this first.
     """
@@ -25,15 +25,15 @@ def valid(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """The spelling that the model reads; see `normalise_with_spans`."""
+    """Normalise a text to the spelling that the model reads; see `normalise_with_spans`."""
     if text.isprintable() and REPLACED.keys().isdisjoint(text) and unicodedata.is_normalized("NFKC", text):
-        # Only the spaces can change, and most training text is like this.
+        # Only the spaces can change. Most training text is like this, so the fast way pays off.
         return " ".join(text.split())
     return normalise_with_spans(text)[0]
 
 
 def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The spelling that the model reads, and where each of its characters comes from.
+    """Normalise a text to the spelling that the model reads, and find where each of its characters comes from.
 
     - Compatibility forms become plain ones, and marks join their letters (Unicode NFKC).
     - Typographic quotes and apostrophes become those of the keyboard, and dashes a hyphen or "–".
@@ -47,7 +47,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
         text: as typed.
 
     Returns:
-        The text, and for each of its characters the span [start, end) of `text` that it stands for.
+        The normalised text, and for each of its characters the span [start, end) of `text` that it stands for.
     """
     characters: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -64,7 +64,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of a character with the marks after it, which must be normalised together, and the spans between."""
+    """Spans of the parts that must be normalised as a whole: each is a character with the marks after it."""
     start = 0
     for position in range(1, len(text) + 1):
         if position == len(text) or not _joins(text[position]):
@@ -72,7 +72,7 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
             start = position
 
 
-# Training reads the same few characters millions of times.
+# The cache helps because training reads the same few characters millions of times.
 @lru_cache(maxsize=4096)
 def _joins(character: str) -> bool:
     # The normalised form decides, because compatibility forms can also become marks.
@@ -88,7 +88,7 @@ def _spelling(cluster: str) -> str:
 
 
 def _cleaned(character: str) -> str:
-    """The character, or its replacement: a space or nothing."""
+    """The character, or its replacement: a space, nothing, or U+FFFD."""
     if character.isspace():
         return " "
     category = unicodedata.category(character) if character else ""

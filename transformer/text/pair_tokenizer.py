@@ -1,4 +1,4 @@
-"""The vocabulary of an imported translator: sentencepiece models with a map of ids, or a tokenizer.json."""
+"""The vocabulary of an imported translator: sentencepiece models with a file of ids, or a tokenizer.json."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
-# sentencepiece writes an unknown token so.
+# The text that sentencepiece writes for an unknown token.
 UNKNOWN_TEXT = " ⁇ "
 
 
 class PairTokenizer:
-    """A `Vocabulary` of two sentencepiece models, or of one tokenizer.json for both sides. Threads may share one.
+    """A `Vocabulary` of two sentencepiece models, or of one tokenizer.json for both sides. Threads may share it.
 
-    A token gets its id by its text: sentencepiece's own ids have no meaning here. A character that the sentencepiece
-    model of one side does not know can still have an id: that of a token of the other side with the same spelling.
+    The text of a token determines its id: sentencepiece's own ids have no meaning here. A character that the
+    sentencepiece model of one side does not know can still have the id of an equal token of the other side.
 
     Args:
-        files: symbols.json, and either tokenizer.json, or source.spm, target.spm, vocab.json and, if the target has its
-            own ids, target_vocab.json.
+        files: the content of symbols.json, and either of tokenizer.json, or of source.spm, target.spm, vocab.json and,
+            if the target has its own ids, target_vocab.json.
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
@@ -88,7 +88,7 @@ class PairTokenizer:
     def encode_source(self, text: str) -> tuple[Piece, ...]:
         """The tokens of a source text and its end symbol.
 
-        If the text begins with one of `codes`, a model that reads it gets it as a separate token.
+        A code from `codes` at the beginning of the text becomes a token of its own if the model reads such codes.
         """
         before, after = (map(self._source.piece, ids) for ids in self._affixes.around(text))
         return (*before, *self._source.encode(text, self.codes), self._end, *after)
@@ -125,7 +125,7 @@ class PairTokenizer:
         return Piece(self.symbols.end, self.texts[self.symbols.end], None, "end")
 
     def _spelled(self, ids: Sequence[int]) -> tuple[list[str], list[tuple[int, int] | None]]:
-        """The text that each target token adds, and the characters of it that it covers; None for special tokens."""
+        """For each target token, the text that it adds and its span in the whole text; None for special tokens."""
         surfaces: list[str] = []
         spans: list[tuple[int, int] | None] = []
         at = 0
@@ -137,7 +137,7 @@ class PairTokenizer:
                 surface = bytes_left.decode(bytes([int(byte[1], 16)]), final=last)
                 if last:
                     bytes_left.reset()
-                # The bytes before the last of a character share the span of the finished character.
+                # A byte that does not complete its character shares the span of the completed character.
                 begin = at + max(len(surface) - 1, 0)
                 span = (begin, begin + 1)
             elif role and role != "unknown":
@@ -153,11 +153,11 @@ class PairTokenizer:
 
 
 class _Side:
-    """One side of the vocabulary: it cuts texts into tokens and knows their ids.
+    """One side of the vocabulary: splits texts into tokens and knows their ids.
 
     Attributes:
-        texts: spellings by id.
-        codes: ids of the codes that are tokens themselves.
+        texts: spellings of the tokens by id.
+        codes: ids of the language codes that are tokens themselves.
     """
 
     def __init__(self, cutter: Cutter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:
@@ -172,19 +172,19 @@ class _Side:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        """How common each token is, by id: a token that this side's model does not spell is the rarest."""
+        """How common each token is, by id: a token that this side's model does not spell has the lowest score."""
         return tuple(0.0 if self.role(number) else self._cutter.score(text) for number, text in enumerate(self.texts))
 
     def role(self, piece: int) -> Role:
-        # A symbol of the model, such as the end, may also be one that every translation begins with.
+        # A symbol of the model, such as the end symbol, may also be one that every translation begins with.
         return self._symbols.role(piece) or self._roles.get(piece, "")
 
     def piece(self, number: int) -> Piece:
-        """A token that stands for no text."""
+        """The `Piece` of a token that stands for no text."""
         return Piece(number, self.texts[number], None, self.role(number))
 
     def encode(self, text: str, codes: Collection[str]) -> list[Piece]:
-        """The tokens of a text without its end symbol and without codes that are no tokens; spans refer to `text`."""
+        """The tokens of a text, without its end symbol and without codes that are not tokens; spans refer to `text`."""
         code, rest = split_code(text, codes)
         pieces = [self.piece(self.codes[code])] if code in self.codes else []
         begin = len(text) - len(rest)
@@ -202,7 +202,7 @@ class _Side:
 
 
 def _with_start(symbols: Symbols, cutters: Sequence[Cutter], ids: Sequence[Mapping[str, int]]) -> Symbols:
-    """The symbols, with a flag that says whether the start symbol is also a token of ordinary text of either side."""
+    """Add to the symbols whether the start symbol is also a token of ordinary text on either side."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}
@@ -210,7 +210,7 @@ def _with_start(symbols: Symbols, cutters: Sequence[Cutter], ids: Sequence[Mappi
 
 
 def read_ids(content: bytes, name: str) -> dict[str, int]:
-    """The contents of a vocabulary file: the id of every token by its text, 0 to V - 1.
+    """Read a vocabulary file: the id of every token by its text, 0 to V - 1.
 
     Raises:
         ValueError: the content is invalid.

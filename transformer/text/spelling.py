@@ -1,17 +1,18 @@
-"""Automaton over UTF-8: it says which tokens may follow each other so that a text has only whole characters."""
+"""Automaton over UTF-8 bytes: it decides which tokens may follow each other to form whole characters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from functools import cached_property
 
-# The bytes of an unfinished character, or of another one that allows the same next bytes.
+# The bytes of an unfinished character, or those of another character if the same bytes may follow them.
 State = bytes
 # The state between two characters.
 WHOLE: State = b""
 CONTINUATION = (0x80, 0xBF)
-# Unicode 15, table 3-7. The second byte excludes overlong spellings, surrogates, and everything above U+10FFFF. The
-# third excludes U+FFFD, which stands for a broken character, and U+FFFE and U+FFFF, which are not characters.
+# The range of the next byte after some bytes (Unicode 15, table 3-7). The second byte excludes overlong spellings,
+# surrogates, and everything above U+10FFFF. The third excludes U+FFFD, which stands for an invalid character, and
+# U+FFFE and U+FFFF, which are not characters.
 POSSIBLE = {
     b"\xe0": (0xA0, 0xBF),
     b"\xed": (0x80, 0x9F),
@@ -20,7 +21,7 @@ POSSIBLE = {
     b"\xef\xbf": (0x80, 0xBC),
     b"\xef": CONTINUATION,
 }
-# A representative state for each number of missing bytes.
+# For each number of missing bytes, one state that represents all states outside POSSIBLE.
 ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
@@ -36,10 +37,10 @@ class Spelling:
     """Decides which tokens of a vocabulary may follow an unfinished character, and which may begin one.
 
     Args:
-        parts: by id, the bytes of every token that is not a sequence of whole characters.
+        parts: bytes of every token that is not a sequence of whole characters, by id.
 
     Attributes:
-        parts: their ids.
+        parts: ids of these tokens.
     """
 
     def __init__(self, parts: Mapping[int, bytes]) -> None:
@@ -47,12 +48,12 @@ class Spelling:
         self.parts = frozenset(parts)
 
     def __bool__(self) -> bool:
-        """Whether there is anything to decide: False if every token consists of whole characters."""
+        """Whether any token is not a sequence of whole characters; otherwise there is nothing to decide."""
         return bool(self.parts)
 
     @cached_property
     def _next(self) -> dict[State, dict[int, State]]:
-        """The possible parts after each state, and the state after each of them."""
+        """For each state, the tokens of `parts` that may follow, and the state after each of them."""
         found: dict[State, dict[int, State]] = {}
         waiting = [WHOLE]
         while waiting:
@@ -69,7 +70,10 @@ class Spelling:
         return self._next[WHOLE].get(piece, WHOLE) if following is None else following
 
     def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
-        """The least number of tokens that completes each state; states that cannot be completed are left out."""
+        """The smallest number of tokens that completes the character of each state, without suppressed tokens.
+
+        States that cannot be completed are left out.
+        """
         return self._fewest(suppressed) if self.parts & suppressed else self._fewest_of_all
 
     @cached_property
@@ -78,7 +82,7 @@ class Spelling:
 
     def _fewest(self, suppressed: Set[int]) -> dict[State, int]:
         fewest = {WHOLE: 0}
-        # A character has at most four bytes, of which the first is written.
+        # A character has at most four bytes, and the first of them is already written.
         for count in range(1, 4):
             fewest |= {
                 state: count
@@ -89,11 +93,11 @@ class Spelling:
         return fewest
 
     def following(self, state: State, fewest: Mapping[State, int], left: int) -> frozenset[int]:
-        """The parts that may be written in a state, because they can become whole characters in time.
+        """The tokens of `parts` that may be written in a state, because the character can be completed in time.
 
         Args:
             fewest: result of `fewest`.
-            left: how many tokens may still be written, this one included.
+            left: number of tokens that may still be written, including this one.
         """
         return frozenset(
             piece for piece, after in self._next[state].items() if after in fewest and fewest[after] < left
@@ -104,7 +108,7 @@ NO_PARTS = Spelling({})
 
 
 def _after(state: State, spelt: bytes) -> State | None:
-    """The state after more bytes; None if they break a character."""
+    """The state that some bytes lead to from a state; None if they cannot continue its character in UTF-8."""
     for byte in spelt:
         if not state:
             if 0x80 <= byte < 0xC2 or byte >= 0xF5:

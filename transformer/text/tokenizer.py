@@ -1,4 +1,4 @@
-"""Converts text to tokens and back, with the part of the text that each token covers."""
+"""Converts text to tokens and back; each token knows which characters of the text it covers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from transformer.text.vocabulary import OWN, SPACE_MARK
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece
 
-# Ids in the vocabularies made here; `Vocabulary.symbols` has the ids of any vocabulary.
+# Ids in the vocabularies that this project trains; `Vocabulary.symbols` has the ids of any vocabulary.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
 # Tokens that stand for no text.
 CONTROLS = frozenset({PAD, START, END})
-# The file in a model folder.
+# Name of the file in a model folder.
 VOCABULARY = "tokenizer.model"
-# Probability of leaving out a merge when a random segmentation is drawn.
+# Probability of skipping a merge when a random segmentation is drawn.
 MERGE_DROPOUT = 0.1
 # Letters of both languages that must be tokens even if a small corpus lacks them.
 REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
-# A private-use character, which no vocabulary has.
+# A private-use character, which no vocabulary contains.
 FENCE = "\ue000"
 # An opening quote is a token of its own. Otherwise the "'s" of "it's" would be taken out of "'some".
 OPENING_QUOTE = SPACE_MARK + "'"
@@ -39,18 +39,20 @@ CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
 
 
 class Tokenizer:
-    """A sentencepiece model for both languages, as `train_tokenizer` makes it: a `Vocabulary`. Threads may share one.
+    """A `Vocabulary` from a sentencepiece model for both languages, made by `train_tokenizer`. Threads may share it.
 
     Args:
         model: the serialised model.
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
-        scores: how common each token is in the texts that the vocabulary was made from, V: minus the number of its
-            merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special tokens.
+        scores: how common each token is in the texts that the vocabulary was learned from, [V]. A score is minus the
+            number of the token's merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special
+            tokens.
 
     Raises:
-        ValueError: it is not such a model, or its special tokens have other ids than PAD, UNKNOWN, START and END.
+        ValueError: the bytes are not a sentencepiece model, or its special tokens have other ids than PAD, UNKNOWN,
+            START and END.
     """
 
     symbols = OWN
@@ -74,12 +76,13 @@ class Tokenizer:
             )
         everything = list(range(self.size))
         self.texts = tuple(processor.id_to_piece(everything))
-        # Bytes get -inf instead of sentencepiece's 0: they spell what no other token can, so nothing is rarer.
+        # Bytes get -inf instead of sentencepiece's 0: they spell only characters that no other token has, so they are
+        # rarest.
         self.scores = tuple(
             -math.inf if byte else score
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
         )
-        # Bytes are spelled "<0xF0>"; those below 80 are characters by themselves.
+        # Bytes are spelled like "<0xF0>"; those below <0x80> are whole characters.
         self.spelling = Spelling(
             {
                 piece: bytes([value])
@@ -94,7 +97,7 @@ class Tokenizer:
 
         Raises:
             FileNotFoundError: the file does not exist.
-            ValueError: it cannot be read, or is not a sentencepiece model.
+            ValueError: the file cannot be read, or is not a sentencepiece model.
         """
         try:
             return cls(read_small(Path(path)))
@@ -115,7 +118,7 @@ class Tokenizer:
         return self._processor.encode(normalise(text)) + [END] * end
 
     def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
-        """The same as `encode_ids` for many texts, in parallel on all cores.
+        """Encode many texts as `encode_ids` does, in parallel on all cores.
 
         With `sampled`, some merges are left out at random, so that a word is split into other tokens: BPE-dropout
         (Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
@@ -125,7 +128,7 @@ class Tokenizer:
         return [ids + [END] for ids in self._processor.encode(plain, **draw)]
 
     def spell(self, piece: str) -> list[int]:
-        """Ids of the tokens that spell a token of another vocabulary, which is written as in `texts`."""
+        """Ids of the tokens that spell a token of another vocabulary; `piece` is written as in `texts`."""
         # The bytes of the fence separate the token from the space that sentencepiece puts before a text.
         fence = self._processor.encode(FENCE)
         return self._processor.encode(FENCE + piece.replace(SPACE_MARK, " "))[len(fence) :]
@@ -151,21 +154,21 @@ class Tokenizer:
         return self._located(ids, [(at, at + 1) for at in range(length)], length)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the tokens: special ones are left out, bytes joined, broken bytes become U+FFFD."""
+        """The text of the tokens: special ones are left out, bytes are joined, and invalid bytes become U+FFFD."""
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """Return the text of each token, without special tokens. The last byte of a character has its text."""
+        """The text of each token, without special tokens. The text of a character in bytes belongs to its last byte."""
         spelled = [piece for piece in ids if piece not in CONTROLS]
         return [piece.surface for piece in self._processor.decode(spelled, return_type="proto").pieces]
 
     def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Piece, ...]:
-        """Tokens with the spans that they cover.
+        """The tokens with the spans of the text that they cover.
 
         Args:
             ids: ids of the tokens.
-            spans: span in the text of each character of the tokens' surfaces.
-            length: length of the text.
+            spans: for each character of the tokens' text, its span in the text that the tokens come from.
+            length: length of the text that the tokens come from.
         """
         pieces = []
         at = 0
@@ -182,7 +185,7 @@ class Tokenizer:
                 last = max(first, at + len(surface.rstrip(" ")))
             covered = spans[first:last]
             if not covered and surface and 0 < at < len(spans) and spans[at] == spans[at - 1]:
-                # A space inside the expansion of one typed character, as of ﷺ, belongs to that character.
+                # A space in the expansion of one typed character, such as ﷺ, belongs to that character.
                 covered = spans[at : at + 1]
             at += len(surface)
             here = spans[first][0] if first < len(spans) else length
@@ -204,11 +207,11 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
     """Learn one vocabulary of byte-pair merges for both languages (Sennrich et al. 2016, "Neural Machine Translation of
     Rare Words with Subword Units", section 3.2): frequent words stay whole.
 
-    Characters outside it are spelled in UTF-8 bytes, so none is ever lost. Digits are tokens of their own.
+    Characters outside the vocabulary are spelled in UTF-8 bytes, so none is lost. Each digit is a token.
 
     Args:
         sentences: sentences of both languages, in any order.
-        size: number of tokens, special ones and 256 bytes included.
+        size: number of tokens, including special ones and 256 bytes.
 
     Raises:
         ValueError: there is too little text for so many tokens.
@@ -225,10 +228,11 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
             user_defined_symbols=[OPENING_QUOTE],
             byte_fallback=True,
             split_digits=True,
-            # `units` draws the borders; the apostrophe of a contraction has another script than its letters.
+            # `units` sets the borders. A change of script is no border: the apostrophe of a contraction has another
+            # script.
             split_by_unicode_script=False,
             pretokenization_delimiter=UNIT_BORDER,
-            # The text is already normalised, by rules that track the origin of each character.
+            # The text is already normalised, by rules that keep the origin of each character.
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
             pad_id=PAD,
@@ -244,7 +248,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
 
 
 def _possible(error: str) -> str:
-    """The possible sizes, if sentencepiece's message gives them."""
+    """The part of an error message with the possible sizes, if sentencepiece's message contains them."""
     if most := re.search(r"value <= (\d+)", error):
         return f"; it allows at most {most[1]}: give another --vocabulary, or more text"
     if least := re.search(r"\d+ vs (\d+)", error):

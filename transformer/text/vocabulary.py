@@ -1,4 +1,4 @@
-"""The interface of every vocabulary, independent of its files: tokens, their ids, and its symbols."""
+"""The interface of every vocabulary, whatever its files are: tokens, their ids, and its symbols."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
 SPACE_MARK = "▁"
-# A byte that is not a whole character.
+# Spelling of a token that is one byte and not a whole character.
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# How white space is shown: in a text, and in the spelling of a token.
+# The signs that show white space: in a text, and in the spelling of a token.
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
 WHITE = re.compile("|".join(SIGNS))
-# The beginning of a source text if the model writes several languages: ">>fra<<".
+# The beginning of a source text that chooses the target language, if the model writes several: ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
-# A code at the beginning of a source text: of its own language, "<<eng_Latn>>", or of the target's, ">>deu_Latn<<".
+# A code at the beginning of a source text: "<<eng_Latn>>" for its own language, ">>deu_Latn<<" for the target's.
 ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")
 
 
 def label_parts(piece: Piece, text: str) -> tuple[str, str]:
-    """How a token is shown: the characters that it belongs to, if its spelling alone does not say them; its spelling.
+    """The two parts of a token's label: its characters in the text, if the spelling hides them, and the spelling.
 
     White space is made visible, and special tokens are named.
 
@@ -46,7 +46,7 @@ def label_parts(piece: Piece, text: str) -> tuple[str, str]:
 
 
 def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Characters [start, end) of a text without the spaces around them."""
+    """Shorten a span [start, end) of a text so that it excludes outer spaces."""
     while start < end and text[start] == " ":
         start += 1
     while end > start and text[end - 1] == " ":
@@ -68,7 +68,8 @@ class Symbols:
         unknown: stands for text that the vocabulary cannot spell.
         start: the first token that the decoder reads; the same as `pad` in Marian's models.
         end: ends a text.
-        start_is_text: the start is also a token of ordinary texts, and a symbol only as the decoder's first token.
+        start_is_text: whether the start symbol is also a token of ordinary texts. It is then a symbol only as the
+            decoder's first token.
     """
 
     pad: int
@@ -79,15 +80,15 @@ class Symbols:
 
     @property
     def never_predicted(self) -> frozenset[int]:
-        """Symbols that training never predicts: those of the batch and of the decoder's input.
+        """Symbols that training never predicts: padding and the start symbol.
 
-        The probability that a model gives them means nothing, and padding taken for a token would look like the end.
-        The end itself can be predicted, also if one symbol is all of them, as in GPT-2.
+        The probability that a model gives them has no meaning, and predicted padding would look like the end. The end
+        symbol itself can be predicted, even if one symbol serves as all of them, as in GPT-2.
         """
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, piece: int) -> Role:
-        """The role of an id anywhere in a text; empty for a token of text."""
+        """The role of a token id anywhere in a text; "" for a token of text."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
         return "" if self.start_is_text and piece == self.start else roles.get(piece, "")
 
@@ -102,7 +103,7 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """The language codes at the beginning of a text, at most one of each side, and the rest; "" if none."""
+    """Split a text into the language codes at its beginning, at most one per side ("" for none), and the rest."""
     found: dict[str, str] = {}
     at = 0
     while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in found:
@@ -111,7 +112,7 @@ def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
-    """A text that asks for languages; it keeps the codes of its own, and stays the same if `code` adds none."""
+    """Add language codes to a text. Codes that the text already has stay, and it is unchanged if `code` adds none."""
     own, rest = split_code(text, codes)
     both = {each[0]: each for each in (*code.split(), *own.split())}
     merged = " ".join(both[side] for side in sorted(both))
@@ -127,7 +128,8 @@ class TextVocabulary(Protocol):
         texts: the spelling of each token, V, as in `Piece`.
         files: its files, by name in a model folder.
         fingerprint: changes whenever any part of the vocabulary changes.
-        spelling: says where tokens that are parts of a character may be written.
+        spelling: decides where tokens that are parts of a character may be written, so that texts have whole
+            characters.
     """
 
     symbols: Symbols
@@ -142,7 +144,7 @@ class TextVocabulary(Protocol):
     def spelling(self) -> Spelling: ...
 
     def encode(self, text: str, *, end: bool) -> tuple[Piece, ...]:
-        """The tokens of a text, the end symbol after them if `end`; their spans refer to `text` as typed."""
+        """The tokens of a text, followed by the end symbol if `end`; their spans refer to `text` as typed."""
         ...
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
@@ -150,7 +152,7 @@ class TextVocabulary(Protocol):
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of tokens: symbols are left out, bytes joined, broken bytes become U+FFFD."""
+        """The text of tokens: symbols are left out, bytes are joined, and invalid bytes become U+FFFD."""
         ...
 
 
@@ -159,8 +161,8 @@ class Vocabulary(TextVocabulary, Protocol):
 
     Attributes:
         source_size: number of source tokens; one vocabulary may serve both sides.
-        codes: beginnings of a source text that ask for a language: ">>fra<<" for the target's and "<<eng>>" for its
-            own; empty if the model has only one of each.
+        codes: codes that may begin a source text and choose a language: ">>fra<<" for the target's and "<<eng>>" for
+            the source's; empty if the model has only one of each.
     """
 
     source_size: int
@@ -171,7 +173,7 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Ids that the translation of a source text begins with: of a language code, or of a symbol."""
+        """Ids that the translation of a source text begins with: that of a language code or of a symbol."""
         ...
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
@@ -179,18 +181,18 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """How common each token is that a kind of attention looks at, by id: a lower score is rarer."""
+        """How common each token is that can be a key of a kind of attention, by id; a rarer token has a lower score."""
         ...
 
 
 def start_piece(vocabulary: TextVocabulary) -> Piece:
-    """The first token that a decoder reads."""
+    """The token that a decoder reads first."""
     (start,) = vocabulary.pieces([vocabulary.symbols.start])
     return replace(start, span=None, role="start")
 
 
 def fingerprint_of(files: Mapping[str, bytes]) -> str:
-    """SHA-256 of the files of a vocabulary, by name, hexadecimal."""
+    """SHA-256 of the files of a vocabulary and their names, in hexadecimal."""
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
         digest.update(f"{name} {len(content)}\n".encode())

@@ -10,7 +10,7 @@ _CHECK: ContextVar[Callable[[], object] | None] = ContextVar("check", default=No
 
 
 def check_cancelled() -> None:
-    """Call the check that `cancellable` has set, if there is one. Long runs call this after each step."""
+    """Call the check that `cancellable` has set, if there is one. Long computations call this after each step."""
     check = _CHECK.get()
     if check is not None:
         check()
@@ -30,8 +30,8 @@ def cancellable(check: Callable[[], object] | None) -> Iterator[None]:
     a step
 
     Args:
-        check: an exception that it raises ends the run; it may also wait. With None, nothing ends the runs, not even
-            the check of an outer block.
+        check: function without arguments. If it raises an exception, the run ends; it may also wait. With None, nothing
+            ends the runs, not even the check of an outer block.
     """
     token = _CHECK.set(check)
     try:

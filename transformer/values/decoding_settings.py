@@ -9,7 +9,7 @@ Method = Literal["greedy", "beam", "sample"]
 METHODS: tuple[Method, ...] = ("greedy", "beam", "sample")
 
 MAX_BEAM_SIZE = 10
-# "Attention Is All You Need", section 6.1.
+# Default exponent, from "Attention Is All You Need", section 6.1.
 LENGTH_PENALTY = 0.6
 MAX_LENGTH_PENALTY = 10.0
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
@@ -20,7 +20,7 @@ class DecodingSettings:
     """How the next token is chosen. Settings of the other methods have no effect.
 
     Attributes:
-        method: "greedy" takes the most likely token; "beam" searches with the best few hypotheses side by side;
+        method: "greedy" takes the most likely token; "beam" keeps the few best hypotheses at every step;
             "sample" draws at random.
         beam_size: number of hypotheses of the beam, 1 to MAX_BEAM_SIZE.
         length_penalty: exponent alpha of the beam's length penalty, 0 to MAX_LENGTH_PENALTY; 0 means no penalty.

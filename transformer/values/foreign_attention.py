@@ -1,7 +1,7 @@
 """Converts attention that another program computed, in any common form, to arrays [L, H, rows, columns].
 
-Letters: B texts of a batch, L layers, H heads. Nothing is made up: input that is not attention weights is rejected
-with one sentence that says what to do.
+Letters: B texts of a batch, L layers, H heads. Nothing is guessed: input that is not attention weights is rejected with
+one sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from transformer.values.interventions import AS_TRAINED
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.pieces import Piece
 
-# Largest deviation of a row's sum from 1. Eight bits of a bfloat16 weight are exact, and a row has hundreds of them.
+# Largest deviation of a row's sum from 1. A bfloat16 weight has only eight exact bits, and a row has hundreds of them.
 TOLERANCE = 0.02
 
 
 def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indices: Any = None) -> np.ndarray:
-    """Weights, float32 [L, H, rows, columns].
+    """Convert attention of one kind to weights, float32 [L, H, rows, columns].
 
     Args:
         attention: arrays of numpy, torch or jax, of any precision, or nested lists, in one of these forms:
@@ -34,13 +34,14 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
             - as `generate` returns it, a list of steps, each a list of layers [B, H, new rows, columns so far].
         name: name of the attention, for error messages.
         item: index of the text in the batch; None if there is one text.
-        beam_indices: the value of that name from `generate`, [B, steps] or [steps]: the batch row at each step.
+        beam_indices: the `beam_indices` that `generate` returned, [B, steps] or [steps]: the text's row of the batch at
+            each step.
 
     Raises:
         AttentionError: `attention` has none of these forms.
     """
     if isinstance(attention, (list, tuple)) and not attention:
-        # The last of a model's outputs may be cross-attention that the model does not have.
+        # The last element of a model's outputs may be cross-attention, which is empty if the model has none.
         raise AttentionError(
             f"The {name} attention has no layers: take outputs.attentions instead of the last of the outputs, and load "
             'the model with attn_implementation="eager".'
@@ -63,13 +64,13 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
 
 @dataclass(frozen=True)
 class Side:
-    """One side of attention from another program: its tokens, and how they become `Piece` objects.
+    """The source or the target of attention from another program: its tokens, and how they become `Piece` objects.
 
     Attributes:
         name: "source" or "target".
         tokens, text, offsets: arguments of `pieces_of`.
-        mask: 1 for each token, 0 for padding, [N] or [B, N], as a tokenizer's `attention_mask`; None without padding.
-            Tokens after the mask's end are not padding: `generate` wrote them.
+        mask: 1 for each token and 0 for padding, [N] or [B, N], like a tokenizer's `attention_mask`; None without
+            padding. Tokens beyond the end of the mask are not padding: `generate` wrote them.
         item: index of the text in the batch; None if there is one text.
     """
 
@@ -81,7 +82,7 @@ class Side:
     item: int | None = None
 
     def kept(self, count: int) -> np.ndarray:
-        """Positions that are not padding, of `count` rows or columns."""
+        """Positions that are not padding, among the first `count` rows or columns."""
         if self.mask is None:
             return np.arange(count)
         mask = np.atleast_2d(_numbers(self.mask, f"{self.name} mask"))
@@ -95,7 +96,7 @@ class Side:
     def pieces(self, count: int) -> tuple[str, tuple[Piece, ...]]:
         """The text, and a `Piece` for each of `count` rows or columns that is not padding.
 
-        A target has one more token if one more token is given than rows.
+        If the target has one token more than rows, the result includes it: it is the last prediction.
         """
         given = len(self.tokens)
         if given < count:
@@ -107,7 +108,7 @@ class Side:
             raise AttentionError(f"The {self.name} has {given} tokens, {len(self.offsets)} offsets: give one for each.")
         kept = self.kept(count)
         more = [count] if self.name == "target" and given > count else []
-        # Sequences of a batch have padding after their ends.
+        # In a batch, a shorter sequence has padding after its end, which no row reads.
         unread = pieces_of(list(self.tokens[count + len(more) :]))[1]
         if not all(piece.special and more for piece in unread):
             raise AttentionError(
@@ -124,12 +125,12 @@ class Side:
 
 
 def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_indices: Any = None) -> dict[str, Any]:
-    """The fields of a `Trace`; every unknown array is empty.
+    """Build the fields of a `Trace` from attention; every unknown array is empty.
 
     Args:
-        given: attention of each kind as `weights_of` takes it; None for a kind that the model does not have.
-        source, target: the tokens.
-        beam_indices: argument of `weights_of`.
+        given: attention by kind, in a form that `weights_of` accepts; None for a kind that the model does not have.
+        source, target: the two sides, with their tokens.
+        beam_indices: as in `weights_of`.
 
     Raises:
         AttentionError: the arrays are not weights, or their shapes do not match each other or the tokens.
@@ -175,7 +176,7 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
         "target_text": target_text,
         "source_pieces": source_pieces,
         "target_pieces": target_pieces,
-        # The last given token may be one that no row reads: it is the last prediction. Without it, that is unknown.
+        # The last given token may be a prediction that no row reads. Without it, the predictions are unknown.
         "predicted_pieces": written[1:] if len(written) > len(target_pieces) else (),
         "complete": True,
         "log_probs": unknown,
@@ -188,12 +189,12 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
 
 
 def is_causal(weights: np.ndarray) -> bool:
-    """Whether no row of self-attention attends to a later column."""
+    """Whether no row of self-attention gives weight to a later column."""
     return weights.shape[-1] == weights.shape[-2] and not np.triu(weights, 1).any()
 
 
 def check_axes(weights: np.ndarray, kind: Kind) -> None:
-    """Check that weights [L, H, rows, columns] have their axes in this order, as far as the numbers tell.
+    """Check that weights [L, H, rows, columns] have their axes in this order, as far as the numbers show it.
 
     Raises:
         AttentionError: an axis is empty, or the axes seem to be in another order.
@@ -217,7 +218,7 @@ def _sum_to_one(weights: np.ndarray, axis: int) -> bool:
 
 
 def check_rows(weights: np.ndarray, name: str) -> None:
-    """Check that every row is a distribution.
+    """Check that every row of attention weights is a probability distribution.
 
     Raises:
         AttentionError: a row is not a distribution; the message says what the numbers seem to be.
@@ -239,7 +240,7 @@ def check_rows(weights: np.ndarray, name: str) -> None:
 
 
 def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: Any) -> np.ndarray:
-    """Rows of all steps, one below the other; columns that a step did not have are 0."""
+    """Join the rows of all steps, [L, H, rows, columns]; columns that a step did not have are 0."""
     chosen: list[int | None] = [item] * len(steps)
     if beam_indices is not None:
         indices = np.atleast_2d(np.asarray(_numbers(beam_indices, "beam_indices"), dtype=int))
@@ -249,19 +250,19 @@ def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: A
     done = 0
     for step, index in zip(steps, chosen, strict=False):
         layers = np.stack([_of_batch(_numbers(layer, name), name, index, beams=True) for layer in step])
-        # Without a cache, a step computes all rows again.
+        # Without a cache, each step computes all rows again; only its new rows are taken.
         parts.append(layers[..., done:, :] if layers.shape[-2] > done else layers)
         done += parts[-1].shape[-2]
     width = max(part.shape[-1] for part in parts)
     if name == "decoder":
-        # A cache of a fixed size has columns that are not written yet.
+        # A cache of a fixed size has columns that are not written yet; they are cut off.
         width = min(width, done)
     padded = [np.pad(part[..., :width], [(0, 0)] * 3 + [(0, max(0, width - part.shape[-1]))]) for part in parts]
     return np.concatenate(padded, axis=-2)
 
 
 def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = False) -> np.ndarray:
-    """One layer [H, rows, columns] of one text."""
+    """Select one text of a layer, [H, rows, columns]."""
     if layer.ndim == 2:
         layer = layer[None]
     if layer.ndim == 4:
@@ -282,14 +283,14 @@ def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = F
 
 
 def _numbers(array: Any, name: str) -> np.ndarray:
-    """An array of numpy, torch, jax or plain lists, as float32."""
+    """Convert an array of numpy, torch or jax, or a plain list, to float32."""
     if array is None:
         raise AttentionError(
             f"The {name} attention is None, because fused kernels return no weights: load the model with "
             'attn_implementation="eager" and call it with output_attentions=True.'
         )
     if hasattr(array, "detach"):
-        # numpy has no bfloat16.
+        # numpy has no bfloat16, so a tensor is first converted to float32.
         array = array.detach().cpu().float().numpy()
     try:
         return np.asarray(array).astype(np.float32)

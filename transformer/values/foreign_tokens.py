@@ -1,4 +1,4 @@
-"""Converts tokens of other programs to tokens of a text, with the characters that each covers."""
+"""Converts tokens of other programs to `Piece` objects, with the characters of the text that each covers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Offsets = Sequence[Sequence[int] | None]
 
 
 def _spelling() -> dict[int, str]:
-    """How byte-level vocabularies write each byte.
+    """The character by which byte-level vocabularies write each byte.
 
-    A visible Latin-1 character stands for itself. Any other byte is one of the characters from U+0100 on, so that no
-    token contains white space.
+    A visible Latin-1 character stands for its own byte. Every other byte is written as a character from U+0100 on, so
+    that no token contains white space.
     """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]
@@ -26,7 +26,7 @@ def _spelling() -> dict[int, str]:
 
 SPELLING = _spelling()
 BYTES = {character: byte for byte, character in SPELLING.items()}
-# Symbols as the vocabularies of published models spell them.
+# Roles of symbols, by their spelling in the vocabularies of published models.
 ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("[CLS]", "[BOS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftranscript|>"), "start"),
     **dict.fromkeys(
@@ -49,7 +49,7 @@ ROLES: Mapping[str, Role] = {
 LANGUAGE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}|__[a-z]{2,3}__|>>.+<<")
 SYMBOL = re.compile(r"<\|.*\|>|<start_of_turn>", re.DOTALL)
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# Marks of a byte-level vocabulary: a space or the end of a line. Nearly every text has one.
+# Characters that a byte-level vocabulary writes for a space and for the end of a line. Nearly every text has one.
 BYTE_LEVEL = re.compile("^[ĠĊ]")
 
 
@@ -62,17 +62,18 @@ def pieces_of(
     ids: Sequence[int] | None = None,
     first: Role = "",
 ) -> tuple[str, tuple[Piece, ...]]:
-    """A text and its tokens.
+    """Convert tokens of another program to a text and its `Piece` objects.
 
     Args:
         tokens: as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Piece` objects.
             If no token has a mark, the tokens are words with spaces between them.
         text: the text that the offsets or the tokens' spans refer to; without it, the text that the tokens spell.
-        offsets: characters [start, end) of the text for each token, as `offset_mapping` of Hugging Face's tokenizers;
+        offsets: characters [start, end) of the text for each token, like `offset_mapping` of Hugging Face's tokenizers;
             an empty span for a symbol.
-        roles: the role of each token, "" for a part of the text; without roles, the spelling decides.
+        roles: the role of each token, "" for a part of the text. If they are None, the spelling decides.
         ids: ids in the vocabulary; -1 where they are unknown.
-        first: the role of the first token, if it is a symbol: a decoder may start with a padding or an end symbol.
+        first: the role of the first token if it is a symbol, because a decoder may start with a padding or an end
+            symbol.
 
     Raises:
         AttentionError: a token is not a string, or the numbers of offsets and tokens differ.
@@ -106,11 +107,11 @@ def pieces_of(
 
 
 def frames(count: int, seconds: float) -> tuple[Piece, ...]:
-    """Tokens that stand for intervals of sound: the name of each is the time at which it begins.
+    """Tokens that stand for intervals of sound; the text of each is the time in seconds at which it begins.
 
     Args:
         count: number of tokens.
-        seconds: duration of each.
+        seconds: duration of each interval.
     """
     digits = 2 if seconds >= 0.01 else 3
     return tuple(Piece(-1, f"{number * seconds:.{digits}f}", None, "frame") for number in range(count))
@@ -131,7 +132,7 @@ def _role(token: str) -> Role:
 def _spans(
     tokens: Sequence[str], roles: Sequence[str], ordinary: Sequence[str], byte_level: bool
 ) -> tuple[str, list[tuple[int, int] | None]]:
-    """The text that tokens spell, and the characters of each; bytes of one character share its span."""
+    """The text that tokens spell, and the characters that each covers; the bytes of one character share its span."""
     spoken = _spoken(ordinary, byte_level)
     decoder, text, spans = codecs.getincrementaldecoder("utf-8")("replace"), "", []
     for token, role in zip(tokens, roles, strict=True):
@@ -146,7 +147,10 @@ def _spans(
 
 
 def _spoken(ordinary: Sequence[str], byte_level: bool):
-    """A function that returns the bytes of a token, with the white space around it."""
+    """Return a function that turns a token into the bytes that it stands for, including white space.
+
+    Marks such as ▁ in the ordinary tokens show which spelling the vocabulary uses.
+    """
     if byte_level:
         return lambda token: bytes(BYTES[each] for each in token if each in BYTES)
     if any("▁" in token for token in ordinary) or any(map(BYTE.fullmatch, ordinary)):
@@ -161,7 +165,7 @@ def _spoken(ordinary: Sequence[str], byte_level: bool):
 
 
 def _readable(token: str) -> str:
-    """A token of a byte-level vocabulary, spelt as `Piece.text` is."""
+    """Spell a token of a byte-level vocabulary in the form of `Piece.text`."""
     content = bytes(BYTES[each] for each in token if each in BYTES).decode("utf-8", errors="surrogateescape")
     return "".join(
         "▁"
@@ -174,7 +178,7 @@ def _readable(token: str) -> str:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Characters [start, end) without the spaces around them; [end, end) if there are only spaces."""
+    """Shorten a span [start, end) of a text so that it excludes outer spaces; [end, end) if it has only spaces."""
     covered = text[start:end]
     start += len(covered) - len(covered.lstrip())
     return (start, start + len(covered.strip())) if covered.strip() else (end, end)

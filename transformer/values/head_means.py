@@ -1,4 +1,4 @@
-"""The mean output of every head over a set of sentences, and the sentences; ablation replaces a head's output by it."""
+"""Mean output of every head over a set of sentences, and the sentences; ablation replaces outputs by these means."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class HeadMeans:
 
     Attributes:
         model: `Translator.version` of the model.
-        sentences: `sentences_digest` of the set.
+        sentences: `sentences_digest` of the set of sentences.
         outputs: mean outputs by kind, float32 [L, H, K], read-only.
-        pairs: the sentences for resample ablation, which lets the model read them again. Storing every output of every
-            head would take two thousand times the size of the means. Empty in files of older versions.
+        pairs: token ids of the sentences and their translations, which resample ablation lets the model read again.
+            Storing every output of every head would take two thousand times the size of the means. Empty in files of
+            older versions.
     """
 
     model: str
@@ -78,7 +79,7 @@ class HeadMeans:
             pairs = tuple(zip(*sides, strict=True))
             if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):
                 raise ValueError("it lacks finite means for some heads")
-            # Files that are older than this checksum have none.
+            # Files from before this checksum existed have none.
             if metadata.get("contents", _seal(outputs, pairs)) != _seal(outputs, pairs):
                 raise ValueError("its numbers were altered after they were saved")
             return cls(metadata["model"], metadata["sentences"], outputs, pairs)
@@ -90,7 +91,7 @@ class HeadMeans:
 
     @classmethod
     def over(cls, traces: Iterable[Trace], model: str, sentences: str) -> HeadMeans:
-        """The means over the sentences of some traces; arguments are those of `mean_outputs` and the attributes."""
+        """Compute the means over some traces and keep their sentences; `model` and `sentences` become attributes."""
         pairs: list[Pair] = []
 
         def noted() -> Iterator[Trace]:
@@ -104,7 +105,7 @@ class HeadMeans:
 
 
 def _seal(outputs: Mapping[Kind, np.ndarray], pairs: Sequence[Pair]) -> str:
-    """SHA-256 of means and sentences, hexadecimal."""
+    """SHA-256 of the means and the sentences, in hexadecimal."""
     digest = hashlib.sha256()
     for kind in KINDS:
         digest.update(np.ascontiguousarray(outputs[kind]).tobytes())
@@ -130,10 +131,10 @@ def mean_outputs(traces: Iterable[Trace]) -> dict[Kind, np.ndarray]:
     """Mean of each head's outputs over all positions of all traces, by kind, float32 [L, H, K].
 
     Args:
-        traces: with details, at least one, without interventions; only one is in memory at a time.
+        traces: at least one, with details and without interventions; only one is in memory at a time.
 
     Raises:
-        ValueError: there is no trace, or one without details.
+        ValueError: there is no trace, or a trace has no details.
     """
     totals: dict[Kind, np.ndarray] = {}
     counts = dict.fromkeys(KINDS, 0)
@@ -148,5 +149,5 @@ def mean_outputs(traces: Iterable[Trace]) -> dict[Kind, np.ndarray]:
 
 
 def sentences_digest(sentences: Sequence[str]) -> str:
-    """16 hexadecimal digits that change with any sentence or their order."""
+    """A digest of 16 hexadecimal digits that changes with any sentence or their order."""
     return hashlib.sha256("\n".join(sentences).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Interventions: changes to one run of the model that show what its parts are for.
+"""Interventions: changes to one run of a model that show what its parts do.
 
 Kinds, layers, heads and positions count from 0, as in the arrays of a trace. Positions of the target are those of
 `Trace.target_pieces`: 0 is the start symbol.
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# Largest deviation of a given row's sum from 1: the rounding of float32.
+# Largest deviation of a given row's sum from 1; it allows for rounding in float32.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]
 # A kind, a layer, a head, and the position of the query.
 Row = tuple[Kind, int, int, int]
-# Columns and their shares.
+# The columns of a row, and the share of the attention that each gets.
 Cells = tuple[tuple[int, float], ...]
 
 
@@ -42,29 +42,29 @@ class Interventions:
     True
     >>> look = Interventions(attention={("cross", 5, 2, 3): {4: 0.75}})  # the other cells share a quarter
 
-    Values are normalised, so that equal runs are equal values: mappings become sorted tuples of pairs, and gates of 1,
+    Fields are normalised, so that equal runs are equal values: mappings become sorted tuples of pairs, and gates of 1,
     which change nothing, are left out.
 
     Attributes:
-        gates: factor from 0 to 2 by (kind, layer, head): the share of the head that is kept. The mode says what
+        gates: factor from 0 to 2 by (kind, layer, head), which says how much of the head is kept. The mode says what
             replaces the rest.
         mode: "zero" multiplies the head's output by the gate. "mean" multiplies the output's deviation from its mean
             over a set of sentences by the gate (`values.head_means`). "uniform" moves the head's weights towards an
-            even share for every visible token, completely at 0; gates above 1 have no meaning there. "resample"
-            multiplies the output's deviation from that at another sentence by the gate
+            even share for every visible token. At a gate of 0 they are even; a gate above 1 is rejected. "resample"
+            multiplies the output's deviation from the head's output in another sentence by the gate
             (`transformer.running.head_replacements`).
-        attention: given weights by (kind, layer, head, row): the whole row, or shares by column. If the shares add up
-            to less than 1, the row's other cells share the rest in their old proportions. A target row that a
-            translation does not reach is not used.
+        attention: weights that replace the computed ones, by (kind, layer, head, row): the whole row, or shares by
+            column. If the shares add up to less than 1, the row's other cells share the rest in their old proportions.
+            A target row beyond the end of the translation is ignored.
         hidden_source: positions of source tokens that only they themselves can see, in every layer.
-        hidden_target: the same for target tokens.
-        decoder_mask: hide later tokens from the decoder's self-attention. While a translation is decoded there are
-            no later tokens, so this only changes the pass over the whole translation that makes a trace.
-        positions: add the positional encoding to the embeddings, on both sides.
-        seed, draw: choose the other sentence of the mode "resample", and its positions; see `draws_of`.
-        patches: places that get their value from the other sentence's run as trained, and the position there
+        hidden_target: positions of target tokens that only they themselves can see, in every layer.
+        decoder_mask: whether later tokens are hidden from the decoder's self-attention. While a translation is decoded
+            there are no later tokens, so False only changes the pass over the whole translation that makes a trace.
+        positions: whether the positional encoding is added to the embeddings, on both sides.
+        seed, draw: numbers that choose the other sentence of the mode "resample", and its positions; see `draws_of`.
+        patches: places that get their value from an unchanged run of the other sentence, and the position there
             (`values.patches`). A patch acts after all other changes of its place.
-        other: ids of the other sentence, and of the tokens that the decoder reads for it; None if nothing is patched.
+        other: token ids of the other sentence, and of the tokens that the decoder reads for it; None without patches.
 
     Raises:
         InterventionError: a value is out of range, a row does not add up to 1, a masked cell gets weight, or patches
@@ -115,19 +115,19 @@ class Interventions:
         return dict(self.gates).get(head, 1.0)
 
     def head_gates(self) -> Iterator[tuple[Head, float]]:
-        """The heads whose gate is not 1, and their gates."""
+        """Yield each head whose gate is not 1, and its gate."""
         yield from _pairs(self.gates)
 
     def given_rows(self) -> Iterator[tuple[Row, Cells]]:
-        """The rows with given weights: (kind, layer, head, row), and the columns with their shares."""
+        """Yield each row with given weights as (kind, layer, head, row), and its columns with their shares."""
         yield from _pairs(self.attention)
 
     def patched(self) -> Iterator[tuple[Place, int]]:
-        """The places that get another sentence's value, and the position in that sentence."""
+        """Yield each place that gets another sentence's value, and the position in that sentence."""
         yield from _pairs(self.patches)
 
     def visible(self, kind: Kind, rows: int, columns: int, *, start: int = 0) -> np.ndarray:
-        """The attention mask, bool [rows, columns]; True = may look.
+        """The attention mask of the run, bool [rows, columns]; True means that the query can see the key.
 
         Args:
             kind: kind of attention.
@@ -142,7 +142,7 @@ class Interventions:
         return visible & (seen if kind == "cross" else seen | (key == query))
 
     def check(self, config: TransformerConfig, source: int) -> None:
-        """Check that the model has every part that the run changes.
+        """Check that the model and the sentence have every part that the interventions change.
 
         Args:
             config: model configuration.
@@ -171,7 +171,7 @@ class Interventions:
             self._check_patch(config, source, place, other)
 
     def encoder_part(self) -> Interventions:
-        """The part that changes the encoder's output; runs with equal parts share that output."""
+        """The interventions that change the encoder's output. Runs in which these are equal share that output."""
         return Interventions(
             gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"),
             mode=self.mode,
@@ -223,9 +223,10 @@ class Interventions:
 
 
 def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
-    """The runs that answer for one choice: in the mode "resample" its draw and the next ones, otherwise only itself.
+    """The interventions to average over: `count` draws in the mode "resample", otherwise only the given ones.
 
-    The draws of a seed take different sentences until all sentences are used.
+    The first draw is that of `interventions`, and the others follow it. Draws with the same seed take different
+    sentences until all sentences are used.
 
     Raises:
         InterventionError: `count` is less than 1 or more than MOST_DRAWS.
@@ -240,7 +241,7 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
 
 
 def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
-    """Every head of a model, kind by kind, layer by layer."""
+    """Every head of a model, ordered by kind, layer and number."""
     return tuple(
         (kind, layer, head)
         for kind in config.kinds
@@ -250,13 +251,13 @@ def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
 
 
 def head_name(head: Head) -> str:
-    """The name of a head on the screen, counted from 1: cross.1.8."""
+    """The name of a head on the screen, such as cross.1.8; its numbers count from 1."""
     kind, layer, number = head
     return f"{kind}.{layer + 1}.{number + 1}"
 
 
 def parse_head(text: str) -> Head:
-    """The head with a name of `head_name`.
+    """Parse a head's name of the form that `head_name` returns.
 
     Raises:
         InterventionError: the text is not the name of a head.
@@ -286,7 +287,7 @@ def _place(place: Sequence[Any], length: int) -> Any:
 
 
 def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
-    """Columns and shares; a sequence of numbers is a row that starts at its first column."""
+    """Convert a given row to columns and shares; a sequence of numbers is a row that starts at its first column."""
     if isinstance(cells, Mapping):
         cells = list(cells.items())
     elif not all(isinstance(cell, (tuple, list)) for cell in cells):
@@ -294,8 +295,9 @@ def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
     return tuple(sorted((int(column), float(share)) for column, share in cells))
 
 
+# No changes: the model runs as it was trained.
 AS_TRAINED = Interventions()
-# Default number of draws of the mode "resample" that a mean is taken over.
+# Default number of draws to average over in the mode "resample".
 DEFAULT_DRAWS = 8
-# Each draw is a row of one batch: a thousand take four gigabytes and minutes, for one short sentence.
+# Each draw is one row of a batch. A thousand draws take four gigabytes and minutes, even for one short sentence.
 MOST_DRAWS = 512

@@ -1,4 +1,4 @@
-"""Places of a run whose value can be replaced by that of another sentence's run: activation patching.
+"""Activation patching: places of a run whose value can be replaced by the value from another sentence's run.
 
 Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Zhang and Nanda 2024,
 "Towards Best Practices of Activation Patching".
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from transformer.errors import InterventionError
 
-# The names are those of `model.recorder`.
+# A site is a kind of value in the model; the names are those of `model.recorder`.
 Site = Literal[
     "encoder.outputs",
     "decoder.outputs",
@@ -26,10 +26,10 @@ Site = Literal[
     "decoder.feed_forward",
 ]
 SITES: tuple[Site, ...] = get_args(Site)
-# A site, a layer, a head (0 for sites without heads) and a position. The layers of the residual stream are its depths:
-# 0 is the embedding, and l is the stream after l layers. The encoder's output is its last depth.
+# A site, a layer, a head (0 for sites without heads) and a position. In the residual stream, the layer is a depth: 0 is
+# the embedding, and l is the stream after l layers. The encoder's output is its last depth.
 Place = tuple[Site, int, int, int]
-# Ids of the tokens of a source, and of the tokens that the decoder reads for it, the start symbol first.
+# Token ids of a source, and of the tokens that the decoder reads for it, beginning with the start symbol.
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 NAME = re.compile(
     r"(encoder|decoder|cross)\.(outputs|weights|residual|feed_forward)\.([0-9]{1,2})(?:\.([0-9]{1,2}))?"
@@ -38,17 +38,17 @@ NAME = re.compile(
 
 
 def kind_of(site: Site) -> Any:
-    """The kind of attention of a head's site; the stack of the others."""
+    """The kind of attention that a site with heads belongs to; the stack of any other site."""
     return site.partition(".")[0]
 
 
 def stack_of(site: Site) -> Literal["encoder", "decoder"]:
-    """The stack whose positions a site has."""
+    """The stack whose tokens the positions of a site refer to."""
     return "encoder" if site.startswith("encoder") else "decoder"
 
 
 def has_heads(site: Site) -> bool:
-    """Whether each head has a value of its own there."""
+    """Whether each head has its own value at a site."""
     return site.endswith(("outputs", "weights"))
 
 
@@ -58,8 +58,10 @@ def is_residual(site: Site) -> bool:
 
 
 def patch_name(place: Place, other: int | None = None) -> str:
-    """The name of a patch, counted from 1: cross.outputs.4.8~10, or encoder.residual.3~7~9 for position 9 of the other
-    sentence. The depths of the residual stream count from 0, which is the embedding.
+    """The name of a patch, such as cross.outputs.4.8~10; its numbers count from 1.
+
+    encoder.residual.3~7~9 takes the value from position 9 of the other sentence. Depths of the residual stream count
+    from 0, which is the embedding.
     """
     site, layer, head, position = place
     layer, numbers = layer + (not is_residual(site)), f".{head + 1}" if has_heads(site) else ""
@@ -68,7 +70,7 @@ def patch_name(place: Place, other: int | None = None) -> str:
 
 
 def parse_patch(text: str) -> tuple[Place, int]:
-    """The place with a name of `patch_name`, and the position in the other sentence.
+    """Parse a name of `patch_name` into the place and the position in the other sentence.
 
     Raises:
         InterventionError: the text is not the name of a patch.
@@ -91,10 +93,10 @@ def parse_patch(text: str) -> tuple[Place, int]:
 
 
 def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
-    """A place and a position, validated.
+    """Validate a place and a position in the other sentence, and return both.
 
     Raises:
-        InterventionError: the place has another form.
+        InterventionError: they do not have this form.
     """
     place = tuple(place)
     if (
@@ -104,7 +106,7 @@ def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
         or not all(isinstance(number, int) and number >= 0 for number in (*place[1:], other))
     ):
         raise InterventionError(
-            f"{place!r} from {other!r} is not (site, layer, head, position) from a position, counted from 0; the sites "
-            f"are {', '.join(SITES)}, and a site without heads has head 0."
+            f"{place!r} and {other!r} are not a place (site, layer, head, position) and a position, counted from 0; "
+            f"the sites are {', '.join(SITES)}, and a site without heads has head 0."
         )
     return place, other  # type: ignore[return-value]

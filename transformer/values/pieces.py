@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-# The role of a token that is not part of a text, or stands for a part that the vocabulary cannot spell. A symbol is any
-# other token without text. A frame is an interval of sound; its text is the number of seconds at which it begins.
+# Roles of tokens that are not ordinary text. "unknown" stands for text that the vocabulary cannot spell. "symbol" is
+# any other token without text. "frame" is an interval of sound; its text is the time in seconds at which it begins.
 Role = Literal["", "padding", "start", "end", "language", "symbol", "unknown", "frame"]
 
 
@@ -19,7 +19,7 @@ class Piece:
         text: the spelling, in one form for all vocabularies: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte),
             "</s>".
         span: the characters [start, end) of the text that the token covers, without spaces; None for special
-            tokens. The bytes of one character share its span; a lone space mark covers nothing, start = end.
+            tokens. The bytes of one character share its span. A token that is only a space covers nothing: start = end.
         role: the role of a token that is not ordinary; "" otherwise.
     """
 
@@ -30,5 +30,5 @@ class Piece:
 
     @property
     def special(self) -> bool:
-        """Whether the token stands for no text: padding, start and end symbol, a language code."""
+        """Whether the token stands for no text, like padding, the start and end symbols, and language codes."""
         return self.role not in ("", "unknown", "frame")

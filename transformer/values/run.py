@@ -1,6 +1,6 @@
-"""A run as a value, and the one interface that answers it.
+"""`Run`, a request to a model as a value, and `Runs`, the interface of the objects that answer it.
 
-A run says what is asked of a model: a text, a target, settings, interventions. It is a frozen dataclass, so equal runs
+A run describes a request to a model: a text, a target, settings, interventions. It is a frozen dataclass, so equal runs
 are equal values, which can be cached, compared and sent. `get` answers a run. Three kinds of objects have it:
 
 - the model itself (`running.translator.Translator`, `checkpoints.checkpoint.LanguageModel`);
@@ -23,9 +23,10 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 Result = TypeVar("Result")
-# A run computes with the model, wherever it is; with its weights, in this process; or only with results of other runs.
+# A run uses the model, its weights, or only the results of other runs. The model may be in another process, but the
+# weights must be in this one.
 Means = Literal["model", "weights", "results"]
-# A number, an array of numbers, or a text, which a result states.
+# A value that a result reports: a number, an array of numbers, or a text.
 Stated = float | str | np.ndarray
 
 
@@ -33,11 +34,11 @@ class Run(Generic[Result]):
     """A request to a model; a subclass is a frozen dataclass, whose fields are hashable.
 
     Attributes:
-        KINDS: the subclasses by name, registered by their definition.
-        uses: what the run computes with.
-        message: text for the waiting user; empty for none.
-        long: whether it takes seconds for a long text, so that translations should not wait for it.
-        needs: runs whose results `compute` takes.
+        KINDS: all subclasses by name; the definition of a subclass registers it.
+        uses: whether the run needs the model, its weights, or only results of other runs.
+        message: text shown to the waiting user; empty for none.
+        long: whether the run takes seconds for a long text, so that translations should not wait for it.
+        needs: other runs, whose results `compute` receives.
     """
 
     KINDS: ClassVar[dict[str, type[Run[Any]]]] = {}
@@ -54,21 +55,21 @@ class Run(Generic[Result]):
         return ()
 
     def compute(self, runs: Any, *needed: Any) -> Result:
-        """The result.
+        """Compute the result of the run.
 
         Args:
             runs: the model; for a run that computes only with results, any object that answers runs.
-            needed: results of `needs`.
+            needed: the results of the runs in `needs`, in the same order.
         """
         raise NotImplementedError
 
     def states(self, result: Result) -> Mapping[str, Stated]:
-        """The numbers of a result by their names, which a saved experiment claims; none for most runs."""
+        """The values of a result by name, which a saved experiment can state as claims; empty for most kinds of run."""
         return {}
 
 
 class Runs:
-    """Answers runs: a model, or a stand-in for one."""
+    """Base class of objects that answer runs: a model, or a stand-in for one."""
 
     def get(self, run: Run[Result]) -> Result:
         """The result of a run.
@@ -78,5 +79,5 @@ class Runs:
         return self.answer(run, *map(self.get, run.needs))
 
     def answer(self, run: Run[Result], *needed: Any) -> Result:
-        """The result of a run, given those of the runs that it needs."""
+        """Compute the result of a run from the results of the runs that it needs."""
         return run.compute(self, *needed)

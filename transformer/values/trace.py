@@ -1,4 +1,4 @@
-"""An immutable value with everything that one run computed.
+"""The trace of a run: an immutable value with everything that the run computed.
 
 Letters: L layers, H heads, S source tokens, T target tokens, D model width, K head width, C candidates.
 
@@ -7,15 +7,17 @@ The arrays:
 - encoder [L, H, S, S]: encoder self-attention weights; rows are queries, columns are keys, each row sums to 1.
 - decoder [L, H, T, T]: masked self-attention weights.
 - cross [L, H, T, S]: cross-attention weights; rows are the target, columns the source.
-- encoder_mask [S, S]: bool, True = may look; the same for every layer and head.
-- decoder_mask [T, T]: the same; all True if the run left the decoder mask out.
-- cross_mask [T, S]: the same.
+- encoder_mask [S, S]: bool, True if the query can see the key; the same for every layer and head.
+- decoder_mask [T, T]: the mask of `decoder`; all True if the run did not use the decoder mask.
+- cross_mask [T, S]: the mask of `cross`.
 - log_probs [T]: log-probability of each predicted token, nats.
 - entropy [T]: entropy of each distribution over the whole vocabulary, nats.
 - candidate_ids [T, C]: the most likely next tokens, best first.
 - candidate_log_probs [T, C]: their log-probabilities, nats.
 
-The details, for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `Trace.residual` return them:
+The details exist for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `Trace.residual` return them. The
+shapes below are those of `cross`. In the encoder, both T and S count source tokens; in the decoder, both
+count target tokens.
 
 - KIND_scores [L, H, T, S]: queries times keys over sqrt(K), before the mask.
 - KIND_queries [L, H, T, K].
@@ -23,7 +25,7 @@ The details, for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `
 - KIND_values [L, H, S, K].
 - KIND_outputs [L, H, T, K]: each head's weighted sum of values, times its gate, before the output projection.
 - encoder_residual [2L + 1, S, D]: the residual stream, which is the embeddings, then the sum after every sub-layer.
-- decoder_residual [3L + 1, T, D]: the same; of a language model [2L + 1, T, D].
+- decoder_residual [3L + 1, T, D]: the decoder's residual stream; of a language model [2L + 1, T, D].
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ TEXTS = ("source_text", "target_text", "complete", "model")
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One sentence, its translation, and all attention between them; the module's docstring lists the arrays.
+    """One sentence, its translation, and all attention in both; the module's docstring lists the arrays.
 
     >>> from transformer import Translator
     >>> trace = Translator.load().trace("I have a dream.", details=True)
@@ -84,9 +86,9 @@ class Trace:
         source_text: text as typed; empty for a language model, which has no source.
         target_text: the model's translation, or the one passed in; the text that a language model reads.
         source_pieces: S tokens that the encoder reads; the end symbol is the last.
-        target_pieces: T tokens that the decoder reads, the start symbol first: its rows and keys.
-        predicted_pieces: T tokens; each decoder row reads target_pieces[t] and predicts predicted_pieces[t]. None if
-            attention of another program does not include it.
+        target_pieces: T tokens that the decoder reads, beginning with the start symbol; they are its queries and keys.
+        predicted_pieces: T tokens; each decoder row reads target_pieces[t] and predicts predicted_pieces[t]. Empty if
+            the trace was made from another program's attention that does not include the last prediction.
         complete: False if the length limit ended the translation before the end symbol.
         details: arrays by name, float32; empty unless requested. See `detail`, `residual` and `residual_stream`.
         interventions: interventions of the run.
@@ -120,7 +122,7 @@ class Trace:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention that the trace has: without a source, only the decoder's."""
+        """The kinds of attention in the trace; for a language model, only the decoder's."""
         return tuple(kind for kind in KINDS if self.attention(kind).size)
 
     @property
@@ -134,27 +136,27 @@ class Trace:
 
     @property
     def text(self) -> str:
-        """The user's text: the source, or for a language model, which has none, the text with its continuation."""
+        """The user's text: the source; for a language model, which has no source, the text with its continuation."""
         return self.source_text if self.source_pieces else self.target_text
 
     def attention(self, kind: Kind) -> np.ndarray:
-        """Weights [L, H, rows, columns] of a kind."""
+        """Attention weights of a kind, [L, H, rows, columns]."""
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
 
     def mask(self, kind: Kind) -> np.ndarray:
-        """Mask [rows, columns] of a kind; True = may look."""
+        """Attention mask of a kind, bool [rows, columns]; True if the query can see the key."""
         return {"encoder": self.encoder_mask, "decoder": self.decoder_mask, "cross": self.cross_mask}[kind]
 
     def query_pieces(self, kind: Kind) -> tuple[Piece, ...]:
-        """The tokens of the rows, which look."""
+        """The tokens of the rows, which are the queries."""
         return self.source_pieces if kind == "encoder" else self.target_pieces
 
     def key_pieces(self, kind: Kind) -> tuple[Piece, ...]:
-        """The tokens of the columns, which are looked at."""
+        """The tokens of the columns, which are the keys."""
         return self.target_pieces if kind == "decoder" else self.source_pieces
 
     def detail(self, kind: Kind, name: Detail) -> np.ndarray:
-        """Scores [L, H, rows, columns], or queries, keys, values or outputs [L, H, ., K] of a kind.
+        """Scores of a kind, [L, H, rows, columns], or its queries, keys, values or outputs, [L, H, tokens, K].
 
         Raises:
             ValueError: the trace has no details.
@@ -162,11 +164,11 @@ class Trace:
         return self._requested(f"{kind}_{name}")
 
     def residual(self, stack: Stack, layer: int, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        """The residual stream before and after a sub-layer, [N, D] each.
+        """The residual stream before and after a sub-layer, [N, D] each, for N tokens.
 
         Args:
             stack: "encoder" or "decoder".
-            layer: of the stack, from 0.
+            layer: index of the layer in the stack, from 0.
             part: one of `parts(stack)`.
 
         Raises:
@@ -178,7 +180,9 @@ class Trace:
         return stream[before], stream[before + 1]
 
     def residual_stream(self, stack: Stack) -> np.ndarray:
-        """The residual stream before the first sub-layer of a stack and after each, [P L + 1, N, D] for P parts.
+        """The residual stream before the first sub-layer of a stack and after each, [P L + 1, N, D].
+
+        P is the number of sub-layers of a layer, N the number of tokens.
 
         Raises:
             ValueError: the trace has no details.
@@ -218,7 +222,7 @@ class Trace:
         beam_indices: Any = None,
         model: str = "",
     ) -> Trace:
-        """The trace of attention that another program computed; unknown parts are empty.
+        """Build a trace from attention that another program computed; unknown parts are empty.
 
         >>> weights = np.full((1, 2, 2, 2), 0.5)  # layers, heads, rows, columns
         >>> trace = Trace.from_attention(encoder=weights, source_tokens=["Hello", "world"])
@@ -238,9 +242,9 @@ class Trace:
             source_text, target_text: the texts that the offsets refer to; without offsets, the text that the tokens
                 spell.
             source_offsets, target_offsets: characters [start, end) of each token: `offset_mapping` of a tokenizer.
-            source_mask, target_mask: 0 for padding, which is left out: `attention_mask` of a tokenizer.
+            source_mask, target_mask: 1, or 0 for padding, which is left out: `attention_mask` of a tokenizer.
             item: index of the text in a batch.
-            beam_indices: the value of that name that `generate` returned after beam search.
+            beam_indices: the `beam_indices` that `generate` returned after beam search.
             model: a name of the model.
 
         Raises:
@@ -263,7 +267,7 @@ class Trace:
         bytes: the texts, the model's version, the run's interventions and all attributes of the tokens.
         """
         pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
-        # The file is opened here, because numpy appends .npz to other names.
+        # The file is opened here, because numpy appends .npz to a path with another ending.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
             np.savez_compressed(opened, allow_pickle=False, **pieces, **self.to_arrays())
 
@@ -280,7 +284,7 @@ class Trace:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Trace:
-        """The trace of `to_arrays`."""
+        """Restore a trace from the arrays of `to_arrays`."""
         own = dict(arrays)
         return cls._of(json.loads(own.pop("words").tobytes()), own)
 
@@ -290,7 +294,7 @@ class Trace:
         Each attention is a list of float32 tensors [1, H, rows, columns], one per layer, as Hugging Face's models
         return it. The tokens are spelled as in the vocabulary. A model with one stack has `attention` and `tokens`.
         """
-        # Imported here, so that a trace can be read without torch.
+        # torch is imported here, so that a trace can be read without torch.
         import torch
 
         def layers(weights: np.ndarray) -> list[torch.Tensor]:
@@ -307,11 +311,11 @@ class Trace:
         }
 
     def to_inseq(self) -> Any:
-        """The same attention as Inseq's method "attention" returns it (Sarti et al. 2023), to be shown or aggregated.
+        """The attention in the form of Inseq's method "attention" (Sarti et al. 2023), for Inseq to show or aggregate.
 
         A column is a predicted token. Cross-attention becomes source attributions [S, T, L, H]. Masked attention
         becomes target attributions [T + 1, T, L, H], with NaN for the last token, which no row reads. The encoder's
-        attention is among the scores.
+        attention is in `sequence_scores`.
 
         Raises:
             ImportError: inseq is not installed.
@@ -321,7 +325,7 @@ class Trace:
         from inseq.utils.typing import TokenWithId  # pyright: ignore[reportMissingImports]
 
         def by_column(weights: np.ndarray) -> torch.Tensor:
-            """[L, H, rows, columns] -> [columns, rows, L, H]"""
+            """Reorder the axes [L, H, rows, columns] to [columns, rows, L, H]."""
             return torch.tensor(weights.transpose(3, 2, 0, 1).copy())
 
         source, target = (

@@ -22,7 +22,7 @@ class Fate(IntEnum):
     PRUNED = 0
     ALIVE = 1
     ENDED = 2
-    # Good enough to continue, but the search was over.
+    # The hypothesis was good enough to continue, but the search had ended.
     UNFINISHED = 3
 
 
@@ -31,15 +31,15 @@ class BeamNode:
     """One expansion of a beam search: a hypothesis with one more token.
 
     Attributes:
-        parent: index of the node that it continues; None after the start symbol.
+        parent: index of the node that it continues; None if it continues the start symbol.
         step: the step that predicted its token, from 0.
         row: index of the hypothesis that it continues, among that step's N.
         piece: id of the token.
         log_prob: log-probability of the token, nats.
         rank: rank of the token in its parent's distribution; 1 is the most likely.
-        score: sum of the log-probabilities from the start symbol to here, nats; of an imported model, after the
-            settings of `generate`.
-        penalised: score over the length penalty.
+        score: sum of the log-probabilities from the start symbol to here, nats; for an imported model, after the
+            changes that its settings of `generate` make.
+        penalised: score divided by the length penalty.
         place: rank by score among all expansions of its step, from 0.
         fate: what happened to the hypothesis.
     """
@@ -62,11 +62,11 @@ class SearchTree:
 
     Attributes:
         nodes: every expansion, step by step, best score first within a step.
-        cutoffs: for each step the lowest score among those that were not pruned, nats. An expansion below it was
-            pruned. One above it was pruned only if it ends and its rank was too low for that.
+        cutoffs: for each step, the lowest score among the expansions that were not pruned, nats. An expansion below it
+            was pruned. One above it was pruned only if its token is the end symbol and its rank was too low for that.
         best: indices of the nodes of the best hypothesis, from the first token to the last.
-        decoder: for each step the attention rows of its hypotheses over the tokens they read, [N, L, H, P].
-        cross: for each step their attention rows over the source, [N, L, H, S].
+        decoder: for each step, the attention weights of its hypotheses to the tokens they read, [N, L, H, P].
+        cross: for each step, the attention weights of its hypotheses to the source, [N, L, H, S].
     """
 
     nodes: tuple[BeamNode, ...]
@@ -79,10 +79,10 @@ class SearchTree:
         _lock(*self.decoder, *self.cross)
 
     def rows(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Attention of the step that predicted a node's token.
+        """Attention weights of the step that predicted a node's token.
 
         Returns:
-            Attention over the tokens read, [L, H, P], and over the source, [L, H, S].
+            Weights for the tokens that were read, [L, H, P], and for the source, [L, H, S].
         """
         node = self.nodes[index]
         return self.decoder[node.step][node.row], self.cross[node.step][node.row]
@@ -94,10 +94,10 @@ class Translation:
 
     Attributes:
         settings: decoding settings.
-        prefix: ids that it had to begin with.
-        suppressed: ids that were banned.
+        prefix: ids of the tokens that it had to begin with.
+        suppressed: ids of the banned tokens.
         pieces: T tokens written, the end symbol included; spans refer to `text`.
-        text: the text of the tokens, after the beginning.
+        text: text of the beginning and the tokens.
         log_prob: sum of the model's log-probabilities of the tokens, nats.
         complete: False if the length limit ended it before its end symbol.
         seconds: wall-clock time of decoding, without the encoder's.
@@ -119,7 +119,7 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """The prediction of each decoder layer alone: its output through the final norm and the output layer.
+    """The prediction of each decoder layer, when its output goes directly through the final norm and the output layer.
 
     nostalgebraist 2020, "interpreting GPT: the logit lens", for the decoder of an encoder-decoder model. The
     prediction of the last layer is the model's own.
@@ -127,7 +127,7 @@ class LogitLens:
     Attributes:
         candidate_ids: the most likely next tokens, best first, [L, T, C].
         candidate_log_probs: their log-probabilities, nats, [L, T, C].
-        taken: log-probability of the token that was taken, nats, [L, T].
+        taken: log-probability of the token that the decoder took, nats, [L, T].
     """
 
     candidate_ids: np.ndarray
@@ -144,8 +144,8 @@ class TracedTranslation:
 
     Attributes:
         translation: the translation.
-        trace: trace of the decoder that reads it.
-        ranks: rank of each token taken in the model's distribution, 1 is the most likely, int [T].
+        trace: trace of the model that reads the source and this translation.
+        ranks: rank of each token that was taken in the model's distribution, int [T]; 1 is the most likely.
         logit_lens: the prediction of each decoder layer alone.
     """
 
@@ -159,6 +159,6 @@ class TracedTranslation:
 
 
 def _lock(*arrays: np.ndarray) -> None:
-    """Make arrays read-only: callers share them."""
+    """Make arrays read-only, because callers share them."""
     for array in arrays:
         array.setflags(write=False)

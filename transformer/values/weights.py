@@ -1,4 +1,4 @@
-"""A model's parameters as numpy arrays, split by head as in the literature.
+"""A model's parameters as numpy arrays; the projections of attention are split by head, as in the literature.
 
 Letters: H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
@@ -23,7 +23,7 @@ ATTENTION: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, eq=False)
 class LinearWeights:
-    """x @ matrix + bias.
+    """A linear map, x @ matrix + bias.
 
     Attributes:
         matrix: float64 [in, out].
@@ -41,7 +41,7 @@ class Projections:
     Attributes:
         query, key, value: W^Q, W^K, W^V of every head, float64 [H, D, K].
         query_bias, key_bias, value_bias: float64 [H, K].
-        output: the rows of W^O that each head is multiplied with, float64 [H, K, D].
+        output: the rows of W^O that multiply each head's output, float64 [H, K, D].
         output_bias: b^O, float64 [D].
     """
 
@@ -61,7 +61,7 @@ class Weights:
 
     Attributes:
         config: model shape.
-        arrays: float32, read-only, by the names in the checkpoint; a shared one is listed under all of its names.
+        arrays: parameters by their names in the checkpoint, float32, read-only; a shared one is listed under all names.
     """
 
     config: TransformerConfig
@@ -92,13 +92,13 @@ class Weights:
         )
 
     def linear(self, name: str) -> LinearWeights:
-        """A linear map with a bias, by its name in the checkpoint."""
+        """A linear map with a bias, given its name in the checkpoint."""
         return LinearWeights(self._double(f"{name}.weight").T, self._double(f"{name}.bias"))
 
     def gain_and_bias(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """The gain and bias of a layer normalisation by its name in the checkpoint, float64 [D] each."""
+        """The gain and bias of a layer normalisation, given its name in the checkpoint, float64 [D] each."""
         return self._double(f"{name}.weight"), self._double(f"{name}.bias")
 
     def _double(self, name: str) -> np.ndarray:
-        # In float64, sums on a page are exact to the last digit shown.
+        # Computing in float64 keeps the sums on a page exact to the last digit shown.
         return np.asarray(self.arrays[name], dtype=np.float64)

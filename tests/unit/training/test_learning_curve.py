@@ -46,8 +46,8 @@ def test_row_without_an_end_is_dropped(curve, cut):
     [
         (b"garbage\n1,2\n", "its columns should be step"),
         (b"\xff\xfe\n", "not UTF-8 text"),
-        (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 is not"),
-        (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 is not"),
+        (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 does not have"),
+        (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 does not have"),
         (b'"\n', "not CSV"),
         (None, "cannot be read"),
     ],

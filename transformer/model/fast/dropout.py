@@ -6,12 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# Number of values that the 16 random bits per tensor element can have; they resolve any rate to 0.00002.
+# The number of values that 16 random bits can have. A rate is rounded to a multiple of 1 / LEVELS, below 0.00002.
 LEVELS = 1 << 16
 
 
 def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
-    """In training, every number becomes 0 with probability `rate`, and the others are divided by 1 - rate.
+    """In training, set every number to 0 with probability `rate`, and divide the others by 1 - rate.
 
     Srivastava et al. 2014, "Dropout", section 10; used as in "Attention Is All You Need", section 5.4. On a CPU
     torch draws 64 bits for each number, which takes an eighth of a training step. Here four numbers share 64 bits.
@@ -21,7 +21,7 @@ def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
         rate: from 0 to below 1; on a CPU rounded to a multiple of 2^-16.
 
     Returns:
-        A tensor like x.
+        A tensor of the same shape and type as x.
     """
     if not (training and rate):
         return x

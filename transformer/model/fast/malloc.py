@@ -1,6 +1,6 @@
 """Tunes glibc's memory allocator and uses huge pages.
 
-Training never returns freed memory to the system. A server returns it soon. `return_holes` returns it on request.
+Training keeps freed memory, a server returns it to the system soon, and `return_holes` returns it on request.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ M_ARENA_MAX = -8
 
 MADV_COLLAPSE = 25
 HUGE_PAGE = 1 << 21
-# A mapping moves into huge pages if at least this share of it is in memory.
+# Share of a mapping that must be in memory before the mapping is moved into huge pages.
 IN_USE = 0.9
-# A mapping without a file, such as the heap: its addresses, and the kB of it that are in memory.
+# Matches a mapping without a file, such as the heap: its first address, its end, and the kB of it that are in memory.
 MAPPING = re.compile(r"^(\w+)-(\w+) rw-p 00000000 00:00 0 *(?:\[heap\])?\n(?:.*\n)*?Rss: *(\d+) kB$", re.MULTILINE)
 
 
 def keep_freed_memory() -> None:
     """Let glibc reuse large blocks instead of mapping and clearing fresh pages for every tensor.
 
-    Otherwise page faults take half of a training step on a CPU. Does nothing on systems without glibc, because their
-    allocators keep memory anyway.
+    Without this, page faults take half of a training step on a CPU. On systems without glibc it does nothing, because
+    their allocators keep memory anyway.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -35,10 +35,10 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Let glibc return large blocks as soon as they are free, and share two heaps among all threads.
+    """Let glibc return large blocks as soon as they are free, and let all threads share two heaps.
 
-    A server's sessions are threads. Otherwise each has its own heap, full of holes that freed arrays left behind. 300
-    sentences then take 240 MB instead of 70 MB.
+    The sessions of a server are threads. Without this, each has its own heap, full of holes that freed arrays left
+    behind. 300 sentences then take 240 MB instead of 70 MB.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -48,17 +48,17 @@ def return_freed_memory() -> None:
 
 
 def return_holes() -> None:
-    """Let glibc return free memory between blocks in use.
+    """Let glibc return the free memory between blocks that are in use.
 
     torch aligns tensors, so they rarely fit into the holes that tensors of equal size left behind. The heap therefore
-    grows with every batch of a long run: at 60 words to three times the memory in use.
+    grows with every batch of a long run: for sentences of 60 words, to three times the memory in use.
     """
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def use_huge_pages() -> None:
-    """Move this process's memory into pages of 2 MB, if Linux supports it (from 6.1 on).
+    """Move this process's memory into pages of 2 MB, if Linux supports it (since version 6.1).
 
     A decoding step reads every weight once from memory. Looking up the pages of 4 KB takes a tenth of that step.
     Mappings that are hardly used stay as they are, so this takes almost no extra memory.

@@ -1,6 +1,6 @@
 """Variants of the model's modules with less overhead per call, for inference.
 
-`speed_up` gives the modules of a loaded model these classes; parameters and their names stay the same.
+`speed_up` changes the classes of a loaded model's modules to these; parameters and their names stay the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def speed_up(model: nn.Module) -> None:
     """
     for module in model.modules():
         module.__class__ = _lean(type(module))
-        # Sub-modules become ordinary attributes: torch looks them up in Python after the ordinary lookup has failed.
+        # Sub-modules become ordinary attributes, because torch looks them up only after the ordinary lookup has failed.
         module.__dict__.update(module._modules)
         if isinstance(module, Linear | FastAttention):
             module.pack()
@@ -43,7 +43,10 @@ def speed_up(model: nn.Module) -> None:
 
 
 class Lean(nn.Module):
-    """Module whose call only checks for hooks if there are none: a decoding step calls 77 modules in a millisecond."""
+    """Module whose call runs `forward` directly if there are no hooks.
+
+    A decoding step calls 77 modules in a millisecond, so torch's overhead per call counts.
+    """
 
     def __call__(self, *args, **kwargs):
         if (
@@ -61,14 +64,14 @@ class Lean(nn.Module):
 
 
 class Embedding(Lean, nn.Embedding):
-    """torch's embedding, which calls the kernel directly."""
+    """torch's embedding with a direct call of the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.embedding(self.weight, input)
 
 
 class LayerNorm(Lean, nn.LayerNorm):
-    """torch's layer norm, which calls the kernel directly."""
+    """torch's layer norm with a direct call of the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters  # `self.weight` is slower: torch looks it up in Python.
@@ -76,7 +79,7 @@ class LayerNorm(Lean, nn.LayerNorm):
 
 
 class Linear(Lean, nn.Linear):
-    """torch's linear map with packed weights."""
+    """torch's linear map, computed with packed weights."""
 
     _packed: PackedWeights | None = None
 
@@ -92,7 +95,7 @@ class Linear(Lean, nn.Linear):
 
 
 class FastAttention(Lean, MultiHeadAttention):
-    """Multi-head attention with packed weights for cross-attention; it does not transpose axes of length 1."""
+    """Multi-head attention with packed weights in cross-attention; it does not transpose axes of length 1."""
 
     _packed: tuple[PackedWeights, PackedWeights] | None = None
 
@@ -125,7 +128,7 @@ FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, Mul
 
 @cache
 def _lean(kind: type[nn.Module]) -> type[nn.Module]:
-    """The class that replaces a module's class; a fast class replaces itself."""
+    """The fast class that replaces a module's class; a class that is already fast stays."""
     if issubclass(kind, Lean):
         return kind
     return FAST.get(kind) or type(kind.__name__, (Lean, kind), {"__module__": kind.__module__})

@@ -1,4 +1,4 @@
-"""Half-precision copies of weights, for products on a CPU."""
+"""Half-precision copies of weights, for faster products on a CPU."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor
 
-# From this many multiplications on, a product is faster on all cores than on one.
+# From this many multiplications on, a product on all cores is faster than on one.
 WORTH_ALL_CORES = 1 << 21
 
 
@@ -18,27 +18,28 @@ class PackedWeights:
     memory. The weights of a checkpoint are half-precision numbers. A CPU that reads them as such and computes in
     float32 as before is up to ten times as fast. The result differs only by the order of summation.
 
-    torch takes longer to start a product on all cores than most products of a decoding step take on one core.
+    torch takes longer to start a product on all cores than most products of a decoding step take on one core. Small
+    products therefore run on one core.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._bias = None if bias is None else bias.detach()
         weight = weight.detach().contiguous()
         self._all_cores = torch.ops.quantized.linear_prepack_fp16(weight, bias)
-        # From this many input numbers on, all cores are faster than one.
+        # From this many input numbers on, a product on all cores is faster than on one.
         self._worth_all_cores = 0
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
                 # Both functions warn once per process that a later torch will remove them. The torch version is pinned.
-                # The other product takes 10 microseconds longer, 36 times in a decoding step.
+                # For these small matrices, the product on all cores takes 10 microseconds longer, 36 times in a step.
                 warnings.simplefilter("ignore", UserWarning)
                 self._one_core = torch.fbgemm_pack_gemm_matrix_fp16(weight)
                 self._worth_all_cores = -(-WORTH_ALL_CORES // len(weight))
                 self.product(weight.new_zeros(1, weight.shape[1]))
 
     def product(self, x: Tensor) -> Tensor:
-        """x W^T + b, [..., outputs] for x [..., inputs]."""
-        # A process that computes on one core, such as a server, gains nothing from the other product.
+        """Compute x W^T + b, [..., outputs] for x [..., inputs]."""
+        # With one thread, as in a server, the product for all cores has no advantage.
         if x.numel() < self._worth_all_cores or (self._worth_all_cores and torch.get_num_threads() == 1):
             return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
         return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)

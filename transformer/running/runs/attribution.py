@@ -1,4 +1,4 @@
-"""Runs that attribute a prediction; they use the weights, and so run in the process that has these."""
+"""Runs that attribute a prediction. They use the weights, so they run in the process that has them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AttributionRun(Run[Attribution]):
     """The attribution of tokens that a trace predicts, by one method.
 
     Attributes:
-        trace: run whose trace predicts them.
+        trace: run whose trace predicts the tokens.
         method, targets, words: arguments of `Translator.attribute`; no targets means all tokens.
 
     Raises: the errors of `Translator.attribute`.
@@ -53,7 +53,7 @@ class DeletionRun(Run[DeletionCurves]):
     """How fast a prediction falls when source columns are deleted in the order of a method.
 
     Attributes:
-        attribution: attribution that orders them, by its first target.
+        attribution: run whose attribution of its first target gives the order.
         columns: source columns to delete.
 
     Raises: the errors of `Translator.deletion_curves`.
@@ -79,11 +79,11 @@ class DeletionRun(Run[DeletionCurves]):
 
 @dataclass(frozen=True)
 class DirectLogitsRun(Run[DirectLogits]):
-    """The contribution of every component of the decoder to a logit.
+    """The direct contribution of every component of the decoder to a logit.
 
     Attributes:
-        trace: run whose trace predicts it.
-        target: the logit.
+        trace: run whose trace has the prediction.
+        target: the prediction whose logit is split into contributions.
 
     Raises:
         ValueError: the model is post-norm.

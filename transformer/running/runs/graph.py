@@ -24,7 +24,7 @@ class _OfTrace(Run[Result]):
     """A run on the trace of another run.
 
     Attributes:
-        trace: a run whose result is a trace with details, or has one.
+        trace: a run whose result is a trace with details, or contains one.
     """
 
     trace: Run[Any]
@@ -49,7 +49,7 @@ class GraphRun(_OfTrace[AttributionGraph]):
     """The attribution graph of a prediction.
 
     Raises:
-        ValueError: the trace has interventions, or the model has no full attention.
+        ValueError: the trace has interventions, or the model does not use full attention.
     """
 
     target: Target
@@ -68,7 +68,7 @@ class GraphRun(_OfTrace[AttributionGraph]):
 
 @dataclass(frozen=True)
 class PathEffectsRun(_OfTrace[np.ndarray]):
-    """The measured effects of cutting paths of a graph, [P]; errors as of `GraphRun`."""
+    """The measured effects of cutting paths of a graph, [P]; errors are those of `GraphRun`."""
 
     target: Target
     paths: tuple[Path, ...]
@@ -84,7 +84,7 @@ class PathEffectsRun(_OfTrace[np.ndarray]):
 
 @dataclass(frozen=True)
 class ScorePairsRun(_OfTrace[ScorePairs]):
-    """The score of a cell of a map, by pairs of parts; errors as of `GraphRun`."""
+    """The attention score of one cell, split into pairs of model parts; errors are those of `GraphRun`."""
 
     kind: Kind
     layer: int

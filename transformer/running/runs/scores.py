@@ -1,4 +1,4 @@
-"""Runs that read one translation under many interventions, and the gradient that estimates their scores."""
+"""Runs that score one translation under many interventions, and the gradient that estimates the scores."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoresRun(TranslatorRun[Scores]):
-    """How the model, changed in many ways, reads one translation; computed as one batch.
+    """How the model predicts one translation under many interventions; computed as one batch.
 
     Attributes:
         text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the model's own, as trained.
+        target: its translation, or the ids of its tokens; None takes the model's own, without interventions.
         variants: N interventions, which all add positions or all leave them out.
 
     Raises: the errors of `TraceRun`.
@@ -47,7 +47,7 @@ class ScoresRun(TranslatorRun[Scores]):
 
 @dataclass(frozen=True)
 class ComparisonRun(TranslatorRun[Comparison]):
-    """`ScoresRun`, with the traces of two of its runs: as trained, and under the first variant; each runs once.
+    """`ScoresRun` with two traces: without interventions, and under the first variant; each runs only once.
 
     Attributes:
         text, target, variants: as in `ScoresRun`; at least one variant.
@@ -73,7 +73,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
         else:
             given = given_target(runs.tokenizer, self.target, self.text)
         (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
-        # The model may have written a word in other tokens than the tokenizer would.
+        # The model may have written a word with other tokens than the tokenizer would.
         source, read, predicted = runs.given(self.text, [piece.id for piece in given[1]])
         runs.check_variants(self.variants, source)
         return Comparison(
@@ -85,13 +85,14 @@ class ComparisonRun(TranslatorRun[Comparison]):
 
 @dataclass(frozen=True)
 class ContrastsRun(TranslatorRun[np.ndarray]):
-    """`transformer.running.scoring.contrasts`: how the model, changed in many ways, chooses between two next tokens,
-    float32 nats [N]; computed as one batch.
+    """How the model chooses between two next tokens under many interventions, float32 nats [N]; computed as one batch.
+
+    `transformer.running.scoring.contrasts` computes it.
 
     Attributes:
         text, variants: as in `ScoresRun`, without the modes "mean" and "resample".
-        target: ids of a translation.
-        step: position of its token that the two could replace.
+        target: token ids of a translation.
+        step: position of the token that the two tokens could replace.
         pieces: ids of the two tokens.
 
     Raises: the errors of `TraceRun`.
@@ -116,7 +117,9 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
 
 @dataclass(frozen=True)
 class GateGradientsRun(TranslatorRun[dict[Kind, np.ndarray]]):
-    """`transformer.running.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.
+    """The gradient of a translation's log-probability with respect to each head's gate, float32 [L, H] by kind.
+
+    `transformer.running.scoring.gate_gradients` computes it.
 
     Attributes:
         text, target: as in `ScoresRun`.

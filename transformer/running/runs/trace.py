@@ -1,4 +1,4 @@
-"""The run that keeps everything it computes."""
+"""The run that traces a translation: it keeps everything that it computes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class TraceRun(TranslatorRun[Trace]):
 
     Attributes:
         text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the one that this run writes.
-        details: include scores, queries, keys, values, head outputs and the residual stream.
-        interventions: changes in this run only.
+        target: its translation, or the ids of its tokens; None takes the translation that this run writes.
+        details: whether to keep scores, queries, keys, values, head outputs and the residual stream.
+        interventions: changes to this run only.
 
     Raises:
         TextError: one of the texts is empty or too long.

@@ -1,4 +1,4 @@
-"""Runs that translate."""
+"""Runs that translate a sentence."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Decoding:
     Attributes:
         text: a sentence in the source language.
         settings: how tokens are chosen.
-        prefix: ids that the translation begins with; the whole translation if the last one is the end symbol.
-        suppressed: ids not to take after the prefix.
-        interventions: changes in this run only.
+        prefix: ids of the tokens that the translation begins with; the whole translation if the last is the end symbol.
+        suppressed: ids of tokens that must not be taken after the prefix.
+        interventions: changes to this run only.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class TranslationRun(Decoding, TranslatorRun[Translation]):
-    """Translate, without storing intermediate results.
+    """Translate, and keep no intermediate results.
 
     Raises:
         TextError: the text is empty or too long, or the prefix is too long.
@@ -57,7 +57,7 @@ class TranslationRun(Decoding, TranslatorRun[Translation]):
 
 @dataclass(frozen=True)
 class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
-    """Translate, and keep everything computed for the translation.
+    """Translate, and keep everything that was computed for the translation.
 
     Raises: the errors of `TranslationRun`.
     """
@@ -74,7 +74,7 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
 
 @dataclass(frozen=True)
 class VariantsRun(TranslatorRun[list[tuple[Piece, ...]]]):
-    """The greedy translations of the model changed in many ways, as tokens; computed as one batch.
+    """The tokens of the greedy translations under many interventions; computed as one batch.
 
     Attributes:
         text: a sentence in the source language.
