@@ -115,7 +115,7 @@ def shade_table() -> np.ndarray:
 
 
 @pytest.mark.thorough
-def test_copying_model_copies(browse, copying_translator):
+def test_map_of_a_copying_model_shows_its_known_attention(browse, copying_translator):
     trace = copying_translator.trace("The dog reads.")
     with browse(copying_translator, trace, "cross") as shown:
         rows, columns = labels(trace, "cross")
@@ -162,7 +162,7 @@ def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, 
 
 
 @pytest.mark.thorough
-def test_small_maps_show_and_report_the_same(browse, small_translator, known):
+def test_small_maps_and_their_readouts_show_the_same_weights(browse, small_translator, known):
     names = head_names(head_metrics(known, "encoder", small_translator.tokenizer.scores))
     with browse(small_translator, known, "encoder") as shown:
         box = shown.grid.bounding_box()

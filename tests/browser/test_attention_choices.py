@@ -61,7 +61,7 @@ def test_arrow_keys_read_cells_and_enter_pins_them(browse, small_translator, tra
         assert "Arrow keys in the large figure" in shown.readout
 
 
-def test_letter_keys_change_the_look(browse, small_translator, trace):
+def test_letter_keys_change_the_display_settings(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
         shown.large.focus()
         shown.press("m")
@@ -76,7 +76,7 @@ def test_letter_keys_change_the_look(browse, small_translator, trace):
         assert not shown.control("Words").is_checked()
 
 
-def test_switching_to_words_drops_the_token_that_was_read(browse, small_translator, trace):
+def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, small_translator, trace):
     """The last token has no counterpart among the fewer words."""
     with browse(small_translator, trace, "encoder", in_pieces(look="lines")) as shown:
         shown.large.focus()
@@ -99,7 +99,7 @@ def test_key_list_opens_and_closes(browse, small_translator, trace):
         assert not dialog.is_visible()
 
 
-def test_tab_passes_through_and_focus_is_visible(browse, small_translator, trace):
+def test_tab_key_moves_through_all_controls_with_visible_focus(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
         shown.grid.focus()
         inside = "root => root.contains(document.activeElement)"
@@ -123,7 +123,7 @@ def test_rows_without_the_end_symbol_are_rescaled_exactly(browse, small_translat
         assert np.allclose(weights(shown), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
 
 
-def test_threshold_hides_weights_and_says_so(browse, small_translator, trace):
+def test_threshold_hides_weights_and_the_page_states_it(browse, small_translator, trace):
     spread = np.zeros_like(trace.decoder)
     spread[..., 0] = 0.4
     spread += 0.6 * np.eye(spread.shape[-1])
@@ -142,7 +142,7 @@ def test_threshold_hides_weights_and_says_so(browse, small_translator, trace):
 
 
 @pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
-def test_different_colour_scale_is_stated(browse, small_translator, trace, name, weight):
+def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, trace, name, weight):
     """Every weight is a quarter."""
     even = np.zeros_like(trace.encoder)
     even[..., :4] = 0.25
@@ -224,7 +224,7 @@ def test_adding_a_head_changes_no_line_of_the_first(browse, small_translator, cr
         assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
 
 
-def test_keyboard_stays_on_the_head_that_it_added(browse, small_translator, crossing):
+def test_keyboard_focus_stays_on_the_head_that_it_added(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         chip = shown.control("head 2")
         chip.focus()

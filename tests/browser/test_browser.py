@@ -17,7 +17,7 @@ from transformer.analysis.heads.telling import telling_head
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
-def test_typed_sentence_leads_to_its_heatmap(reader, shipped):
+def test_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.translate("The cat sleeps on the sofa.")
@@ -74,7 +74,7 @@ def click_the_last_head(reader, number=0):
     grid.click(position={"x": 0.97 * box["width"], "y": 0.96 * box["height"]})
 
 
-def test_click_on_a_small_map_opens_it_and_keys_continue_from_there(reader):
+def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     click_the_last_head(reader)
@@ -145,7 +145,7 @@ def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_address_shows_the_same_to_another_user(visit, server, shipped):
+def test_address_restores_the_same_view_for_another_user(visit, server, shipped):
     trace = shipped.trace("Where is my hat?")
     opened = telling_head(trace, head_metrics(trace, "decoder", shipped.tokenizer.key_scores("decoder")))
     # These differ from the current values; choosing a current value is no choice.

@@ -24,7 +24,7 @@ def becomes(reader, pattern):
     return edits(reader)
 
 
-def test_click_moves_the_row_there_and_a_link_shows_the_same(visit, server):
+def test_click_moves_a_rows_attention_and_its_link_restores_the_edit(visit, server):
     changed = re.compile("layer 1, head 7: .* 100%")
     with visit(server) as reader:
         reader.open(PAGE)
@@ -75,7 +75,7 @@ def test_drag_sets_a_share_and_the_controls_change_it(reader):
 
 
 @pytest.mark.thorough
-def test_keys_match_the_pointer(reader):
+def test_keys_make_the_same_edits_as_the_pointer(reader):
     reader.open(PAGE.replace("edit_kind=cross", "edit_kind=decoder"))
     reader.maps(1)
     page = reader.page

@@ -19,7 +19,7 @@ CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
 # tests/browser/test_frame.py visits one page per section.
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_fits_both_screens_under_its_title_and_logs_no_problem(reader, place):
+def test_page_fits_both_screen_sizes_and_logs_no_problem(reader, place):
     """After the test, `reader` fails on a console message, a failed request, or a request to another server."""
     reader.resize(*SIZES[0])
     page = reader.page

@@ -33,7 +33,7 @@ READ_TITLE = """element => {
 # A deep link makes Streamlit find the page's file before app.py has named the pages; the first page is app.py itself.
 @pytest.mark.thorough(seconds=8)
 @pytest.mark.parametrize("path", ["/cross_attention", "/"])
-def test_fresh_server_never_lists_its_files(unvisited, visit, path):
+def test_fresh_server_never_shows_streamlits_default_menu_of_files(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
         # The style is in the document itself, so it applies before any Streamlit script runs.
@@ -103,7 +103,7 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 
 
 @pytest.mark.thorough
-def test_way_back_to_the_models_own_translation_is_not_covered(reader):
+def test_button_for_the_models_own_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
     # The text box is not covered, either.
@@ -184,7 +184,7 @@ def test_map_begins_near_the_top_of_a_projector(reader, page):
         )
     ],
 )
-def test_form_leaves_the_top_of_a_projector_to_a_map(reader, path):
+def test_sentence_form_leaves_room_for_a_map_near_the_top(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -201,7 +201,7 @@ def test_form_leaves_the_top_of_a_projector_to_a_map(reader, path):
         "/inside_a_layer?subject=language_model&inside_part=mask&",
     ],
 )
-def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
+def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -211,7 +211,7 @@ def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.fits(path)
 
 
-def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
+def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     text = "The animal didn't cross the street because it was too tired."
     page = reader.page
     reader.open(f"/?text={quote_plus(text)}")
@@ -277,7 +277,7 @@ STACKED = """root => {
 
 
 @pytest.mark.thorough
-def test_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shipped):
+def test_large_drawing_shows_the_sentence_and_links_to_the_pages(reader, shipped):
     reader.open(f"/?{DREAM}")
     drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")
     reader.page.get_by_role("listbox", name="English words").focus()

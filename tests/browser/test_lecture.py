@@ -113,7 +113,7 @@ def test_main_figure_of_every_part_fits_a_projector(reader, place, more):
     assert not found["scrolls"] and (found["few"] or found["cell"] < 200), found
 
 
-def test_clicker_leads_through_a_lecture(reader):
+def test_clicker_steps_through_a_whole_lecture(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("about", slides=str(SLIDES)))
@@ -221,7 +221,7 @@ def test_no_key_is_lost_or_repeated_while_the_page_loads(reader):
 
 
 @pytest.mark.thorough
-def test_clicker_without_slides_goes_through_heads_and_steps(reader):
+def test_clicker_without_slides_steps_through_heads_and_decoding_steps(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("masked_attention", layer="1", head="8", lecture="true"))
     reader.head(1, 8)
@@ -361,7 +361,7 @@ def test_presented_lesson_outside_the_slides_goes_from_step_to_step(reader):
 
 
 @pytest.mark.thorough
-def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
+def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", layer="4", head="3"))
     reader.head(4, 3)
@@ -397,7 +397,7 @@ def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
 
 # Every lecture has these buttons; test_frame.py checks pages on phones.
 @pytest.mark.thorough
-def test_lecture_page_needs_one_thumb_on_a_phone(reader):
+def test_lecture_page_can_be_used_with_one_thumb_on_a_phone(reader):
     reader.resize(**PHONE)
     reader.open(address("cross_attention", lecture="true", layer="4", head="3"))
     reader.head(4, 3)

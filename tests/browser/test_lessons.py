@@ -43,7 +43,7 @@ def test_lesson_works_by_keyboard(reader):
 
 
 @pytest.mark.thorough
-def test_laptop_keys_work(reader):
+def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
     """The buttons name the keys, and the key for the next step shows the answer first."""
     reader.open(ROW)
     reader.maps(1)
@@ -62,7 +62,7 @@ def test_laptop_keys_work(reader):
 
 
 @pytest.mark.thorough
-def test_reopened_step_asks_again(reader):
+def test_reopened_lesson_step_asks_its_question_again(reader):
     """Both the map and the words beside it are reset."""
     page = reader.page
     reader.open("/lessons?lesson_id=many_heads&lesson_step=2")

@@ -208,7 +208,7 @@ def test_python_and_jupyterlab_exchange_state(page):
     expect(page.locator(".atlas[data-drawn^='encoder ']")).to_be_visible()
 
 
-def test_keys_are_no_commands_of_the_notebook(page):
+def test_keys_in_the_widget_trigger_no_notebook_command(page):
     """In JupyterLab, "m" makes text of a cell."""
     run(page, 0)
     page.locator(".atlas[data-drawn] canvas.large").focus()
@@ -217,7 +217,7 @@ def test_keys_are_no_commands_of_the_notebook(page):
     assert page.locator(".jp-MarkdownCell").count() == 0
 
 
-def test_theme_follows_the_notebook(page: Page):
+def test_widget_follows_the_theme_of_the_notebook(page: Page):
     run(page, 0)
     atlas = page.locator(".atlas[data-drawn]")
     expect(atlas).to_have_css("color", "rgb(15, 23, 42)")

@@ -39,7 +39,7 @@ def go(reader, name):
 @pytest.mark.thorough
 @pytest.mark.parametrize("address", ["", f"?text={DREAM.replace(' ', '+')}"])
 @pytest.mark.parametrize("walk", WALKS)
-def test_sentence_survives(reader, walk, address):
+def test_sentence_survives_page_changes(reader, walk, address):
     start, clicks = WALKS[walk]
     reader.open(f"{start}{address}")
     for click in clicks:
@@ -107,7 +107,7 @@ def test_example_and_back_button_replace_unsent_text(reader):
 
 # This box is the sentence's component; other tests check that its text survives more.
 @pytest.mark.thorough
-def test_unsent_own_translation_survives(reader):
+def test_unsent_translation_of_the_user_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.page.get_by_role("button", name="Try my own translation").click()
@@ -127,7 +127,7 @@ def test_unsent_own_translation_survives(reader):
 
 
 @pytest.mark.thorough
-def test_everything_survives_a_restart_of_the_server(browser, serve):
+def test_sentence_and_choices_survive_a_server_restart(browser, serve):
     """Not with the `visitor` fixture: a user whose server goes away gets network errors."""
     with serve() as address:
         page = browser.new_page()
@@ -154,7 +154,7 @@ def test_everything_survives_a_restart_of_the_server(browser, serve):
 
 
 @pytest.mark.thorough
-def test_head_stays_for_a_sentence_with_a_remark(reader):
+def test_selected_head_is_kept_for_a_sentence_with_a_hint(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.control("Layer").select_option(label="1")

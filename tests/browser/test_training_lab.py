@@ -49,7 +49,7 @@ def test_recorded_training_plays_and_rewinds(visit, server):
 
 
 @pytest.mark.thorough
-def test_training_is_started_watched_and_queried(visit, server):
+def test_user_starts_a_training_watches_it_and_asks_the_model(visit, server):
     with visit(server) as reader:
         reader.open(OWN)
         film(reader, LEARNED)

@@ -37,7 +37,7 @@ def reported(reader: Visitor) -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.thorough
-def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
+def test_hovering_reads_both_maps_and_their_difference_at_once(reader, views):
     a, b = views
     canvases = opened(reader, f"encoder.2.3.words.{TIRED}", f"encoder.2.3.words.{WIDE}")
     assert canvases.count() == 3
@@ -69,7 +69,7 @@ def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
 
 
 @pytest.mark.thorough
-def test_arrow_keys_read_all_maps(reader, views):
+def test_arrow_keys_select_the_same_cell_in_all_maps(reader, views):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
     canvases.nth(1).focus()
     for _ in range(len(views[0].axes.rows) + 2):

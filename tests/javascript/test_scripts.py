@@ -256,7 +256,7 @@ def write_decoding(folder: Path, translator) -> None:
     )
 
 
-def test_scripts_agree_with_python(fixtures):
+def test_scripts_compute_the_same_as_python(fixtures):
     files = sorted(str(path) for path in HERE.glob("*.test.js"))
     done = subprocess.run(
         [node(), "--test", "--test-reporter=spec", *files],
@@ -277,7 +277,7 @@ def test_joined_modules_are_one_valid_module(entry, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_imports_rename_nothing_and_every_export_is_imported():
+def test_every_export_is_imported_under_its_own_name():
     """Joined modules lose their imports and exports; only the names remain."""
     sources = {path: path.read_text(encoding="utf-8") for path in [*SCRIPTS, *HERE.glob("*.js")]}
     imported = [

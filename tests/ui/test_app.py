@@ -60,7 +60,7 @@ def test_characters_outside_the_vocabulary_are_named():
     assert [("no token for 🙂, 漢." in each.value) for each in test.warning] == [True]
 
 
-def test_no_answer_carries_a_script():
+def test_component_messages_contain_only_the_address_of_a_script():
     """Scripts of half a megabyte used to reach every user with every sentence."""
     sent = [node.proto.js_content for node in opened().get("bidi_component")]
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
@@ -74,7 +74,7 @@ def test_no_answer_carries_a_script():
         for place, page in enumerate(listed)
     ],
 )
-def test_menu_names_the_page(monkeypatch, menu, page, title):
+def test_menu_shows_the_name_of_the_open_page(monkeypatch, menu, page, title):
     """Also for the first user of a server, for whom Streamlit runs a page's file on its own."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
     test = opened(f"pages/{page}.py", text=" ")
@@ -170,7 +170,7 @@ def test_pinned_tokens_are_summed_in_the_table(shipped):
     assert list(reported.astype(float)) == pytest.approx(list(expected), abs=1e-9)
 
 
-def test_browser_is_asked_again_only_for_something_new():
+def test_browser_receives_a_new_request_only_for_a_changed_choice():
     """An earlier request must not undo the user's choice in the browser."""
     test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
     first = headers(test)[0]["asked"]
@@ -269,7 +269,7 @@ def test_mask_turns_scores_into_weights(shipped):
     assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
-def test_tired_and_wide_are_compared():
+def test_page_compares_the_sentences_with_tired_and_wide():
     test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = maps(test)
     assert healthy(test) and "differ most here" in texts(test)
@@ -390,7 +390,7 @@ def test_unusual_sentence_gets_a_hint(text, hint):
     assert healthy(test) and said == ([hint] if hint else [])
 
 
-def test_limits_of_the_small_model_are_stated_once():
+def test_page_states_the_limits_of_the_small_model_only_once():
     test = opened()
     for text in ("She met Obama in 1987.", "I have a dream."):
         submit(test, text)
@@ -458,7 +458,7 @@ def test_head_named_in_a_text_is_a_link():
     assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
 
 
-def test_box_in_the_drawing_leads_to_its_page():
+def test_box_in_the_drawing_links_to_its_page():
     test = opened(text="I have a dream.", layer="3", head="5")
     (drawn,) = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
     large = json.loads(drawn.proto.json)
@@ -533,7 +533,7 @@ def test_text_exactly_at_the_limit_is_accepted(narrow_app):
         ),
     ],
 )
-def test_device_is_offered_if_there_are_several(monkeypatch, page):
+def test_device_menu_appears_if_there_are_several_devices(monkeypatch, page):
     test = opened(page, text="I have a dream.")
     assert healthy(test) and "device" not in [each.key for each in test.selectbox]
     # A second device, which is full.
@@ -556,7 +556,7 @@ def test_device_is_offered_if_there_are_several(monkeypatch, page):
         devices._works.cache_clear()
 
 
-def test_about_shows_the_card_the_curve_and_the_parameters():
+def test_about_page_shows_model_card_learning_curve_and_parameters():
     test = opened("pages/about.py")
     said = texts(test)
     assert "CC BY-SA 4.0" in said and "How it learned" in said
@@ -583,7 +583,7 @@ def test_switching_heads_needs_no_forward_pass(monkeypatch):
     assert len(runs) == before
 
 
-def test_damaged_model_is_one_message(monkeypatch, tmp_path):
+def test_damaged_model_causes_a_single_error_message(monkeypatch, tmp_path):
     MODELS.clear()
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))

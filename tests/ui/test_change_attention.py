@@ -144,7 +144,7 @@ def test_user_chooses_the_step_and_numbers_are_saved():
     assert saved == {"Save as CSV", "Save as JSON", "Save as experiment", "Save as NPZ (every head)"}
 
 
-def test_attention_page_leads_to_the_editor():
+def test_attention_page_links_to_the_editor():
     test = opened("pages/cross_attention.py", text=DREAM, layer="3", head="4")
     button(test, "cross_change").click().run()
     # In a browser the button changes the page; a test must do so itself.
@@ -153,7 +153,7 @@ def test_attention_page_leads_to_the_editor():
     assert address(test, "layer") == "3" and address(test, "head") == "4"
 
 
-def test_switched_heads_show_the_attention_after_and_before():
+def test_maps_show_attention_before_and_after_switching_heads_off():
     test = opened("pages/switch_heads_off.py", text=DREAM, off_heads="cross.1.8", off_kind="decoder")
     assert healthy(test)
     header = editor(test)[1]

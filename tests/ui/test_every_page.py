@@ -182,13 +182,13 @@ def test_unreadable_sentence_is_reported(narrow_app, place):
 
 @pytest.mark.parametrize("value", SOME_ACCEPT)
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_is_drawn_with_the_same_value_for_every_parameter(narrow_app, place, value):
+def test_page_renders_with_one_value_given_to_every_parameter(narrow_app, place, value):
     test = opened(place.page.script, **address_of(place, **everywhere(value)))
     assert not test.exception and not test.error
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
+def test_user_text_is_never_interpreted_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
     """All parts are opened, and the tables must be uniform. The session must keep no trace, neither for callbacks nor
     for downloads.
     """
@@ -220,7 +220,7 @@ def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(na
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_lecture_shows_the_main_figure_when_the_model_lacks_the_choice(request, place):
+def test_lecture_mode_shows_a_figure_when_the_model_lacks_the_chosen_head(request, place):
     if place.page.name not in RECORDED:
         request.getfixturevalue("narrow_app")
     chosen = {

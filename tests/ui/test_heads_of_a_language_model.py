@@ -146,7 +146,7 @@ def test_token_is_followed_through_the_layers(trace):
     assert [int(head) for head in table["largest is head"]] == list((weights.argmax(axis=1) + 1).ravel())
 
 
-def test_named_head_leads_to_its_map_on_the_models_own_page(trace):
+def test_named_head_links_to_its_map_on_the_language_model_page(trace):
     test = opened(COMPARE, compare_part="layers", lm_part="likely")
     (node,) = (node for node in test.get("bidi_component") if '"parts"' in node.proto.json)
     send(test, node, "open", {"kind": "decoder", "layer": 1, "head": 2})
@@ -213,7 +213,7 @@ def test_chosen_cell_is_in_the_address(loaded, trace):
     assert texts(again) == texts(test), "a link shows the same"
 
 
-def test_future_leaks_without_the_mask(loaded, trace):
+def test_later_tokens_get_attention_without_the_mask(loaded, trace):
     test = opened(INSIDE, inside_part="mask", lm_layer="2", lm_head="3")
     unmasked = trace_unmasked(loaded, trace)
     table = driver.table(test, "on the future", "without")
@@ -238,7 +238,7 @@ def test_chosen_model_persists_across_pages():
 
 
 @pytest.mark.parametrize(("button", "page"), [("compare_heads", COMPARE), ("inside_a_layer", INSIDE)])
-def test_page_of_the_language_model_leads_there(button, page):
+def test_language_model_page_links_to_compare_heads(button, page):
     test = driver.opened(PAGE, text="Hello.", lm_model="tiny", lm_text="The dog")
     test.button(f"lm_{button}").click().run()
     test.switch_page(page).run()

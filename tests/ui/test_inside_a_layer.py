@@ -76,7 +76,7 @@ def test_invalid_click_in_the_drawing_opens_nothing(narrow_app):
 @pytest.mark.parametrize(
     "walked", [range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough)], ids=str
 )
-def test_stages_can_be_walked_one_by_one(narrow_app, walked):
+def test_buttons_step_through_the_stages_one_by_one(narrow_app, walked):
     trace, config = narrow_app.trace(DREAM, **GIVEN, details=True), narrow_app.config
     listed = stages(trace, narrow_app.weights(), encoder_layer=1, decoder_layer=1, head=4)
     assert len(listed) == 61
@@ -132,7 +132,7 @@ def test_layer_and_head_can_be_changed(narrow_app, part):
     ],
     ids=["example", "mask", "parameters"],
 )
-def test_every_number_works_at_its_limits(narrow_app, page, part, names):
+def test_every_number_input_accepts_its_limits(narrow_app, page, part, names):
     test = app(**GIVEN, inside_part=part)
     for name in names:
         key = f"{page.PREFIX}{name}"
@@ -222,7 +222,7 @@ def test_small_weight_differs_from_no_weight(trace):
     ("words", "hide"),
     [("true", "true"), *(pytest.param("false", hide, marks=pytest.mark.thorough) for hide in ("true", "false"))],
 )
-def test_weight_of_the_attention_page_is_explained(shipped, words, hide):
+def test_weight_pinned_on_the_attention_page_is_explained(shipped, words, hide):
     text = "i have a dream"
     test = app(inside_part="cell", text=text, layer="1", head="5", rows="1", columns="2", words=words, hide=hide)
     view = view_of(shipped.trace(text), "encoder", words=words == "true", special=hide == "false")
@@ -232,7 +232,7 @@ def test_weight_of_the_attention_page_is_explained(shipped, words, hide):
 
 
 @pytest.mark.thorough
-def test_cell_leads_to_the_curves_of_its_positions(trace):
+def test_cell_links_to_the_curves_of_its_positions(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
     assert healthy(test)
@@ -281,7 +281,7 @@ def test_more_columns_than_value_dimensions_cause_a_warning(narrow_app):
         ("pages/cross_attention.py", "cross"),
     ],
 )
-def test_attention_browser_leads_to_its_cell(trace, page, kind):
+def test_attention_browser_links_to_the_pinned_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()
     assert healthy(test)
@@ -305,7 +305,7 @@ def test_worked_example_is_computed():
     assert written == ["96.0", "-1000.0", "1"]
 
 
-def test_future_leaks_with_the_mask_switched_off(shipped, trace):
+def test_later_tokens_get_attention_with_the_mask_switched_off(shipped, trace):
     test = app(inside_part="mask", layer="2", head="5")
     test.number_input("inside_length").set_value(32).run()
     assert healthy(test) and test.query_params["inside_length"] == "32"

@@ -107,7 +107,7 @@ def test_head_is_separate_from_the_translators():
     assert "lm_rows" not in test.query_params, "what was pinned belongs to the text before"
 
 
-def test_text_that_leaves_room_for_one_token_says_so(loaded):
+def test_page_warns_if_a_text_leaves_room_for_only_one_token(loaded):
     beginning = "1" * (POSITIONS - 2)
     assert len(loaded.tokenizer.encode(beginning, end=False)) == POSITIONS - 1
     test = opened(lm_text=beginning, lm_length="9")
@@ -228,7 +228,7 @@ def test_copying_heads_are_named_with_their_scores(loaded):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_absence_of_a_head_with_half_its_weight_on_one_place_is_stated(name):
+def test_caption_says_if_no_head_puts_half_its_weight_on_one_token(name):
     scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
     assert "".join(map(str, named_heads(scores, name))) == (
         f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is layer 1, head 2 "

@@ -136,7 +136,7 @@ def test_page_opened_without_a_text_stays_with_its_model():
     assert test.query_params["model"] in (ARABIC, [ARABIC])
 
 
-def test_model_with_several_target_languages_offers_them(models):
+def test_page_offers_all_target_languages_of_a_model(models):
     page = "pages/cross_attention.py"
     test = opened(page, text=DREAM, model=LARGE)
     offered = test.selectbox("target_language")
@@ -194,14 +194,14 @@ def test_installed_model_is_named_for_a_text_in_its_language():
     assert "Arabic → English: choose ar\\-en in the menu" in test.warning[0].value
 
 
-def test_unknown_model_is_one_line_and_falls_back_to_the_shipped_one():
+def test_unknown_model_is_reported_and_replaced_by_the_shipped_one():
     test = opened(text=DREAM, model="xx-yy")
     assert not test.exception and not test.error
     assert "xx\\-yy" in test.warning[0].value and "Ich habe einen Traum" in texts(test)
     assert test.selectbox("model").value == SHIPPED
 
 
-def test_damaged_model_is_one_line_and_another_can_be_chosen():
+def test_damaged_model_is_reported_on_one_line_and_can_be_replaced():
     test = opened(text=DREAM, model="damaged")
     assert not test.exception and len(test.error) == 1
     assert "is missing" in test.error[0].value

@@ -23,7 +23,7 @@ def choose(test, label, value):
 
 
 @pytest.mark.thorough(seconds=10)
-def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
+def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     """The page opens where the two sentences differ; at the step that writes "es" there is nothing to divide."""
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and "A prefers **␣müde** to **␣breit**".replace("␣", "") in plain(test)
@@ -50,7 +50,7 @@ def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
     assert healthy(test) and "B runs, with cross-attention: heads' outputs, layer 4, head 1 taken from A" in plain(test)
 
 
-def test_check_computes_the_numbers_again_and_names_what_differs():
+def test_verifying_an_experiment_recomputes_it_and_names_differences():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
     test.button(key="patch_check").click().run()
     assert healthy(test) and test.success[0].value.startswith("The same to 1e\\-05")

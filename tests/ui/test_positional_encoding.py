@@ -85,7 +85,7 @@ NUMBERS = (
         *(pytest.param(name, PositionsParams.limits(name)[0], marks=pytest.mark.thorough) for name in NUMBERS),
     ],
 )
-def test_every_number_works_at_its_limits(narrow_app, field, value):
+def test_every_number_input_accepts_its_limits(narrow_app, field, value):
     part = {
         "rows": "matrix",
         "columns": "matrix",
@@ -100,7 +100,7 @@ def test_every_number_works_at_its_limits(narrow_app, field, value):
     assert healthy(test), (field, value)
 
 
-def test_halves_are_a_permutation():
+def test_layout_in_halves_is_a_permutation_of_the_interleaved_one():
     test = app(positions_part="matrix", positions_rows="20", positions_columns="10")
     assert texts(test).count("**true**") == 2
     order = table(test, "dimension in halves")["is interleaved dimension"]
@@ -108,7 +108,7 @@ def test_halves_are_a_permutation():
 
 
 @pytest.mark.thorough
-def test_rotation_is_checked_for_any_k(narrow_app):
+def test_rotation_matrix_is_checked_for_any_offset(narrow_app):
     for offset in ("-100", "0", "17"):
         test = app(positions_part="distances", positions_across="6", positions_offset=offset)
         assert healthy(test) and "nothing in M knows the position" in texts(test)
@@ -116,7 +116,7 @@ def test_rotation_is_checked_for_any_k(narrow_app):
         np.testing.assert_allclose(turned["M · PE(4)"], turned[f"PE({4 + int(offset)})"], atol=1e-9)
 
 
-def test_concatenation_has_a_cost_and_a_configuration_can_be_typed():
+def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
     test = app(positions_part="sum")
     assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]
     test.button("architecture_preset_The model of this app").click().run()
@@ -128,7 +128,7 @@ def test_concatenation_has_a_cost_and_a_configuration_can_be_typed():
     assert healthy(test) and "nothing to put beside" in texts(test)
 
 
-def test_model_without_learned_positions_shows_none():
+def test_page_shows_no_learned_curves_for_a_model_without_them():
     assert "This model has none to show" in texts(app(positions_part="alternatives"))
 
 

@@ -150,7 +150,7 @@ def test_decoding_stays_with_the_translation_that_it_produced():
     assert test.query_params[TARGET] == "Eine Katze." and "forced" not in test.query_params
 
 
-def test_no_request_of_another_server_is_repeated():
+def test_requests_to_the_browser_have_increasing_numbers():
     """A page that stayed open during a server restart answers only to a number that it has not received."""
     first, second = (headers(opened(ENCODER, text=DREAM))[0]["asked"]["number"] for _ in range(2))
     assert second > first
@@ -217,7 +217,7 @@ def test_invalid_box_value_is_ignored():
         assert healthy(test) and typed(test) == DREAM, sent
 
 
-def test_half_a_surrogate_pair_from_a_browser_is_no_error():
+def test_lone_surrogate_from_a_browser_causes_no_error():
     """JSON from a component can hold one; no page and no address can show it."""
     test = opened()
     submit(test, "I have a \ud800 dream.")
@@ -241,7 +241,7 @@ def test_half_a_surrogate_pair_from_a_browser_is_no_error():
         ),
     ],
 )
-def test_box_with_new_options_for_another_sentence_is_a_new_box(narrow_app, page, address, kept):
+def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_app, page, address, kept):
     """A browser keeps showing its old label, and sends it."""
     test = opened(f"pages/{page}.py", text=DREAM, **address)
     before = {each.id: each for each in test.selectbox}

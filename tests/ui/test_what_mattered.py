@@ -116,7 +116,7 @@ def test_words_are_deleted_on_demand(narrow_app):
     assert f"the {words} words more alike" in texts(test)
 
 
-def test_agreement_over_many_sentences_is_the_recorded_one():
+def test_page_shows_the_recorded_agreement_over_many_sentences():
     test = app(mattered_part="agreement", mattered_explained="9")
     numbers = table(test, "tau", "from", "to")
     assert healthy(test) and len(numbers) == len(set(numbers.method)) ** 2
@@ -125,7 +125,7 @@ def test_agreement_over_many_sentences_is_the_recorded_one():
 
 
 @pytest.mark.thorough
-def test_wrong_prefix_is_forced_and_released(shipped):
+def test_wrong_prefix_can_be_forced_and_removed(shipped):
     test = app(mattered_part="sides")
     before = table(test, "share")
     test.selectbox("mattered_beginning").set_value("Die Musik").run()
@@ -140,7 +140,7 @@ def test_wrong_prefix_is_forced_and_released(shipped):
 
 
 @pytest.mark.thorough
-def test_game_can_be_played(shipped, trace):
+def test_user_can_play_the_guessing_game(shipped, trace):
     test = app(mattered_part="guess")
     assert healthy(test) and not expand(test).dataframe
     assert next(each.label for each in test.button if each.key == "bet_choice_2") == "animal"

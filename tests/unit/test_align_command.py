@@ -75,7 +75,7 @@ def test_error_rate_is_that_of_all_lines(tmp_path, gold, first, rate):
     assert noted(tmp_path / "gold.txt", gold, first).error_rate() == rate
 
 
-def test_line_that_was_not_aligned_misses_its_sure_links(tmp_path):
+def test_unaligned_line_counts_as_missing_its_sure_links(tmp_path):
     found = noted(tmp_path / "gold.txt", "0-0 1-1\n0-0 1-1\n0-0 1?1\n")
     found.note(2, None)
     assert found.error_rate() == pytest.approx(1 / 9)

@@ -23,7 +23,7 @@ def test_removing_an_image_never_assembles_another(card):
 
 @few(300)
 @given(PARTS)
-def test_no_image_remains(parts):
+def test_images_are_removed_from_a_model_card(parts):
     once = without_media("".join(parts))
     assert "![" not in once and "![" not in without_media(once)
 

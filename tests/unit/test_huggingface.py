@@ -171,7 +171,7 @@ class Processor:
         self.feature_extractor, self.tokenizer = feature_extractor, tokenizer
 
 
-def test_whisper_has_seconds_as_columns():
+def test_whisper_attention_is_labelled_in_seconds():
     config = transformers.WhisperConfig(
         **dict(
             PAIR,

@@ -64,7 +64,7 @@ def test_interrupted_measurement_resumes(small_translator, sentences, tmp_path, 
         match_heads(other, small_translator, sentences, state)
 
 
-def test_models_of_different_target_languages_share_the_encoder(small_translator, sentences, tmp_path):
+def test_models_with_different_target_languages_match_encoder_heads_only(small_translator, sentences, tmp_path):
     french = in_languages(small_translator, "en", "fr")
     found = match_heads(small_translator, french, sentences, tmp_path / "state")
     assert list(found.kinds) == ["encoder"] and found.sentences == len(SENTENCES)

@@ -36,7 +36,7 @@ def test_spelling_is_normalised(typed, read):
     assert normalise(typed) == read
 
 
-def test_spans_locate_the_origin_of_each_character():
+def test_spans_locate_each_normalised_character_in_the_typed_text():
     typed = "  o\u0308, ﬁ…  x"
     read, spans = normalise_with_spans(typed)
     assert read == "ö, fi... x"

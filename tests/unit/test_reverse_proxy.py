@@ -24,7 +24,7 @@ COOKIE = "attention_atlas_8501"
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def test_forwarded_request_has_these_headers():
+def test_proxy_sets_the_expected_headers():
     read = read_request(
         b"GET /?text=a HTTP/1.1\r\nHost: 10.1.2.3:8501\r\nConnection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n"
         b"Origin: http://10.1.2.3:8501\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: https\r\n"
@@ -188,7 +188,7 @@ def test_users_stay_at_their_process_and_are_spread_evenly():
     within(visit)
 
 
-def test_permanent_files_get_no_cookie():
+def test_cached_static_files_get_no_cookie():
     async def visit() -> None:
         kept = "Cache-Control: public, immutable, max-age=31536000\r\n"
         async with server(says("a", kept)) as a, proxy([Backend(a)]) as port:
@@ -289,7 +289,7 @@ def test_process_that_ends_without_an_answer_is_handled():
     within(visit)
 
 
-def test_body_is_forwarded_and_an_endless_head_is_not():
+def test_proxy_forwards_a_body_and_rejects_an_endless_head():
     async def counts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(1_000_000)
@@ -320,7 +320,7 @@ def test_idle_connection_is_closed(monkeypatch):
     within(visit)
 
 
-def test_process_is_slowed_down_for_a_slow_browser():
+def test_proxy_sends_no_faster_than_a_slow_browser_reads():
     sent = 0
 
     async def sends_much(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -357,7 +357,7 @@ def test_process_is_slowed_down_for_a_slow_browser():
 
 
 @pytest.mark.parametrize("status", [b"200 OK", b"403 Forbidden", b"426 Upgrade Required"], ids=repr)
-def test_rejected_websocket_ends_with_the_answer(status):
+def test_connection_closes_after_a_rejected_websocket(status):
     """The browser's next bytes used to reach the process unparsed, and could claim to come from this machine."""
     reached = []
 

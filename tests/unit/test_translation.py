@@ -89,7 +89,7 @@ def test_beam_tree_has_the_best_translation(shipped):
         np.testing.assert_allclose(cross, traced.trace.cross[:, :, row], atol=1e-5)
 
 
-def test_translating_without_the_trace_gives_the_same(shipped):
+def test_translation_is_the_same_without_a_trace(shipped):
     for settings in (DecodingSettings(), DecodingSettings("beam", beam_size=3), DecodingSettings("sample", seed=5)):
         alone, traced = shipped.translate(TEXT, settings), shipped.trace_decoding(TEXT, settings).translation
         assert (alone.pieces, alone.text, alone.complete) == (traced.pieces, traced.text, traced.complete)

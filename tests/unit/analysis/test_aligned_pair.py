@@ -23,7 +23,7 @@ def test_shipped_model_aligns_a_sentence_whose_order_changes(shipped):
     assert tokens.source == tuple(piece.text for piece in trace.source_pieces[:-1])
 
 
-def test_step_decides_which_row_aligns_a_token(small_translator):
+def test_chosen_step_decides_which_row_aligns_a_token(small_translator):
     trace = small_translator.trace("I have a dream.", "Ich habe")
     source = [not piece.special for piece in trace.source_pieces]
     for aligner, shift in ((AT_READ, 1), (AT_PREDICTED, 0)):

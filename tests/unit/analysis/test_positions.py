@@ -18,7 +18,7 @@ from transformer.model.sinusoids import frequencies, sinusoids
 WIDTHS = [2, 6, 20, 128, 512]
 
 
-def test_values_match_the_paper():
+def test_position_encoding_has_the_values_of_the_paper():
     table = sinusoids(60, 512)
     np.testing.assert_allclose(table[1, :4], [0.841471, 0.540302, 0.821856, 0.569695], atol=1e-6)
     np.testing.assert_allclose(table[50, 128:130], [-0.958924, 0.283662], atol=1e-6)
@@ -45,7 +45,7 @@ def test_interleaved_and_halves_are_permutations(width):
     np.testing.assert_allclose(dot_products(interleaved), dot_products(halves), atol=1e-10)
 
 
-def test_wavelengths_run_from_two_pi_to_the_last_one():
+def test_wavelengths_begin_at_two_pi_and_match_the_formula():
     lengths = wavelengths(512)
     assert lengths.shape == (256,) and (np.diff(lengths) > 0).all()
     assert lengths[0] == pytest.approx(2 * np.pi)
@@ -64,7 +64,7 @@ def test_dot_products_match_the_reference(offset, product):
 
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_only_the_offset_counts(width, halves):
+def test_dot_product_of_positions_depends_only_on_their_offset(width, halves):
     table = sinusoids(64, width, halves=halves)
     for matrix in (dot_products(table), distances(table)):
         assert np.array_equal(by_offset(matrix).offsets, np.arange(64))
@@ -74,7 +74,7 @@ def test_only_the_offset_counts(width, halves):
     np.testing.assert_allclose(distances(table), expected, atol=1e-6)
 
 
-def test_matrix_that_is_not_about_offsets_says_so():
+def test_spread_shows_dot_products_that_depend_on_more_than_offsets():
     found = by_offset(np.array([[1.0, 2.0], [2.0, 4.0]]))
     assert found.mean.tolist() == [2.5, 2.0] and found.spread.tolist() == [3.0, 0.0]
 
@@ -91,7 +91,7 @@ def test_rotation_maps_any_position_to_the_one_k_later(width, offset, halves):
     assert (np.count_nonzero(matrix, axis=1) <= 2).all(), "one rotation a pair"
 
 
-def test_rotations_add_up():
+def test_two_rotations_equal_one_by_the_sum_of_offsets():
     np.testing.assert_allclose(rotation(3, 20) @ rotation(4, 20), rotation(7, 20), atol=1e-12)
     assert np.array_equal(rotation(0, 20), np.eye(20))
     np.testing.assert_allclose(rotation(-5, 20), rotation(5, 20).T, atol=1e-15)

@@ -23,7 +23,7 @@ def trace(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_recompute(shipped, trace, kind):
+def test_sums_inside_the_shipped_model_are_reproduced(shipped, trace, kind):
     """References A13 and A19."""
     weights = shipped.weights()
     for layer in (0, 3, 5):

@@ -8,7 +8,7 @@ from transformer.backpropagation.softmax import exponentials, softmax
 from transformer.model.attention import masked_softmax
 
 
-def test_matches_the_lecture_example():
+def test_softmax_matches_the_lecture_example():
     # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
     np.testing.assert_allclose(softmax(np.array([112, 96]) / 8), [0.880797, 0.119203], atol=1e-6)
     np.testing.assert_allclose(exponentials(np.array([14, 12])), [1, np.exp(-2)])

@@ -35,7 +35,7 @@ def places(matrix):
         yield tuple(int(rng.integers(size)) for size in matrix.shape)
 
 
-def test_every_number_is_the_displayed_sum(found, chosen):
+def test_every_gradient_equals_the_sum_of_its_terms(found, chosen):
     listed = stages(found, head=chosen[2])
     without = [stage.key for stage in listed if stage.terms_of is None]
     assert set(without) <= {"decoder.layer.after", "encoder.layer.after", "decoder.input", "encoder.input"}
@@ -53,7 +53,7 @@ def test_every_number_is_the_displayed_sum(found, chosen):
             assert isinstance(terms.over, str) or len(terms.over) == len(terms.products)
 
 
-def test_every_stage_points_at_its_numbers(shaped_translator, found, chosen):
+def test_every_stage_locates_the_displayed_number_in_the_gradients(shaped_translator, found, chosen):
     """The number at the place that a nudge would change is the displayed one."""
     parameters = parameters_of(shaped_translator.weights())
     whole = gradients(parameters, found.config, found.batch)
@@ -99,7 +99,7 @@ def test_summary_of_all_numbers_matches_the_gradients(shaped_translator, found):
     np.testing.assert_allclose(found.sent_back.sum(axis=0), whole.gradients["memory"][0], atol=1e-12)
 
 
-def test_stage_agrees_with_a_finite_difference(shaped_translator, found, chosen):
+def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, found, chosen):
     parameters = parameters_of(shaped_translator.weights())
     for key in ("decoder.cross_attention.scores", "encoder.self_attention.keys_weight", "generator.logits"):
         stage = next(stage for stage in stages(found, head=chosen[2]) if stage.key == key)

@@ -43,7 +43,7 @@ def test_lowest_temperature_equals_greedy(decode):
     assert torch.equal(sampled[clear[:, :width]], expected[clear]) and not clear[:, width:].any()
 
 
-def test_seed_repeats_and_another_one_does_not(decode, sources):
+def test_same_seed_repeats_a_sample_and_another_seed_changes_it(decode, sources):
     first = pieces(decode(sample, sources, seed=1))
     assert torch.equal(first, pieces(decode(sample, sources, seed=1)))
     assert any(
@@ -65,7 +65,7 @@ def test_drawing_does_not_touch_the_global_generator(decode):
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_temperature_and_truncation_change_the_choice_but_not_the_models_log_probability(decode):
+def test_temperature_and_truncation_do_not_change_reported_log_probabilities(decode):
     drawn_ranks = set()
     for seed in range(10):
         for step in decode(sample, [[5, 9, END]], seed=seed, temperature=0.5, top_k=3):
@@ -142,7 +142,7 @@ def test_settings_out_of_range_are_rejected(decode, setting):
         decode(sample, [[5, END]], seed=0, **setting)
 
 
-def test_remainder_of_a_uniform_number_is_uniform():
+def test_remainder_of_a_uniform_draw_is_uniform():
     """Uniform numbers that draw one token are spread evenly over its share."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
     pieces, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)

@@ -80,7 +80,7 @@ def test_hypotheses_are_the_unpruned_leaves(tree, steps):
         assert tree.nodes[leaf].fate == (Fate.ENDED if each.ended else Fate.UNFINISHED)
 
 
-def test_places_count_from_the_best_of_each_step(tree, steps):
+def test_rank_of_a_tree_node_counts_from_the_best_of_its_step(tree, steps):
     counts = Counter(node.step for node in tree.nodes)
     assert len(counts) == len(steps) == len(tree.cutoffs)
     for step, count in counts.items():
@@ -95,7 +95,7 @@ def test_best_hypothesis_is_a_path(tree, steps):
     assert tree.nodes[tree.best[-1]].score == best.score
 
 
-def test_rows_belong_to_the_step_that_predicted_the_token(tree, model):
+def test_attention_row_of_a_node_is_from_the_step_that_predicted_it(tree, model):
     for index in tree.best:
         decoder, cross = tree.rows(index)
         pieces = [tree.nodes[each].piece for each in path(tree.nodes, index)]

@@ -72,7 +72,7 @@ def test_tokens_equal_those_of_transformers(family, texts, count):
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
-def test_span_of_a_token_has_the_text_that_it_says(family, texts, count):
+def test_span_of_a_token_covers_its_text(family, texts, count):
     name, _, _, translator = family
     for text in texts[:count]:
         pieces = translator.tokenizer.encode_source(text)
@@ -99,7 +99,7 @@ def normal(text):
         ("mbart", 26, ("en_XX", "de_DE"), "ar_AR", 25),
     ],
 )
-def test_languages_of_a_folder_with_only_a_sentencepiece_file_are_known(
+def test_import_knows_the_languages_of_a_folder_without_a_tokenizer_config(
     tmp_path, family, rows, languages, first, count
 ):
     model = sentencepiece_model(SENTENCES)

@@ -131,7 +131,7 @@ def check_parity(peer, folder):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_variant_computes_the_same(name, make_peer, tmp_path):
+def test_every_imported_variant_computes_the_same_as_hugging_face(name, make_peer, tmp_path):
     peer = make_peer(**VARIANTS[name])
     import_model(str(peer.folder), tmp_path / "model")
     model = check_parity(peer, tmp_path / "model")
@@ -139,7 +139,7 @@ def test_every_variant_computes_the_same(name, make_peer, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_start_that_is_an_ordinary_token_is_read_and_written(place, make_peer, marian_tokenizer, tmp_path):
+def test_start_symbol_may_be_an_ordinary_token(place, make_peer, marian_tokenizer, tmp_path):
     """It is a symbol only where the decoder begins. Typed, it is an ordinary token, and the model may write it."""
     peer = make_peer(ending=1.0)
     theirs = marian_tokenizer(peer.folder)
@@ -163,7 +163,7 @@ def test_start_that_is_an_ordinary_token_is_read_and_written(place, make_peer, m
     assert start not in translator.tokenizer.symbols.never_predicted
 
 
-def test_unspecified_start_is_the_padding(peer, tmp_path):
+def test_start_symbol_defaults_to_the_padding_token(peer, tmp_path):
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     for name in ("generation_config.json", "config.json"):
         path = folder / name
@@ -174,7 +174,7 @@ def test_unspecified_start_is_the_padding(peer, tmp_path):
     assert symbols.start == symbols.pad and symbols.never_predicted == {symbols.pad}
 
 
-def test_start_can_equal_the_end_symbol(peer, tmp_path):
+def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
     """As in fairseq's models: the first token is the start, and a predicted one the end."""
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     path = folder / "generation_config.json"
@@ -187,7 +187,7 @@ def test_start_can_equal_the_end_symbol(peer, tmp_path):
     ]
 
 
-def test_added_tokens_are_read(make_peer, marian_tokenizer, tmp_path):
+def test_added_tokens_are_imported(make_peer, marian_tokenizer, tmp_path):
     """An added language code acts like any other. Other added tokens can be written, and are reported as impossible to
     type.
     """
@@ -238,7 +238,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_search_settings_are_applied_or_named_and_exported_again(place, peer, tmp_path, run_main):
+def test_search_settings_are_applied_or_reported_and_exported_again(place, peer, tmp_path, run_main):
     assert peer.model.config.pad_token_id == 95
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     if place == "config.json":
@@ -323,7 +323,7 @@ def test_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_
     assert check_parity(peer, tmp_path / "model").config.tied_embeddings == "all"
 
 
-def test_tensors_decide_ties(make_peer, tmp_path):
+def test_equal_tensors_decide_which_embeddings_are_tied(make_peer, tmp_path):
     """Equal tensors are tied whatever config.json says; two that it ties and that differ are rejected by name."""
     peer = make_peer(tie_word_embeddings=False)
     weights = load_file(peer.folder / WEIGHTS)

@@ -46,7 +46,7 @@ def test_no_token_sees_a_later_one(choices):
 
 
 @kinds
-def test_token_by_token_equals_one_pass(choices):
+def test_reading_token_by_token_equals_one_pass(choices):
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
         expected, cache = model(None, ids), model.start_after(ids[:, :1], model.start_cache())
@@ -91,7 +91,7 @@ def test_local_attention_in_blocks_equals_a_masked_full_product():
 
 @kinds
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
-def test_several_tokens_at_a_time_give_the_same(choices, cuts):
+def test_reading_several_tokens_per_step_equals_one_pass(choices, cuts):
     """The new tokens may begin with a block, end with it, or cross several."""
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
@@ -184,7 +184,7 @@ def test_options_out_of_range_are_rejected(choices, message):
 
 
 @kinds
-def test_map_names_the_content_of_its_columns(choices, piece_tokenizer):
+def test_compressed_map_labels_its_columns_with_their_tokens(choices, piece_tokenizer):
     model = build(
         decoder_only(
             vocabulary=piece_tokenizer.size,

@@ -70,7 +70,7 @@ def test_heads_match_the_record(shipped):
             assert f"layer {layer}, head {head}: {score:.2f}" in shipped.card
 
 
-def test_model_repeats_a_text_that_it_has_read(shipped):
+def test_repeated_text_is_more_likely_the_second_time(shipped):
     """The second time, every token except the first is more likely, so some head looks back."""
     text = "The zebra bought seven purple umbrellas near Lisbon."
     once = score_text(shipped.model, shipped.tokenizer, text)

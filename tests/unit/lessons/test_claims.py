@@ -76,7 +76,7 @@ def test_false_claim_does_not_hold(known):
     )
 
 
-def test_two_scores_are_compared():
+def test_claim_computes_the_softmax_of_two_scores():
     finding = measured("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
     assert finding.values["first"] == pytest.approx(np.exp(2) / (1 + np.exp(2))) and finding.values["root"] == 8
 
@@ -137,7 +137,7 @@ def test_importance_equals_that_of_the_page(evidence, importance):
     assert clear["change"] == pytest.approx(change, abs=1e-5) and clear["more"] == (changes < change).sum()
 
 
-def test_removed_heads_follow_the_order(evidence, importance, shipped):
+def test_claim_removes_heads_in_order_of_importance(evidence, importance, shipped):
     values = measured("heads_removed", {"count": 10}, evidence).values
     order = least_important_first(shipped.config, importance.measured)
     assert values["before"] == shipped.trace(TEXT_READ).target_text
@@ -145,7 +145,7 @@ def test_removed_heads_follow_the_order(evidence, importance, shipped):
     assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text
 
 
-def test_broken_claim_is_reported(copying_translator):
+def test_broken_claims_are_listed_with_their_steps(copying_translator):
     assert broken_claims(lesson_of("one", TEXT), copying_translator) == []
     far = TEXT.replace('row = "have" }\nfigure', 'row = "cat" }\nfigure', 1)
     (broken,) = broken_claims(lesson_of("one", far), copying_translator)
@@ -207,7 +207,7 @@ def test_repeated_run_of_a_check_is_computed_once(small_translator):
 
 
 @pytest.mark.thorough
-def test_command_checks_and_lists(run_main, tmp_path):
+def test_lessons_command_checks_and_lists_lessons(run_main, tmp_path):
     done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
     assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"
     text = (SHIPPED / "02_one_row.toml").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def test_long_sum_lists_its_largest_terms(shaped_translator, shaped_trace):
 
 
 @pytest.mark.parametrize("place", [(0, 0), (5, 100), (39, 255)])
-def test_window_contains_the_number_and_stays_inside(place):
+def test_displayed_window_contains_the_number_and_stays_in_the_tensor(place):
     top, left = _around(place, (40, 256))
     assert top <= place[0] < top + WINDOW[0] <= 40 and left <= place[1] < left + WINDOW[1] <= 256
     assert _around((0, 3), (1, 4)) == (0, 0)

@@ -43,7 +43,7 @@ def test_attention_bet_is_about_the_mean_of_all_heads(reading):
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_other_kinds_have_a_bet_too(reading, kind):
+def test_other_attention_kinds_have_a_bet(reading, kind):
     bet = looks_most(reading, kind)
     assert bet is not None and sum(bet.settle().shares) == pytest.approx(1, abs=1e-3)
 
@@ -80,7 +80,7 @@ def test_word_bet_is_answered_by_erasure(reading, shipped):
     assert missing_word(Reading(reading.runs, one, one)) is None
 
 
-def test_word_to_write_can_be_written(shipped):
+def test_target_word_of_the_attempt_can_be_written_by_the_model(shipped):
     trace = shipped.trace(EXAMPLES[0])
     word = make_it_say(Reading(CachedRuns(shipped), trace, trace))
     assert word == "Die" and word not in trace.target_text
@@ -103,7 +103,7 @@ def test_vote_has_the_best_choices_in_their_order():
     assert settled(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
 
 
-def test_bet_is_gone_with_its_sentence_and_its_address_is_checked():
+def test_bet_is_dropped_with_its_sentence_and_its_address_is_validated():
     params = BetParams(page="decoding", answer="2")
     assert BetParams.from_address(params.to_address()) == params and params.on("decoding") == "2"
     assert params.on("translate") == "" and params.for_another_sentence() == BetParams()

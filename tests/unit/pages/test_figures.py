@@ -45,7 +45,7 @@ def test_every_colour_of_the_dark_theme_has_a_light_one():
     assert set(THEMES["dark"]["chartCategoricalColors"]) <= set(dict(pairs))
 
 
-def test_fonts_are_complete():
+def test_font_message_contains_every_shipped_font():
     header, body = unframe(fonts())
     files, start = zlib.decompress(body), 0
     for font, name in zip(header["fonts"], FONTS, strict=True):
@@ -63,7 +63,7 @@ def test_third_party_files_are_unchanged_and_have_their_licence(file):
     assert hashlib.sha256(file.read_bytes()).hexdigest() in listed
 
 
-def test_libraries_are_loaded_only_before_their_users():
+def test_pdf_libraries_are_loaded_only_with_the_pdf_writer():
     source = script("figures/pdf_writer")
     assert 0 < source.index("jsPDF - PDF Document creation") < source.index("class PdfWriter")
     assert not any(module.parent.name == "vendor" for module in modules("figures/exporter"))

@@ -23,7 +23,7 @@ def test_document_matches_the_file():
     assert written == document(), "run: python -m pages.ui.text.glossary > docs/glossary.md"
 
 
-def test_word_is_explained_once():
+def test_glossary_explains_each_word_once():
     words = Counter(word.lower() for term in TERMS for word in (term.name, *term.also))
     assert words.most_common(1)[0][1] == 1
 
@@ -47,7 +47,7 @@ def test_every_array_of_the_trace_has_its_other_names():
     assert [array.name for array in glossary().arrays] == described
 
 
-def test_single_word_is_explained_without_its_name_and_several_with_theirs():
+def test_tooltip_names_its_words_only_if_it_explains_several():
     assert explain("token") == explain("subword")
     both = explain("nats", "token").split("\n\n")
     assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('token')}"]
@@ -55,7 +55,7 @@ def test_single_word_is_explained_without_its_name_and_several_with_theirs():
         explain("attention spam")
 
 
-def test_title_has_its_words_explained():
+def test_technical_words_in_a_title_are_explained():
     assert explain_words_of("queries of a head") == explain("head", "query")
     assert explain_words_of("token embedding, scaled") == explain("token", "token embedding")
     assert explain_words_of("the rest") is None

@@ -114,7 +114,7 @@ def test_two_users_never_run_the_model_at_once(model, watch, monkeypatch):
     assert watch.most == 1
 
 
-def test_failed_run_lets_the_next_one_run(model):
+def test_failed_model_run_does_not_block_the_next_one(model):
     runs = CachedRuns(model)
     for run in asked(" "):
         with pytest.raises(TextError):

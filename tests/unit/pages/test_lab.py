@@ -50,7 +50,7 @@ class Clock:
         return self.now
 
 
-def test_two_train_at_once_and_the_third_waits_for_its_turn():
+def test_two_trainings_run_at_once_and_a_third_waits():
     clock, people = Clock(), [Person() for _ in range(4)]
     trainings = Trainings(seats=2, patience=5.0, clock=clock)
     each = [trainings.begin(person, SMALL) for person in people]
@@ -128,7 +128,7 @@ def test_labels_name_the_tokens_read_and_predicted():
     assert labels["decoder"][1] == ["start", "b", "a"]
 
 
-def test_long_training_is_sent_as_means():
+def test_curves_of_a_long_training_are_averaged_before_sending():
     losses = np.random.default_rng(0).random(1_000).astype(np.float32)
     found = points(losses)
     assert len(found) == MOST_POINTS and points(losses[:0]) == []
@@ -147,7 +147,7 @@ def test_displayed_heads_are_chosen_or_those_of_the_first_event(run):
     assert newest(run, [], 0) == "Step 0 of 6"
 
 
-def test_answer_states_whether_it_is_right(run):
+def test_models_answer_states_whether_it_is_right(run):
     found = answer(SMALL, run.snapshots[-1], "abc")
     right = replace(found, ended=True, written=tuple("abc"), probabilities=(0.5, 0.25, 1.0, 0.125))
     assert "with **abc**: :green-background[right]" in says(right, run, run.snapshots[-1])
@@ -161,7 +161,7 @@ def test_answer_states_whether_it_is_right(run):
     assert "with **nothing**" in says(nothing, run, run.snapshots[-1])
 
 
-def test_table_has_the_numbers_of_the_curves(run):
+def test_training_table_has_the_numbers_of_the_curves(run):
     table = moments(run)
     assert list(table["step"]) == [0, 2, 4, 6] and "diagonal, masked 2" in table and "mirror, masked 1" not in table
     np.testing.assert_allclose(table["exact match"], [snapshot.exact_match for snapshot in run.snapshots])
@@ -221,7 +221,7 @@ def test_recorded_modular_training_shows_grokking():
     np.testing.assert_allclose(fourier_spectrum(embedding), last.spectrum, rtol=0.01, atol=0.01)
 
 
-def test_mirror_forms_when_reversing_letters():
+def test_recorded_reversal_training_forms_a_mirror_head():
     """The page promises this about the training that it opens with."""
     found = events(recorded_run("reverse"))
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)

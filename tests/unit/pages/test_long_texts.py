@@ -15,7 +15,7 @@ from transformer.language_modelling.attention_losses import RecordedLosses
 from transformer.language_modelling.cost import Cost, RecordedCosts
 
 
-def test_others_have_their_turn_between_two_measurements():
+def test_cost_measurement_yields_to_other_users_between_steps():
     costs = [Cost("full", length, length**2, length, 0.1) for length in (64, 128)]
     held: list[bool] = []
 

@@ -10,7 +10,7 @@ from transformer.values.decoding_settings import DecodingSettings
 TEXT = "I have a dream."
 
 
-def test_no_number_includes_the_first_call(small_translator):
+def test_timings_of_methods_exclude_the_slow_first_call(small_translator):
     """A process's first call is the slowest. Greedy decoding, which comes first, used to look slower than a beam."""
     settings = {"greedy": DecodingSettings(), "beam 2": DecodingSettings("beam", beam_size=2)}
     found = {name: small_translator.translate(TEXT, each) for name, each in settings.items()}

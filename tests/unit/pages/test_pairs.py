@@ -45,12 +45,12 @@ def test_heads_that_look_most_differently_are_found(made_up_pair):
     assert largest_differences(made_up_pair[0], made_up_pair[0]) == []
 
 
-def test_maps_of_other_sizes_are_excluded(small_translator):
+def test_comparison_excludes_maps_of_different_sizes(small_translator):
     listed = largest_differences(small_translator.trace("A dog"), small_translator.trace("A very old dog"))
     assert "encoder" not in {each.kind for each in listed}
 
 
-def test_translation_of_a_word_is_the_agreement_of_all_heads(shipped):
+def test_translation_of_a_word_is_aligned_by_the_mean_head(shipped):
     trace = shipped.trace("I have a dream.")
     assert translated(trace, "dream") == "Traum"
     assert translated(trace, "nightmare") is None

@@ -37,18 +37,18 @@ def test_open_page_is_not_part_of_the_apps_base_path(open_page):
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "0.0.0.0", "me.localhost"])
-def test_address_that_phones_cannot_reach_says_what_to_do(host):
+def test_address_that_phones_cannot_reach_gets_advice(host):
     said = local_only(f"http://{host}:8502/?text=x")
     assert "--lecture --server.port 8502”" in said and host.strip("[]") in said
     assert "--lecture”" in local_only(f"http://{host}:8501/?text=x")
 
 
 @pytest.mark.parametrize("host", ["192.168.1.20", "atlas.example.org", "laptop.local", "[fe80::1]", "localhost.de"])
-def test_address_that_phones_can_reach_says_nothing(host):
+def test_reachable_address_gets_no_warning(host):
     assert local_only(f"http://{host}:8501/?text=x") == ""
 
 
-def test_image_is_the_qr_code_of_the_address():
+def test_qr_image_encodes_the_address():
     address = "http://192.168.1.20:8501/cross_attention?text=x"
     image = qr_code(address)
     assert image is not None and image.startswith("data:image/svg+xml")
@@ -62,5 +62,5 @@ def test_image_is_the_qr_code_of_the_address():
     assert dark == modules
 
 
-def test_address_too_long_for_a_code_has_none():
+def test_address_too_long_for_a_qr_code_gets_no_code():
     assert qr_code("http://x/?text=" + "x" * 3_000) is None

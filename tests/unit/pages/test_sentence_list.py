@@ -7,7 +7,7 @@ import pytest
 from pages.ui.text.sentence_list import LONGEST, MOST_BYTES, MOST_SENTENCES, sentences_in
 
 
-def test_each_line_is_a_sentence_once():
+def test_each_distinct_line_becomes_one_sentence():
     found = sentences_in("\ufeff One. \r\n\n\t\nTwo <b>.\nOne.\n\ud800")
     assert found.sentences == ("One.", "Two <b>.", "\ufffd") and found.said == "Left out: 1 repeated."
 
@@ -23,6 +23,6 @@ def test_message_counts_the_sentences_left_out():
     ("text", "said"),
     [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "no plain text"), ("x" * (MOST_BYTES + 1), "too long")],
 )
-def test_unusable_text_gives_one_sentence(text, said):
+def test_unusable_sentence_list_is_reported_in_one_sentence(text, said):
     found = sentences_in(text)
     assert not found.sentences and said in found.said

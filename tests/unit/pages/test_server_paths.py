@@ -26,7 +26,7 @@ def test_paths_begin_at_a_folder_that_the_operator_knows(place):
     assert path_label(Path.home() / "models") == "~/models"
 
 
-def test_rest_of_a_message_is_unchanged(place):
+def test_text_around_a_path_in_a_message_is_unchanged(place):
     error = CheckpointError(f"The file {place / 'models' / 'a' / 'config.json'} is damaged (1 / 2).")
     assert says(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
 

@@ -199,7 +199,7 @@ def test_failed_run_frees_its_objects(people):
         gc.enable()
 
 
-def test_waiting_callers_take_over_from_an_ended_thread():
+def test_waiting_caller_computes_the_result_if_the_first_thread_ends():
     class Left(BaseException):
         """Ends the thread of a page that was left."""
 
@@ -242,7 +242,7 @@ def test_cached_function_may_call_another():
     assert outer(1) == outer(1) == 5
 
 
-def test_identity_represents_an_uncached_argument():
+def test_cache_uses_the_given_identity_of_an_argument():
     @dataclass(eq=False)
     class Model:
         version: str
@@ -265,7 +265,7 @@ class Several:
     second: object
 
 
-def test_size_counts_every_reachable_object_once():
+def test_size_of_a_result_counts_every_reachable_object_once():
     array = np.zeros(100_000, dtype=np.float32)
     assert 400_000 <= size_in_bytes(array) < 401_000
     assert size_in_bytes(array[:10]) > 400_000, "a view keeps all of its array"
@@ -278,7 +278,7 @@ def test_size_counts_every_reachable_object_once():
     assert size_in_bytes(endless) > 0
 
 
-def test_search_size_counts_its_rows(small_translator):
+def test_size_of_a_search_result_includes_its_attention_rows(small_translator):
     beam = small_translator.trace_decoding("The old man reads a book.", DecodingSettings("beam", beam_size=5))
     tree = beam.translation.tree
     rows = sum(array.nbytes for array in (*tree.decoder, *tree.cross))

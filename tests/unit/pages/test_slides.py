@@ -108,7 +108,7 @@ def test_only_pages_of_this_app_are_slides(line):
         "AAAA\n",
     ],
 )
-def test_damaged_address_is_one_sentence(invalid):
+def test_damaged_slide_address_is_reported_in_one_sentence(invalid):
     slides = Slides.from_address(invalid)
     assert slides == Slides() and slides.problem.startswith("The slides of this address were left out: ")
 
@@ -126,11 +126,11 @@ def test_decompression_bomb_is_not_unpacked():
     assert "too large" in Slides.from_file("a" * (MOST_BYTES + 1)).problem
 
 
-def test_rejected_slides_are_in_no_address():
+def test_rejected_slides_are_not_written_to_the_address():
     assert LectureParams.from_address({"slides": "rubbish"}).to_address() == {}
 
 
-def test_list_is_extended_reordered_and_shortened():
+def test_slides_are_added_reordered_and_removed():
     assert Slides().added(DREAM).added(ORDER).added(LESSON) == THREE
     assert THREE.moved(2, -1).slides == (DREAM, LESSON, ORDER)
     assert THREE.moved(0, 1).slides == (ORDER, DREAM, LESSON)
@@ -139,7 +139,7 @@ def test_list_is_extended_reordered_and_shortened():
     assert THREE.without(3) == THREE and THREE.without(-1) == THREE
 
 
-def test_full_list_says_so_and_stays():
+def test_full_slide_list_rejects_another_slide():
     full = Slides((DREAM,) * MOST_SLIDES)
     assert full.added(DREAM) == full and str(MOST_SLIDES) in full.added(DREAM).problem
     # All sentences differ, so that compression saves nothing.
@@ -165,7 +165,7 @@ def test_lesson_is_presented_only_at_its_own_slide():
     assert not replace(lecture, slide=2).presents_as_slide("one_row"), "outside of the lecture mode"
 
 
-def test_slides_survive_another_sentence_and_leave_room_for_it():
+def test_slides_survive_a_new_sentence_within_the_address_limit():
     lecture = LectureParams(lecture=True, slides=THREE)
     assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
     address = State(text="x" * 5_000).with_params(lecture).to_address()

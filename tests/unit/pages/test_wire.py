@@ -8,7 +8,7 @@ import pytest
 from attention_atlas.browser.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_more
 
 
-def test_message_is_unpacked_as_it_was_packed():
+def test_packed_message_unpacks_to_the_same_content():
     header = {"text": "für \U0001f642 \udcff", "numbers": [1, 2.5, None]}
     numbers = np.random.default_rng(0).integers(0, 2**16, (3, 5, 7), dtype=np.uint16)
     received, sent = unpack(pack(header, numbers))
@@ -17,7 +17,7 @@ def test_message_is_unpacked_as_it_was_packed():
     assert unframe(frame(header, b"body")) == (header, b"body")
 
 
-def test_extra_header_fields_change_nothing_else():
+def test_extra_header_fields_do_not_change_the_rest_of_a_message():
     message = frame({"text": "für", "more": {}}, b"body")
     assert unframe(with_more(message, lecture=True)) == ({"text": "für", "more": {}, "lecture": True}, b"body")
 

@@ -303,13 +303,13 @@ def test_non_finite_head_means_are_rejected(whole, tmp_path):
 
 
 @pytest.mark.parametrize("pairs", [(((1, 2), ()),), (((1, -2), (1,)),)], ids=["no token", "no such token"])
-def test_sentences_that_no_model_reads_are_rejected(whole, tmp_path, pairs):
+def test_head_means_with_unreadable_sentences_are_rejected(whole, tmp_path, pairs):
     HeadMeans("any", "of one", HeadMeans.load(whole[0]).outputs, pairs).save(tmp_path)
     with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):
         HeadMeans.load(tmp_path)
 
 
-def test_means_from_an_older_version_have_no_sentences(whole, tmp_path):
+def test_head_means_from_an_older_version_load_without_sentences(whole, tmp_path):
     means = HeadMeans.load(whole[0])
     assert means.pairs
     older = {str(kind): array for kind, array in means.outputs.items()}
@@ -317,7 +317,7 @@ def test_means_from_an_older_version_have_no_sentences(whole, tmp_path):
     assert HeadMeans.load(tmp_path).pairs == ()
 
 
-def test_rejected_folder_causes_no_computation(whole, tmp_path):
+def test_rejected_model_folder_leaves_no_open_thread_or_file(whole, tmp_path):
     """No thread or file stays open, so the folder can be fixed in place."""
     folder = shutil.copytree(whole[0], tmp_path / "model")
     content = (folder / "model.safetensors").read_bytes()

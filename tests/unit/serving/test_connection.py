@@ -55,12 +55,12 @@ def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.mark.parametrize("at_once", [b"", HEAD[:20], HEAD], ids=["nothing", "a status", "all but the body"])
-def test_answer_that_drips_in_has_a_timeout(at_once):
+def test_slowly_arriving_answer_times_out(at_once):
     with dripping_server(at_once) as address, pytest.raises(ServerError, match="it took too long"):
         Connection(address).ask("/", b"{}", seconds=0.5)
 
 
-def test_answer_that_arrives_in_time_is_complete():
+def test_slow_answer_that_arrives_in_time_is_complete():
     with dripping_server(HEAD) as address:
         assert Connection(address).ask("/").body == b"1" * 100
 

@@ -25,7 +25,7 @@ def texts_in(data, tokenizer):
         yield [tokenizer.decode(part.tolist()) for part in parts]
 
 
-def test_every_text_occurs_once_and_whole(tokenizer):
+def test_every_text_occurs_once_and_complete_in_a_context(tokenizer):
     found = list(texts_in(contexts(tokenizer), tokenizer))
     assert sorted(text for texts in found for text in texts) == sorted(TEXTS)
     assert max(map(len, found)) > 1, "several texts share a context"
@@ -40,7 +40,7 @@ def test_text_is_repeated_in_its_own_context(tokenizer):
     assert any(len(set(texts)) < len(texts) for texts in found) and len(again) > len(once)
 
 
-def test_patterns_repeat(tokenizer):
+def test_contexts_include_repeated_patterns(tokenizer):
     """They are added to the content without them, from tokens of the texts in random order."""
     without, data = contexts(tokenizer, width=100), contexts(tokenizer, width=100, patterns=1.0)
     assert np.array_equal(data.pieces[: len(without)], without.pieces) and len(data) == 2 * len(without)
@@ -90,5 +90,5 @@ def test_text_file_is_told_apart_from_a_pair_file(tokenizer, tmp_path):
     assert np.array_equal(loaded.pieces, data.pieces)
 
 
-def test_source_text_counts_once():
+def test_repeated_source_text_is_used_once():
     assert texts_of([("a", "x"), ("b", "y"), ("a", "z")]) == ["a", "b"]

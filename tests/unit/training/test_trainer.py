@@ -228,7 +228,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 @pytest.mark.parametrize("name", ["train.safetensors", STATE, "weights-0000003.safetensors"])
-def test_file_under_the_name_of_another_is_reported(trained, name):
+def test_run_file_with_the_content_of_another_is_reported(trained, name):
     other = STATE if name == "train.safetensors" else "train.safetensors"
     shutil.copy(trained / other, trained / name)
     with pytest.raises(ValueError, match=f"{name} does not have the content that its name says"):
@@ -271,7 +271,7 @@ def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepa
 
 
 @pytest.mark.parametrize("target", [STATE, "nowhere"])
-def test_dangling_link_as_state_does_not_start_a_new_run(trained, target):
+def test_broken_symbolic_link_to_the_state_does_not_restart_the_run(trained, target):
     """The run used to restart, and deleted its weights."""
     (trained / STATE).unlink()
     (trained / STATE).symlink_to(trained / target)
@@ -293,7 +293,7 @@ def test_damaged_vocabulary_is_reported_with_its_file(run):
         trainer(run)
 
 
-def test_state_without_metadata_is_damaged(trained):
+def test_state_file_without_metadata_is_reported_as_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
     with pytest.raises(ValueError, match="is damaged, or is from another version .*: delete it to start again"):
         trainer(trained, steps=4)
@@ -380,12 +380,12 @@ def test_records_after_the_resumed_step_are_dropped(run):
     assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
 
 
-def test_run_that_went_further_is_not_truncated(trained):
+def test_folder_of_a_longer_run_is_not_truncated(trained):
     with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
 
 
-def test_checkpoints_are_beside_the_mean_loss_of_equally_many_steps(run):
+def test_logged_training_loss_is_the_mean_since_the_previous_checkpoint(run):
     trainer(run, steps=50, micro_batches=1, save_minutes=0.0).train()
     rows = list(csv.DictReader(load_checkpoint(run / "model").curve.splitlines()))
     assert [row["step"] for row in rows] == ["25", "50"] and all(row["validation_loss"] for row in rows)

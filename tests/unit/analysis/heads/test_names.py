@@ -56,7 +56,7 @@ def test_decoder_head_can_look_back(made_up_trace):
         (2, 19, 1.0),
     ],
 )
-def test_near_misses_have_no_name(made_up_trace, offset, hits, strength):
+def test_head_just_below_a_threshold_has_no_name(made_up_trace, offset, hits, strength):
     assert names(made_up_trace(SOURCE, TARGET, encoder=positional(offset, hits, strength)), "encoder") == ()
 
 
@@ -90,7 +90,7 @@ def test_thresholds_of_neighbours_hold(metric):
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.5}) == ()
 
 
-def test_clark_has_no_threshold_for_the_same_token():
+def test_rule_of_clark_does_not_name_heads_that_look_at_the_same_token():
     assert passes(same=0.7, strongest_same=0.7, confidence=0.7) == ()
 
 

@@ -13,7 +13,7 @@ def groups(count, *, end=True):
     return tuple(pieces + [(Piece(END, "</s>", None, "end"),)] * end)
 
 
-def test_entropy_in_nats():
+def test_entropy_is_measured_in_nats():
     np.testing.assert_allclose(row_entropy(np.array([[0.7, 0.2, 0.1], [1, 0, 0]])), [0.801819, 0], atol=1e-6)
 
 

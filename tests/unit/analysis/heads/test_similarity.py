@@ -13,7 +13,7 @@ def test_divergence_matches_the_reference():
     assert jensen_shannon(first, first) == 0.0
 
 
-def test_distances_are_means_of_the_rows():
+def test_distance_of_two_heads_is_the_mean_over_rows():
     weights = np.random.default_rng(3).dirichlet(np.ones(5), size=(2, 3, 4))
     distances = head_distances(weights)
     assert distances.shape == (6, 6)
