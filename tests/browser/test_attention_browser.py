@@ -1,4 +1,4 @@
-"""The attention browser draws the numbers that it received, and its readouts agree, on traces with known attention."""
+"""Tests that maps and readouts of the attention browser show the received numbers, on traces with known attention."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace whose encoder heads have one row per weight of VIRIDIS; the rest of each row lies on the last
-    column.
-    """
+    """Return a trace whose encoder heads have one row per weight of VIRIDIS. The last column has the rest of each row."""
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
     weights[..., -1] = 1.0
@@ -109,7 +107,7 @@ def test_masked_cell_looks_different_from_zero(browse, small_translator, known, 
 
 
 def shade_table() -> np.ndarray:
-    """Return a table of colours between the known ones of the scale."""
+    """Return a table of colours, interpolated between the known colours of the scale."""
     places = np.linspace(0, 1, 101)
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 

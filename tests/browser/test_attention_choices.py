@@ -1,4 +1,4 @@
-"""Keyboard and pointer input to the attention browser, and its response."""
+"""Tests of the attention browser's response to keyboard and pointer."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_letter_keys_change_the_display_settings(browse, small_translator, trace
 
 
 def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, small_translator, trace):
-    """The last token has no counterpart among the fewer words."""
+    """There are fewer words than tokens, so the last token has no counterpart."""
     with browse(small_translator, trace, "encoder", in_pieces(look="lines")) as shown:
         shown.large.focus()
         shown.press(*["ArrowDown"] * 12, "w")
@@ -164,7 +164,7 @@ def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, tr
 
 
 def coloured(component: Component, colour: str) -> int:
-    """Return how many pixels of the large figure have this colour at any strength."""
+    """Return the number of pixels in the large figure that have this colour at any strength."""
     pixels = component.pixels(component.large).astype(int)
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40
@@ -172,7 +172,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Return ends and strength of a head's lines, from its saved drawing."""
+    """Return the ends and the strength of a head's lines, from its saved drawing."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)
@@ -195,7 +195,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         svg = shown.svg()
         rows, _ = labels(crossing, "encoder")
-        # The first text of this token is the one on the looking side.
+        # The token's text occurs on both sides; the first occurrence is on the side that looks.
         at = next(text.get("transform") for text in svg.iter(f"{SVG}text") if text.text == rows[1])
         x, y = map(float, at.removeprefix("translate(").partition(")")[0].split())
         everything = coloured(shown, FIRST_HEAD)

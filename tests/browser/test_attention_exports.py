@@ -1,4 +1,4 @@
-"""Exports of the attention browser: pictures, numbers, and one file with everything."""
+"""Tests of the attention browser's exports: pictures, numbers, and one HTML file with everything."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_pinning_a_token_does_not_move_the_layout(browse, small_translator, trac
 
 @pytest.mark.thorough
 def test_single_file_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
-    """With 64 tokens: saving sends no message to the server, and the file opens where nothing can be fetched."""
+    """Saving 64 tokens sends no message to the server, and the file opens without a network."""
     with visit(server) as reader:
         sent = []
         reader.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("frame")))

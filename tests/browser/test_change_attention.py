@@ -1,4 +1,4 @@
-"""The "Change what it looks at" page in a real Chromium: by pointer, controls and keys."""
+"""Tests of the "Change what it looks at" page in a real Chromium, by pointer, controls and keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def edits(reader):
 
 
 def becomes(reader, pattern):
-    """Wait until the address has these edits and the map shows them."""
+    """Wait until the address contains these edits and the map shows them."""
     expect(reader.page).to_have_url(re.compile(rf"edit_edits={pattern}(&|$)"), timeout=30_000)
     reader.wait()
     return edits(reader)

@@ -1,4 +1,4 @@
-"""Charts whose labels are words of programs, formulas and markup, in a real Chromium."""
+"""Tests in a real Chromium that chart labels may be reserved words, formulas or markup."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_sentence_that_contains_if_has_all_of_its_charts(reader, path):
     assert any("if" in text for chart in found for text in chart)
 
 
-# The sentence above contains one of them.
+# The sentence above contains only one of the reserved words.
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", range(0, len(RESERVED), 20))
 def test_every_reserved_word_can_be_a_chart_label(reader, start):

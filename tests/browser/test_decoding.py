@@ -1,4 +1,4 @@
-"""The Decoding page as a lecturer meets it: real server, real Chromium, the shipped model."""
+"""End-to-end tests of the Decoding page with a real server, a real Chromium and the shipped model."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_setting_changed_between_two_arrow_key_steps_is_applied(reader):
         reader.page.wait_for_url(re.compile(f"temperature={used}"))
         expect(box).to_have_value(used)
         step(reader, 1)
-        # The position must also hold when a remark above appears or disappears.
+        # The position must also stay when a hint above appears or disappears.
         expect(box).to_be_focused()
 
 
@@ -362,7 +362,7 @@ def test_sampled_translation_is_kept_on_other_pages_and_on_return(reader, shippe
     pieces = strip(reader)
     reader.page.get_by_role("button", name="Use this translation on all pages").click()
     reader.see("The model now reads")
-    # On this page it stays a sample; none of it is forced.
+    # On this page, the translation is still a sample without forced tokens.
     step(reader, 1)
     assert strip(reader) == pieces
     expect(reader.page.locator(".timeline .forced")).to_have_count(0)

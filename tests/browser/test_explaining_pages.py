@@ -1,4 +1,4 @@
-"""The "Positional encoding" and "Inside a layer" pages as a user meets them."""
+"""End-to-end tests of the pages "Positional encoding" and "Inside a layer"."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server)
         lecturer.maps(1)
         lecturer.translate("i have a dream")
         page.wait_for_url(re.compile("text=i"))
-        # A new sentence opens with the choice that the server asks for.
+        # A new sentence opens with the choice that the server requests.
         lecturer.wait()
         lecturer.control("Hide start and end").check()
         page.wait_for_url(re.compile("hide=true"))

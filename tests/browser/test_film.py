@@ -1,4 +1,4 @@
-"""The film on the first page, as a user meets it: asked for, stepped, followed to its pages, saved and closed."""
+"""End-to-end tests of the film on the first page: starting, stepping, following links, saving and closing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, fil
     reader.page.get_by_role("button", name="New to this? Watch one minute").click()
     film(1)
     expect(reader.page.get_by_role("button", name="Pause")).to_be_visible()
-    # A key stops the film that plays, wherever it is.
+    # A key stops the film while it plays.
     keyboard.press("Home")
     expect(reader.page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     for frame in range(2, 6):

@@ -1,4 +1,4 @@
-"""The user's own list of sentences in a real Chromium."""
+"""Test of the user's list of sentences in a real Chromium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A click or a key on anything that represents a head opens the head."""
+"""Tests that a click or a key on anything that represents a head opens this head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed text and pins survive every click: real server, real Chromium."""
+"""Tests that typed text and pins survive every click, with a real server and a real Chromium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.browser.conftest import PATIENCE
 
 DREAM = "I have a dream."
 HALF = "Where is the hou"
-# Each walk has the page where it begins and the clicks: a page of the menu, or a part of a page.
+# Each walk has its first page and its clicks, on a page of the menu or on a part of a page.
 WALKS = {
     "positional encoding": ("/positional_encoding", ["Curves", "Added or concatenated"]),
     "compare heads": ("/compare_heads", ["A vs. B", "Positional encoding", "Compare heads", "All heads"]),
@@ -72,7 +72,7 @@ def test_unsent_text_survives_other_pages_clicks_and_a_reload(reader):
     reader.reload()
     reader.maps(1)
     reader.has_typed(HALF)
-    # None of this translated anything, and Enter still does.
+    # None of these actions has translated the text, and Enter still does.
     assert "text=I+have+a+dream." in reader.page.url
     reader.page.get_by_label("English sentence").press("Enter")
     reader.page.wait_for_url(re.compile(r"text=Where\+is\+the\+hou"))
@@ -105,7 +105,7 @@ def test_example_and_back_button_replace_unsent_text(reader):
     reader.has_typed(DREAM)
 
 
-# This box is the sentence's component; other tests check that its text survives more.
+# This box is the same component as the sentence's box, whose text other tests check more thoroughly.
 @pytest.mark.thorough
 def test_unsent_translation_of_the_user_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")
@@ -128,7 +128,7 @@ def test_unsent_translation_of_the_user_survives_page_changes(reader):
 
 @pytest.mark.thorough
 def test_sentence_and_choices_survive_a_server_restart(browser, serve):
-    """Not with the `visitor` fixture: a user whose server goes away gets network errors."""
+    """Does not use the `visitor` fixture, which would report the network errors during the restart."""
     with serve() as address:
         page = browser.new_page()
         page.goto(f"{address}/encoder_attention?text={DREAM}&layer=2")

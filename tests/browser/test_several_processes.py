@@ -46,7 +46,7 @@ def test_browser_stays_with_its_process_and_moves_when_the_process_exits(browser
                 someone.head(4, 1)
             first.see("Die Katze schläft.")
             second.see("Der Hund liest.")
-            # The letters of a PDF come through the session, and tables as files of the session's process.
+            # The fonts of a PDF come through the session, and tables are files of the session's process.
             figure = first.page.locator(".st-key-main_figure")
             check_pdf(save(figure, "PDF", width="one column (77 mm)"), 77, "Katze")
             for someone in (first, second):

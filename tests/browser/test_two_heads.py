@@ -1,4 +1,4 @@
-"""A vs. B in a real Chromium: two maps, their difference, and one pointer for all of them."""
+"""Tests of A vs. B in a real Chromium: two maps, their difference, and a pointer that marks the same cell in all."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
 def test_axis_titles_are_not_cut(reader):
     canvases = opened(reader, "encoder.1.1.pieces.I see.", "encoder.1.1.pieces.I do.")
     for canvas in canvases.all():
-        # Dark pixels within two pixels of the picture's edge would be a letter that extends beyond it.
+        # Dark pixels within two pixels of the picture's edge would mean that a letter is cut off.
         assert (
             canvas.evaluate("""canvas => {
             const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

@@ -46,7 +46,7 @@ ANOTHER = "pages/gallery.py"
 # name.
 INVALID = "<b>"
 SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*INVALID_VALUES, "nonsense"]]
-# Valid choices that no model, sentence or translation of these tests has, by field name.
+# Choices that are valid in general, but that no model, sentence or translation of these tests has, by field name.
 BEYOND = {
     "layer": "16",
     "head": "16",
@@ -157,7 +157,7 @@ def test_page_survives_visiting_another_page_and_invalid_address_values(narrow_a
     test.switch_page(place.page.script).run()
     assert healthy(test) and typed(test) in (DREAM, None) and shown(test) == found
     again = opened(place.page.script, **everywhere(INVALID) | address)
-    # The last text is a warning that names the dropped edit.
+    # The last text on the page is a warning that names the dropped edit.
     assert not again.exception and not again.error
     assert shown(again)[1:] == found[1:] and texts(again).startswith(texts(test))
     assert len(again.warning) == len(test.warning) + (place.page.name == "change_attention")
@@ -189,8 +189,8 @@ def test_page_renders_with_one_value_given_to_every_parameter(narrow_app, place,
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
 def test_user_text_is_never_interpreted_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
-    """All parts are opened, and the tables must be uniform. The session must keep no trace, neither for callbacks nor
-    for downloads.
+    """The test opens all parts and checks that tables are uniform. The session must not keep a trace for callbacks or
+    downloads.
     """
     managers: list[MediaFileManager] = []
     begin = MediaFileManager.__init__

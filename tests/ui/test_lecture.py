@@ -132,7 +132,7 @@ def test_slides_are_collected_opened_and_left():
 
 
 def test_slide_keeps_its_pins():
-    """Another sentence would remove the pins."""
+    """Opening a slide sets its sentence, which must not remove the slide's pins."""
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."

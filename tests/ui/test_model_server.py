@@ -1,4 +1,4 @@
-"""The app with a model server: the pages are the same, and report in one line when the server is gone."""
+"""Tests of the app with a model server: pages are the same, and report an unreachable server in one line."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, serv
     # A cached result needs no server.
     submit(test, DREAM)
     assert not test.error and DREAMED in unescaped(test)
-    # The page makes this run before its own.
+    # The page requests this run first.
     test.switch_page("pages/inside_a_layer.py").run()
     assert len(test.error) == 1 and not test.exception
     with model_server(service, int(address.rpartition(":")[2])):

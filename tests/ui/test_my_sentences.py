@@ -53,7 +53,7 @@ def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
     shown = table(test, "head", "from", "to")
     means = np.concatenate([whole.mean("off", kind).mean.ravel() for kind in whole.kinds("off")])
     assert shown["mean"].tolist() == pytest.approx(means.tolist(), abs=1e-4)
-    # As if the user had stopped after the first sentence.
+    # Simulates a user who stopped after the first sentence.
     belongs, _ = test.session_state[FOUND]
     test.session_state[FOUND] = belongs, measure_effects(shipped, MINE[:1])
     test.run()

@@ -98,7 +98,7 @@ def test_old_address_pins_in_the_kind_of_its_page():
     ],
 )
 def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatch, page, link):
-    """Another one would be one more stop of the back button."""
+    """A different address would add a step to the browser's history."""
     address = {TEXT: DREAM, "head": "2", **link}
     test = opened(text=DREAM)
     test.session_state["_opened_by_drawing"] = [page, address]
@@ -242,7 +242,7 @@ def test_lone_surrogate_from_a_browser_causes_no_error():
     ],
 )
 def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_app, page, address, kept):
-    """A browser keeps showing its old label, and sends it."""
+    """A browser would keep showing and sending the label of an old option."""
     test = opened(f"pages/{page}.py", text=DREAM, **address)
     before = {each.id: each for each in test.selectbox}
     submit(test, "My brother reads a book.")

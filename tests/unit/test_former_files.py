@@ -1,4 +1,6 @@
-"""Files, names and addresses of the first releases are still read. Version 4d2b19a wrote tests/unit/former."""
+"""Tests that files, names and addresses of the first releases are still valid. Version 4d2b19a wrote the files in
+tests/unit/former.
+"""
 
 from __future__ import annotations
 

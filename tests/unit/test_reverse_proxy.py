@@ -1,4 +1,4 @@
-"""One address in front of several processes: small servers here, the app's processes in test_app_processes.py."""
+"""Tests of the reverse proxy with small servers; test_app_processes.py tests it with the app's processes."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def given(head: str) -> str:
 
 
 def within(what: Callable[[], Awaitable[None]]) -> None:
-    """Run it with a timeout."""
+    """Run a coroutine with a timeout."""
 
     async def timed() -> None:
         async with asyncio.timeout(PATIENCE):
@@ -362,7 +362,7 @@ def test_connection_closes_after_a_rejected_websocket(status):
     reached = []
 
     async def keeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A process that takes one request after the other, whatever is asked."""
+        """A process that answers several requests on one connection, although the proxy asks for only one."""
         with suppress(asyncio.IncompleteReadError, OSError):
             while True:
                 reached.append(await reader.readuntil(b"\r\n\r\n"))

@@ -1,4 +1,4 @@
-"""Behaviour that all commands share: interruption, a closed reader, and letters that the terminal lacks."""
+"""Tests of behaviour that all commands share: Ctrl-C, a closed pipe, and letters that the terminal lacks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def interrupted(process: subprocess.Popen) -> str:
         try:
             return process.communicate(timeout=10)[1]
         except subprocess.TimeoutExpired:
-            # The signal came after Python's last look for one and before the read, which it then does not interrupt.
+            # The signal arrived after Python's last check and before the blocking read, so it did not interrupt the
+            # read.
             continue
 
 

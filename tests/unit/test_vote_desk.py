@@ -1,4 +1,4 @@
-"""Votes, by the requests that phones and the lecturer's browser send to the proxy."""
+"""Tests of votes by the requests that phones and the lecturer's browser send to the proxy."""
 
 from __future__ import annotations
 

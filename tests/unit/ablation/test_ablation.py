@@ -1,4 +1,4 @@
-"""The effect of a single edit, the importance of every head, and removing heads one after the other."""
+"""Tests of the effect of an edit, the importance of every head, and the removal of heads in turn."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_gradient_equals_a_central_difference(precise):
 
 
 def test_sum_of_gate_gradients_equals_the_gradient_times_the_output(precise):
-    """Euler: the sub-layer without its bias is linear in the gates of its heads."""
+    """Follows from Euler's theorem, because the sub-layer without its bias is linear in the gates of its heads."""
     model, source, target, predicted = precise
     gradients, caught = gate_gradients(model, source, target, predicted), []
     attention = model.decoder_layers[1].cross_attention.out_projection
@@ -225,7 +225,7 @@ def test_suggested_heads_change_the_words(shipped):
 
 @pytest.fixture(scope="module")
 def drawing(small_translator):
-    """A translator that has other sentences to draw from."""
+    """A translator with other sentences for resampling."""
     found = copy.copy(small_translator)
     traces = (small_translator.trace(text, TARGET, details=True) for text in ("I have a dream.", "A dog.", TEXT))
     found.means = HeadMeans.over(traces, small_translator.version, "made up")

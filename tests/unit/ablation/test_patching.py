@@ -1,4 +1,4 @@
-"""Activation patching between two sentences: exact where nothing may change, and right where the cause is known."""
+"""Tests of activation patching between two sentences: unaffected cells stay equal, and a known cause is found."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
 from transformer.values.patches import SITES, has_heads, parse_patch, patch_name, stack_of
 
-# The same tokens in another order, so that all positions have partners.
+# The same tokens in another order, so that every position has a counterpart.
 TEXT, OTHER = "The old man reads a book.", "The old book reads a man."
 TARGET = "Der alte Mann liest ein Buch."
-# A place of each site, and places of two sites together.
+# One place of each kind of site, and a combination of two kinds.
 PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in SITES}
 PLACES["together"] = {("encoder.outputs", 0, 1, 2): 2, ("decoder.residual", 1, 0, 4): 4}
 
@@ -212,7 +212,7 @@ def test_words_of_two_sentences_are_matched(tokenizer, texts, expected):
 
 
 def test_matching_in_reverse_gives_the_inverse_pairs(tokenizer):
-    """Either of two exchanged words could be the one that is matched."""
+    """For two exchanged words, the matching may choose either of them."""
     texts = "I see a big old dog.", "I see a old big dog."
     sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
     found, back = matched_positions(*sides, texts), matched_positions(*sides[::-1], texts[::-1])

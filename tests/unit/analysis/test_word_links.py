@@ -1,4 +1,4 @@
-"""Tests of the words that a word looks at over all heads: the links, their order, and their weights from the trace."""
+"""Tests of a word's links over all heads: which links there are, their order, and their weights from the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every node of an attribution graph is the sum of what it reads, and a cut path does what a run without it does."""
+"""Tests that nodes of an attribution graph sum their inputs, and that cutting a path equals a run without it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
     with torch.inference_mode():
         x = model._embed(source[None], "source", model.source_positions)
         without = x.clone()
-        # The bias of a norm of the embeddings is no part of the token.
+        # The bias of an embedding norm does not belong to the token.
         without[0, 2] = getattr(model.source_norm, "bias", 0)
         outputs = []
         for stream in (x, without):

@@ -1,4 +1,4 @@
-"""Every method that must find the known true cause of a model finds it."""
+"""Tests that attribution methods find the cause of a prediction in models where it is known."""
 
 from __future__ import annotations
 

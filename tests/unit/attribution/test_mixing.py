@@ -1,4 +1,4 @@
-"""Golden numbers of weights, norms, ALTI and rollout, and sums that must hold in a model."""
+"""Tests of weights, norms, ALTI and rollout against hand-computed numbers, and of sums that must hold in a model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_rollout_of_an_encoder_decoder_matches_a_hand_computed_case(two_layers):
 
 
 def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
-    """That is another common definition; in ours, every row sums to 1 over source and prefix."""
+    """The product is another common definition. In ours, every row sums to 1 over source and prefix."""
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)
     np.testing.assert_allclose(other, [[0.4035, 0.32, 0.2765], [0.107125, 0.258125, 0.63475]], atol=1e-7)

@@ -1,4 +1,4 @@
-"""Every optimizer against torch's, 100 steps in float64."""
+"""Compares every optimizer with torch's over 100 steps in float64."""
 
 from __future__ import annotations
 

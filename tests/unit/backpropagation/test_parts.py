@@ -1,4 +1,4 @@
-"""Every part against torch's autograd and central differences, over shapes and masks."""
+"""Compares the backward pass of every part with torch's autograd and central differences, over shapes and masks."""
 
 from __future__ import annotations
 

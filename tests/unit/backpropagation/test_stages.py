@@ -1,4 +1,4 @@
-"""The backward pass, stage by stage: each displayed gradient is that gradient, and its terms add up to it."""
+"""Tests of the stages of the backward pass: each displayed gradient is correct and is the sum of its terms."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_gradient_equals_the_sum_of_its_terms(found, chosen):
 
 
 def test_every_stage_locates_the_displayed_number_in_the_gradients(shaped_translator, found, chosen):
-    """The number at the place that a nudge would change is the displayed one."""
+    """The stage names a parameter and a place; the gradient at this place must be the displayed number."""
     parameters = parameters_of(shaped_translator.weights())
     whole = gradients(parameters, found.config, found.batch)
     everything = {**whole.parameters, **whole.gradients}

@@ -1,4 +1,4 @@
-"""A whole encoder-decoder against the model itself: autograd for all gradients, central differences for some."""
+"""Compares all gradients of an encoder-decoder with autograd, and some with central differences."""
 
 from __future__ import annotations
 

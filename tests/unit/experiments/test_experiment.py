@@ -1,4 +1,4 @@
-"""A saved experiment runs again to the same numbers, says what differs, and is rejected if it is not one."""
+"""Tests that a saved experiment reproduces its numbers, reports differences, and rejects invalid files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ THIRD = Target((2,))
 
 @pytest.fixture(scope="module")
 def runs(shipped):
-    """Every run that states numbers, of the shipped model."""
+    """Every run of the shipped model that reports numbers."""
     a = shipped.get(READ)
     b = shipped.get(replace(READ, text=OTHER, target=tuple(piece.id for piece in a.predicted_pieces)))
     question, graph = question_of(a, b), GraphRun(READ, THIRD)

@@ -1,4 +1,4 @@
-"""Claims on a model with known attention, and the claims that are rejected."""
+"""Tests of claims on a model with known attention, and of invalid claims."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_broken_claims_are_listed_with_their_steps(copying_translator):
 
 
 def made(config, tokenizer, curve="", scale=1):
-    """A fresh model with a learning curve; the larger its embedding, the more certain its output."""
+    """Return a fresh model with a learning curve. The larger its embedding, the more certain its output."""
     torch.manual_seed(0)
     model = build(config).eval().requires_grad_(False)
     model.get_parameter("source_embedding.weight").mul_(scale)

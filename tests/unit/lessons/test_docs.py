@@ -1,4 +1,4 @@
-"""The document for teachers is accurate."""
+"""Tests that docs/lessons.md is accurate."""
 
 from __future__ import annotations
 

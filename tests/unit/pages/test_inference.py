@@ -1,4 +1,4 @@
-"""Runs of the model: one at a time across all sessions."""
+"""Tests that runs of the model take place one at a time across all sessions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Watch:
         self.running: set[int] = set()
         self.most = 0
         self.calls: Counter[str] = Counter()
-        # Long enough for any other thread to get there too.
+        # This pause is long enough for any other thread to start a run too.
         self.seconds = 0.02
 
     def over(self, run: Callable) -> Callable:
@@ -90,7 +90,7 @@ BARE = Interventions(decoder_mask=False)
 
 
 def asked(text: str) -> list[Run[Any]]:
-    """Ask everything that a page may ask a model about a text."""
+    """Make every run that a page may request for a text."""
     return [
         TraceRun(text),
         TraceRun(text, "Ein Hund."),

@@ -1,4 +1,4 @@
-"""Results that all sessions share: computed once, bounded in bytes, out of reach of a browser."""
+"""Tests of the cache that all sessions share: results are computed once, bounded in bytes, and safe from browsers."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_error_from_before_a_call_is_not_raised_for_it():
     def waiting():
         began.set()
         yield
-        # A caller that waited has something else to wait for before the page continues, such as a turn.
+        # After waiting for a result, a caller may have to wait for something else, such as a turn.
         assert ended.set() is None and answers.wait(PATIENCE)
 
     shared, runs = SharedResults(10_000, waiting=waiting), []

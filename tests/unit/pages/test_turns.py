@@ -1,4 +1,4 @@
-"""Turns at the model: in order, batched where possible, and never lost."""
+"""Tests of turns at the model: they keep their order, are batched where possible, and are never lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Left(BaseException):
 
 
 class Users:
-    """Users that arrive one after the other while another user has the turn."""
+    """Users who arrive one after another while another user has the turn."""
 
     def __init__(self, show_place=lambda ahead: nullcontext()) -> None:
         self.turns = Turns(show_place)
@@ -71,7 +71,7 @@ def test_waiting_requests_are_answered_together(users):
 
 
 def test_batch_waits_for_pages_that_are_about_to_ask_the_same(users, monkeypatch):
-    """Otherwise the model would run for the first alone, although the second is one page script away from it."""
+    """Without waiting, the model would run for the first page alone, although the second is about to ask the same."""
     monkeypatch.setattr(turns, "GATHER", PATIENCE)
     pages = Turns(lambda ahead: nullcontext())
     users.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)

@@ -227,7 +227,7 @@ def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_pa
     ids=str,
 )
 def test_sizes_that_differ_from_the_weights_are_never_allocated(whole, tmp_path, changes):
-    """The first of them used to hang the loading, and the others ran out of memory."""
+    """The first of these sizes used to block loading, and the others used up the memory."""
     folder = shutil.copytree(whole[0], tmp_path / "model")
     for field, value in changes.items():
         set_field(folder / "config.json", field, value)

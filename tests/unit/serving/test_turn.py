@@ -1,4 +1,4 @@
-"""Turns at the model of a replica: in order, yielded between steps, released when no client waits for the result."""
+"""Tests of turns at a replica: they keep their order, yield between steps, and end when no client waits."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def test_run_file_with_the_content_of_another_is_reported(trained, name):
 
 @pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors"])
 def test_every_flipped_bit_of_prepared_data_is_detected(run, tokenizer, name):
-    """Some of them used to make the arrays shorter than their checksums covered, others ended in a traceback."""
+    """Some flipped bits used to shorten the arrays below the range of their checksums; others caused a traceback."""
     path, folder = run / name, RunFolder(run)
     content = path.read_bytes()
     header = 8 + int.from_bytes(content[:8], "little")
@@ -301,7 +301,7 @@ def test_state_file_without_metadata_is_reported_as_damaged(trained):
 
 @pytest.mark.parametrize("how", ["truncated", "altered"])
 def test_damaged_weights_are_reported_before_averaging(trained, how):
-    """They used to enter the finished model, under its seal."""
+    """Damaged weights used to become part of the finished model, with a valid seal."""
     damage(trained / "weights-0000003.safetensors", how)
     with pytest.raises(ValueError, match=r"weights-0000003.safetensors (is|was altered or) damaged: delete it, and"):
         trainer(trained, steps=3)

@@ -59,7 +59,7 @@ def test_no_target_is_expected_without_an_alignment_head(crossed):
 def test_positional_head_is_expected_at_its_offset(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
     expected = position_expectation(view, "previous token")
-    # The token before the second one is the first, where heads park; the end symbol is not a word.
+    # The second row is excluded because heads often rest on the first token. The end symbol is not a word.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
     odd = expected.odd(straying)

@@ -1,4 +1,4 @@
-"""The gallery of heads: the cells that belong to a task, and the stored result."""
+"""Tests of the gallery of heads: the cells that belong to a task, and the stored result."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_every_task_has_a_plain_description():
 
 
 def test_head_of_every_left_neighbour_is_not_a_negation_head(made_up_trace):
-    """It looks at "not" from its right neighbour, as it does for all words; a negation head looks nowhere else."""
+    """The head looks at "not" only because it looks at every left neighbour. A negation head looks nowhere else."""
     source = "We did not see the dog ."
     previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
     negation = np.eye(8)[[7, 2, 7, 2, 7, 7, 7, 7]]

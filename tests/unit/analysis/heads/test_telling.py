@@ -1,4 +1,4 @@
-"""The most telling head and row, which a page opens with."""
+"""Tests of the most telling head and row, with which a page opens."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_named_head_is_preferred_to_a_more_confident_one(made_up_trace):
 def test_most_telling_head_has_the_plainest_name_and_the_clearest_attention(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous token")
-    # It is certain of other words, too, so the name would surprise a user who looks at it.
+    # The head is confident about other words too, so its name would surprise a user.
     straying = np.where(np.arange(SIZE)[:, None] < 4, THIRD, PREVIOUS)
     found = telling(made_up_trace, straying, mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (1, "previous token") and found.confidence < 0.9
@@ -84,7 +84,7 @@ def test_cross_attention_opens_at_the_alignment_head_that_agrees_with_the_others
 
 def test_head_that_aligns_the_word_just_read_opens_only_if_no_other_aligns(made_up_trace):
     assert crossing(made_up_trace, "00123", "01234", "01134", "01224", "01233").head != 0
-    # All heads together decide the alignment; the even heads decide that of the steps.
+    # All heads together decide the alignment. Here the even heads decide it for the steps.
     even = np.full((1, 8, 5, 5), 0.05) + 0.75 * np.eye(5)
     resting = np.eye(5)[[4] * 5] * 0.5 + even / 2
     late = np.eye(5)[[0, 0, 1, 2, 3]][None, None]
