@@ -64,7 +64,7 @@ def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
 @pytest.mark.parametrize(
     ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
 )
-def test_permutation_is_drawn_in_the_right_cells(browse, small_translator, known, layer, head):
+def test_map_of_a_permutation_has_its_bright_cells_in_the_right_places(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_pieces(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)

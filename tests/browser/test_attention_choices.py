@@ -85,7 +85,7 @@ def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, smal
         assert len(shown.svg().findall(f"{SVG}line")) > 3
 
 
-def test_key_list_opens_and_closes(browse, small_translator, trace):
+def test_list_of_keys_opens_and_closes(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_pieces(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()
@@ -208,7 +208,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
         assert len(remaining) == 2 and len({line[0] for line in remaining}) == 1, "both from one token"
 
 
-def test_adding_a_head_changes_no_line_of_the_first(browse, small_translator, crossing):
+def test_adding_a_head_does_not_change_the_lines_of_the_first(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         alone = lines(shown, FIRST_HEAD)
         assert lines(shown, SECOND_HEAD) == []

@@ -46,7 +46,7 @@ def test_click_moves_a_rows_attention_and_its_link_restores_the_edit(visit, serv
 
 
 @pytest.mark.thorough
-def test_drag_sets_a_share_and_the_controls_change_it(reader):
+def test_drag_sets_the_share_of_a_cell_and_the_controls_change_it(reader):
     reader.open(PAGE)
     reader.maps(1)
     panel = reader.page.locator(".panel")
@@ -115,7 +115,7 @@ def test_changed_attention_is_shown_beside_the_original(reader):
 
 
 @pytest.mark.thorough
-def test_click_erases_words(reader):
+def test_click_on_a_word_erases_it(reader):
     reader.open("/change_attention?text=I+have+a+dream.")
     reader.maps(1)
     reader.page.get_by_role("button", name="dream", exact=True).click()

@@ -216,7 +216,7 @@ def test_keys_go_to_the_open_list_of_shortcuts(reader):
 
 
 @pytest.mark.thorough
-def test_tree_is_one_click_below_the_settings(visit, server):
+def test_tree_is_reached_by_one_click_from_the_settings(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)
@@ -225,7 +225,7 @@ def test_tree_is_one_click_below_the_settings(visit, server):
 
 
 @pytest.mark.thorough
-def test_keys_walk_through_the_tree(reader, shipped):
+def test_arrow_keys_move_through_the_tree(reader, shipped):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.get_by_label("Method", exact=True).select_option("beam")
@@ -244,7 +244,7 @@ def test_keys_walk_through_the_tree(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_tree_shows_the_score_that_sorts_it(reader, shipped):
+def test_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
     shown = reader.page.locator(".node").evaluate_all(

@@ -144,7 +144,7 @@ def test_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped
     reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
 
 
-def test_buttons_walk_through_the_stages_and_the_address_follows(reader, visit, server):
+def test_buttons_step_through_the_stages_and_update_the_address(reader, visit, server):
     reader.open(f"/inside_a_layer?{DREAM}")
     reader.see("1 of 61: tokens")
     reader.page.get_by_role("button", name="Next").click()

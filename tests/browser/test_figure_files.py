@@ -137,7 +137,7 @@ def test_map_of_thousands_of_cells_has_one_image_and_labels_as_text(visit, serve
 
 
 @pytest.mark.thorough
-def test_untrusted_text_is_text_in_every_file(reader):
+def test_untrusted_text_is_escaped_in_every_saved_file(reader):
     reader.open(f"/inside_a_layer?inside_part=cell&text={quote(UNTRUSTED)}")
     figure = reader.page.locator("[class*=st-key-figure_]:has(.role-axis-label)").first
     figure.locator(".role-axis-label text").first.wait_for()

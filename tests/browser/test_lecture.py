@@ -177,7 +177,7 @@ def test_clicker_steps_through_a_whole_lecture(reader):
 
 
 @pytest.mark.thorough
-def test_back_key_goes_back_one_slide(reader):
+def test_back_button_goes_back_one_slide(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))

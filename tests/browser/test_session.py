@@ -79,7 +79,7 @@ def test_unsent_text_survives_other_pages_clicks_and_a_reload(reader):
     reader.has_typed(HALF)
 
 
-def test_typed_letters_are_no_shortcuts_and_the_button_sends_the_text(reader):
+def test_typed_letters_trigger_no_shortcut_and_the_button_sends_the_text(reader):
     """Streamlit clears its cache on C and reruns the page on R."""
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
@@ -170,7 +170,7 @@ def test_selected_head_is_kept_for_a_sentence_with_a_hint(reader):
 
 # tests/ui/test_session.py pins and navigates in every way.
 @pytest.mark.thorough
-def test_pin_belongs_to_its_kind_and_sentence(reader):
+def test_pin_is_not_applied_to_another_kind_or_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
     canvas = reader.page.locator("canvas.large")

@@ -269,7 +269,7 @@ def test_scripts_compute_the_same_as_python(fixtures):
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_joined_modules_are_one_valid_module(entry, tmp_path):
+def test_joined_scripts_form_a_valid_module(entry, tmp_path):
     """A name that two of them define would be a syntax error."""
     file = tmp_path / "module.mjs"
     file.write_text(script(entry), encoding="utf-8")

@@ -130,7 +130,7 @@ def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
         )
     ],
 )
-def test_every_arrangement_is_explained(page, words, hide):
+def test_page_explains_every_arrangement_of_the_map(page, words, hide):
     test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test)
     assert ("scaled up to 1" in texts(test)) == (hide == "true")
@@ -156,7 +156,7 @@ def test_every_setting_reaches_the_browser(narrow_app, scale, palette, look):
     }
 
 
-def test_only_existing_tokens_stay_pinned():
+def test_pins_of_nonexistent_tokens_are_dropped():
     test = opened("pages/encoder_attention.py", text="I see.", encoder_rows="0.7")
     assert headers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["encoder_rows"] == "0"
 
@@ -184,7 +184,7 @@ def test_browser_receives_a_new_request_only_for_a_changed_choice():
 
 @pytest.mark.parametrize("part", ALL_PAGES["compare_heads"].parts)
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_comparison_works(part, kind):
+def test_every_pair_of_heads_can_be_compared(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
     test = opened(COMPARE, **address)
     assert healthy(test)
@@ -206,7 +206,7 @@ def test_every_metric_can_be_mapped(name, maps):
     assert (len(test.get("vega_lite_chart")), missing) == (maps, 3 - maps)
 
 
-def test_word_is_followed_through_the_layers(shipped):
+def test_page_follows_the_links_of_a_word_through_the_layers(shipped):
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     chooser(test, "compare_row").set_value(4)
     test.selectbox("compare_head").set_value(6)
@@ -237,7 +237,7 @@ def test_heads_across_the_layers_are_links(shipped):
     assert "pick" in json.dumps(spec.get("params") or spec["layer"][0]["params"])
 
 
-def test_future_is_masked_through_the_layers():
+def test_masked_attention_shows_no_weight_on_later_tokens():
     test = opened(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="2")
     spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
     assert "masked" in json.dumps(spec["encoding"]["color"])
@@ -256,7 +256,7 @@ def maps(test: AppTest) -> list[dict]:
     return next(data["sides"] for data in sent if "sides" in data)
 
 
-def test_mask_turns_scores_into_weights(shipped):
+def test_masked_attention_page_shows_scores_and_weights(shipped):
     test = opened("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
     scores, mask, weights = maps(test)
     trace = shipped.trace("I have a dream.", details=True)
@@ -317,7 +317,7 @@ def test_pairs_and_the_users_own_sentence_are_compared():
     assert healthy(test) and "The translations differ here" in texts(test)
 
 
-def test_alignment_can_be_read_from_either_step():
+def test_alignment_table_can_use_either_decoder_step():
     test = opened("pages/cross_attention.py", text="I have a dream.")
     test.segmented_control("alignment_shift").set_value(True).run()
     assert healthy(test) and test.query_params["shift"] == "true"
@@ -325,13 +325,13 @@ def test_alignment_can_be_read_from_either_step():
     assert healthy(test) and test.query_params["shift"] == "true", "one of them is always chosen"
 
 
-def test_equal_words_of_the_alignment_are_told_apart():
+def test_equal_words_in_the_alignment_are_numbered():
     test = opened("pages/cross_attention.py", text="The man gave the book to the girl.")
     _, coverage = test.get("vega_lite_chart")
     assert healthy(test) and "the (2)" in coverage.proto.spec
 
 
-def test_own_translation_is_read_and_compared(shipped):
+def test_translation_of_the_user_is_read_and_compared(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.")
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["target"] == "Ich habe einen Hund."
@@ -343,7 +343,7 @@ def test_own_translation_is_read_and_compared(shipped):
     assert "The model now reads" not in texts(test) and typed(test, "another") == ""
 
 
-def test_own_translation_belongs_to_its_sentence():
+def test_translation_of_the_user_is_dropped_with_its_sentence():
     test = opened("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
     assert "The model now reads" in texts(test)
     submit(test, "Hello.")

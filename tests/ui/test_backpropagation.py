@@ -37,7 +37,7 @@ def listed(narrow):
     return stages(sentence_gradients(narrow.weights(), batch, encoder_layer=1, decoder_layer=1), head=4)
 
 
-def test_page_opens_with_the_loss(narrow_app):
+def test_backpropagation_page_opens_with_the_loss(narrow_app):
     test = app(**GIVEN)
     loss = -narrow_app.trace(DREAM, **GIVEN).log_probs.sum()
     assert healthy(test) and f"Loss: **{loss:.4f}** nats" in texts(test)

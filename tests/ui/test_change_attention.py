@@ -99,7 +99,7 @@ def test_edits_are_made_removed_and_undone():
         assert healthy(test) and address(test, "edit_edits") == expected
 
 
-def test_link_has_no_history_but_its_edits_can_be_undone():
+def test_edits_from_a_link_can_be_undone():
     test = opened(PAGE, text=DREAM, edit_edits="encoder.1.1.1~2x50_encoder.1.1.2~2x50")
     assert healthy(test)
     button(test, "edit_undo").click().run()
@@ -114,7 +114,7 @@ def test_invalid_editor_messages_are_ignored():
         assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even", value
 
 
-def test_erased_words_are_hidden_or_not_typed(shipped):
+def test_erased_words_are_either_hidden_or_removed_from_the_text(shipped):
     test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6")
     erased = Interventions(hidden_source=[6])
     assert healthy(test) and "~~" in texts(test)

@@ -112,7 +112,7 @@ def test_sampling_opens_with_a_temperature_below_one(shipped):
     assert ids(header) == [piece.id for piece in shipped.translate(TEXT, settings).pieces]
 
 
-def test_forced_token_belongs_to_its_sentence():
+def test_forced_token_is_dropped_with_its_sentence():
     test = opened(forced="362", step="2", method="beam")
     submit(test, "Hello.")
     header = reported(test)

@@ -110,7 +110,7 @@ def words(test: AppTest) -> str:
 
 
 @pytest.mark.parametrize(("page", "address"), PLACES, ids=str)
-def test_every_part_opens_with_its_figures_and_mentions_no_translation(trace, page, address):
+def test_language_model_parts_show_figures_and_mention_no_translation(trace, page, address):
     test = opened(page, **address)
     assert healthy(test)
     assert figures(test) == FIGURES[next(iter(address.values()))]
@@ -133,7 +133,7 @@ def test_every_number_of_every_head_is_in_the_table(loaded, trace):
     assert "Colour by entropy" in names and not [name for name in names if "aligns" in name or "end symbol" in name]
 
 
-def test_token_is_followed_through_the_layers(trace):
+def test_page_follows_the_links_of_a_token_through_the_layers(trace):
     test = opened(COMPARE, compare_part="layers", lm_words="false")
     chooser(test, "compare_row").set_value(4).run()
     chooser(test, "compare_row").set_value(3)
@@ -176,7 +176,7 @@ def test_two_texts_are_compared(loaded):
 
 
 @pytest.mark.thorough
-def test_rows_of_two_texts_merge_their_common_part():
+def test_token_table_of_two_texts_merges_their_common_beginning():
     (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
     rows = data["sides"][2]["rows"]
     assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"

@@ -14,7 +14,7 @@ PAGE = "pages/how_it_came_about.py"
 DREAM = "I have a dream."
 
 
-def test_predicted_and_measured_effects_equal_the_library(shipped):
+def test_displayed_effects_of_a_path_equal_the_library(shipped):
     test = opened(PAGE, text=DREAM, graph_position="4", graph_most="12", graph_cut="true", graph_every="true")
     assert healthy(test) and "“Traum” and not “" in texts(test)
     trace = shipped.trace(DREAM, details=True)

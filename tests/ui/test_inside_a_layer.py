@@ -183,13 +183,13 @@ def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
     assert "the stream in the trace grows by the same" in texts(test)
 
 
-def test_sentence_tells_equal_words_apart():
+def test_caption_numbers_equal_words():
     chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
     test = app(text="The dog saw the cat near the dog.", **chosen)
     assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
 
 
-def test_small_weight_differs_from_no_weight(trace):
+def test_small_weight_is_displayed_differently_from_a_masked_one(trace):
     layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
     weight = trace.cross[layer, head, row, column]
     assert 0 < weight < 5e-5, "a weight that four decimals do not show"
@@ -249,7 +249,7 @@ def test_cell_links_to_the_curves_of_its_positions(trace):
 
 
 @pytest.mark.thorough
-def test_boxes_choose_a_cell():
+def test_select_boxes_choose_a_cell():
     test = app(inside_part="cell")
     test.segmented_control("inside_kind").set_value("cross").run()
     chooser(test, "inside_rows").set_value(2).run()
@@ -331,7 +331,7 @@ def test_norms_of_every_sublayer_are_shown(narrow_app, stack):
     assert test.query_params["inside_sublayer"] == "feed_forward"
 
 
-def test_parameters_match_the_command_line(shipped):
+def test_displayed_parameter_counts_match_the_command_line(shipped):
     test = app(inside_part="parameters")
     assert "17,228,224 parameters" in texts(test)
     ours, typed = (each.value for each in expand(test).dataframe)

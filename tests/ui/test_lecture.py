@@ -282,7 +282,7 @@ def test_next_key_shows_the_answer_first():
     assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"} and healthy(test)
 
 
-def test_list_names_the_step_that_is_shown():
+def test_slide_list_names_the_displayed_lesson_step():
     """An old link, or an old list of slides, may name one that the lesson no longer has."""
     old = {"lesson_id": "one_row", "lesson_step": "6"}
     test = opened(

@@ -175,7 +175,7 @@ def test_right_to_left_column_is_explained():
     assert "right to left" not in texts(opened("pages/encoder_attention.py", text=DREAM, model=ARABIC))
 
 
-def test_menu_names_the_pair_and_gives_the_command_of_another():
+def test_model_menu_names_the_languages_and_the_import_command():
     test = opened(text=DREAM)
     assert "Model" in [each.proto.popover.label for each in test.get("popover")]
     assert "en-de: English → German, built in" in test.selectbox("model").options
@@ -222,7 +222,7 @@ def test_at_most_two_models_stay_in_memory(models):
     assert first() is None and memory() is None, "what was asked for longest ago is gone, with its weights"
 
 
-def test_about_shows_the_models_own_card():
+def test_about_page_shows_the_card_of_the_chosen_model():
     test = opened("pages/about.py", text=DREAM, model=ARABIC)
     assert healthy(test) and "A stranger's card" in texts(test) and "reads English and writes Arabic" in texts(test)
     assert "trained for this app" not in texts(test)
@@ -305,7 +305,7 @@ def test_head_importance_and_agreement_are_measured_on_demand(models):
 
 
 @pytest.mark.thorough
-def test_examples_are_the_models_own_sentences(models):
+def test_imported_model_uses_its_own_example_sentences(models):
     """Also for a model that reads English, as the shipped one does."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"

@@ -23,7 +23,7 @@ def app(**address: str) -> AppTest:
 
 
 @pytest.mark.thorough
-def test_curves_can_be_changed():
+def test_user_can_change_the_position_curves():
     test = app()
     test.number_input("positions_length").set_value(30)
     test.number_input("positions_width").set_value(64)
@@ -45,7 +45,7 @@ def test_curves_can_be_changed():
     assert test.multiselect("positions_dimensions").value == [0]
 
 
-def test_models_own_curves_are_shown():
+def test_page_shows_the_learned_position_curves_of_a_model():
     test = app()
     assert "The model of this app has D = 256" in texts(test)
     test.button("positions_ours").click().run()
@@ -53,7 +53,7 @@ def test_models_own_curves_are_shown():
     assert "These are the curves of the model of this app" in texts(test)
 
 
-def test_two_positions_are_told_apart():
+def test_page_states_the_distance_of_two_positions():
     test = app(positions_first="3", positions_second="4")
     one, other = sinusoids(100, 20)[[2, 3]]
     assert f"**{np.linalg.norm(one - other):.2f}** apart" in texts(test)
@@ -132,7 +132,7 @@ def test_page_shows_no_learned_curves_for_a_model_without_them():
     assert "This model has none to show" in texts(app(positions_part="alternatives"))
 
 
-def test_effect_of_positions_is_shown(shipped):
+def test_page_shows_the_effect_of_removing_positions(shipped):
     before_all = shipped.trace(DREAM)
     test = app(positions_part="shuffled")
     runs = table(test, "what was read")

@@ -77,7 +77,7 @@ def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_training_trains_pauses_resumes_and_restarts():
+def test_user_can_start_pause_resume_and_restart_a_training():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
     assert "This is your own training run" in texts(test)
@@ -262,7 +262,7 @@ def test_dropped_training_is_reported():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_training_leaves_no_thread_and_pauses_when_its_page_is_left():
+def test_leaving_the_page_pauses_the_training_and_ends_its_thread():
     before = set(threading.enumerate())
     test = opened(PAGE, **SMALL)
     test.number_input("lab_steps").set_value(3_000).run()

@@ -40,7 +40,7 @@ def trace(shipped):
     return shipped.trace(TIRED, details=True)
 
 
-def test_numbers_equal_the_library(shipped, trace):
+def test_displayed_attributions_equal_the_library(shipped, trace):
     test = app(mattered_explained="9")
     assert healthy(test) and test.button_group("mattered_word").value == "9"
     titles = {"frozen_gradient": "Frozen gradient", "erasure": "Erasure", "weights": "Attention weights"}
@@ -90,7 +90,7 @@ def test_word_is_contrasted_with_another_word(shipped, trace):
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
 
-def test_all_components_add_up_and_the_largest_head_can_be_opened():
+def test_components_add_up_to_the_logit_and_the_largest_head_is_a_link():
     test = app(mattered_part="writers", mattered_explained="9", mattered_components="true")
     numbers = table(test, "component", "score")
     assert healthy(test) and len(numbers) == 118

@@ -52,7 +52,7 @@ def until(condition) -> None:
 
 
 @pytest.mark.thorough
-def test_ended_process_is_restarted_and_ctrl_c_ends_everything(port):
+def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
     process = subprocess.Popen(
         [*COMMAND, f"--server.port={port}"],
         stdout=subprocess.PIPE,

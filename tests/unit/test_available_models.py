@@ -149,7 +149,7 @@ def test_folder_problem_is_reported_on_one_line(folder, damage):
         model_folder("en-ar")
 
 
-def test_names_that_no_address_could_have_are_reported(folder):
+def test_folder_names_that_cannot_be_in_an_address_are_reported(folder):
     folder.rename(folder.with_name("en ar!"))
     assert "rename it" in model_folders()["en ar!"].problem
     (folder.parent / ".cache").mkdir()
@@ -244,7 +244,7 @@ def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
     ],
     ids=range(13),
 )
-def test_header_with_an_impossible_shape_is_rejected(folder, shape):
+def test_weight_file_with_an_impossible_shape_is_rejected(folder, shape):
     header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(CheckpointError, match=r"en-ar/model\.safetensors is damaged: a tensor has an impossible shape"):

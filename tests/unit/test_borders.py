@@ -71,7 +71,7 @@ def test_user_interface_uses_no_tensor():
     assert offenders(screen, lambda name: name.startswith(tensors) and name not in plain) == {}
 
 
-def test_analysis_needs_no_torch():
+def test_analysis_package_does_not_import_torch():
     analysis = files("transformer/analysis")
     assert analysis and offenders(analysis, of_packages("torch")) == {}
 

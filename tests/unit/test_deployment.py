@@ -54,7 +54,7 @@ def test_nginx_lists_the_processes_of_the_cluster():
     assert count == len(replicas())
 
 
-def test_image_has_the_content_of_an_installation():
+def test_container_image_has_the_content_of_an_installation():
     copied = set()
     for line in read("Dockerfile").splitlines():
         if line.startswith("COPY "):

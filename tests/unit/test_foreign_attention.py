@@ -107,7 +107,7 @@ def test_first_generation_step_contains_the_prompt():
 
 
 @pytest.mark.parametrize("left", [True, False])
-def test_padding_is_left_out(left):
+def test_padding_of_foreign_attention_is_removed(left):
     pad = (2, 0) if left else (0, 2)
     padded = np.pad(ENCODER, [(0, 0), (0, 0), pad, pad])[:, None].repeat(2, axis=1)
     mask = np.pad(np.ones((2, 4), int), [(0, 0), pad])
@@ -160,7 +160,7 @@ def test_trace_without_token_ids_names_no_head_by_rarity():
     assert "strongest_rarest" not in metrics.values and head_names(metrics) == (((),),)
 
 
-def test_attention_survives_a_file():
+def test_foreign_attention_survives_saving_and_loading():
     trace = Trace.from_attention(cross=CROSS, source_tokens=SOURCE, target_tokens=TARGET, model="mine")
     file = io.BytesIO()
     trace.to_npz(file)

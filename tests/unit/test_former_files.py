@@ -44,6 +44,6 @@ def test_address_from_an_old_version_opens_the_same_page():
     assert state.text == TEXT and state.of(OffParams) != OffParams()
 
 
-def test_documented_names_exist():
+def test_names_exported_by_the_library_exist():
     for name in transformer.__all__:
         assert getattr(transformer, name)

@@ -36,7 +36,7 @@ def test_help_uses_the_commands_own_name(monkeypatch, capsys, name):
     assert capsys.readouterr().out.startswith(f"usage: attention-atlas {name} ")
 
 
-def test_commands_are_listed(monkeypatch, capsys):
+def test_help_lists_all_commands(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         call(monkeypatch, "--help")
     assert ended.value.code == 0

@@ -87,7 +87,7 @@ def translator(shaped_translator):
     return with_means
 
 
-def test_equal_changes_are_equal_values():
+def test_equal_interventions_compare_equal():
     one = Interventions(gates={("cross", 0, 7): 0, ("encoder", 1, 1): 1.0}, hidden_source=[2, 1, 2])
     other = Interventions(gates=((("cross", 0, 7), 0.0),), hidden_source=(1, 2))
     assert one == other and hash(one) == hash(other) and one.gate(("cross", 0, 7)) == 0
@@ -176,7 +176,7 @@ def test_stepwise_decoding_equals_the_teacher_forced_pass(translator, name):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_fused_and_explicit_paths_agree(translator, name):
+def test_interventions_give_equal_results_with_fused_attention(translator, name):
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
     source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
@@ -386,7 +386,7 @@ def test_head_replaced_by_its_own_output_changes_no_bit(translator, monkeypatch)
         same_bits(translator.trace(TEXT, read, details=True, interventions=own), plain)
 
 
-def test_draw_uses_existing_positions_of_another_sentence(translator):
+def test_resampling_uses_existing_positions_of_another_sentence(translator):
     pairs, source = translator.means.pairs, translator.tokenizer.encode_ids(TEXT)
     found = [drawn(pairs, source, 1, draw) for draw in range(6)]
     assert [pair for pair, _ in found[:3]] == [pair for pair, _ in found[3:]], "each in turn"

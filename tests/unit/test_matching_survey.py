@@ -80,6 +80,6 @@ def test_untrained_model_is_the_same_for_each_seed(small_translator):
     assert np.array_equal(first, again) and first.shape == other.shape and not np.allclose(first, other)
 
 
-def test_untrained_model_runs_on_this_machine(small_translator, monkeypatch):
+def test_untrained_model_uses_an_available_device(small_translator, monkeypatch):
     monkeypatch.setattr(small_translator, "device", "the server's")
     assert untrained(small_translator).device in available_devices()

@@ -100,7 +100,7 @@ def test_request_that_opens_no_websocket_is_a_single_request(method, fields):
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\r\n", b"\n\r\n"], ids=repr)
-def test_head_with_ambiguous_line_ends_is_rejected(end):
+def test_request_with_ambiguous_line_ends_is_rejected(end):
     async def visit() -> None:
         async with server(says("a")) as a, proxy([Backend(a)]) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -271,7 +271,7 @@ def test_users_of_an_ended_process_move_and_wait_if_none_is_left():
     within(visit)
 
 
-def test_process_that_ends_without_an_answer_is_handled():
+def test_request_moves_to_another_process_if_the_first_exits():
     async def ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 

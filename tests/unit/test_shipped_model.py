@@ -36,7 +36,7 @@ def test_model_card_contains_every_tested_translation(shipped):
     ] == []
 
 
-def test_batch_gives_the_same_translations(shipped):
+def test_batched_sentences_have_the_same_translations_as_single_ones(shipped):
     written = {}
     shipped.trace_together(list(TRANSLATIONS), written.setdefault)
     assert [written[number].target_text for number in range(len(written))] == list(TRANSLATIONS.values())

@@ -129,7 +129,7 @@ def test_randomly_written_text_has_whole_characters(vocabulary):
     assert beyond_ascii > 100
 
 
-def test_character_that_cannot_be_completed_is_not_begun(vocabulary):
+def test_first_byte_of_an_impossible_character_is_not_written(vocabulary):
     """Some bytes are suppressed, so that no character of three or four bytes can be written."""
     spelling, dice = vocabulary.spelling, random.Random(3)
     third = {piece for piece in sorted(spelling.parts) if dice.random() < 0.8}

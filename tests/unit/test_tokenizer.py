@@ -142,7 +142,7 @@ def test_tokenizer_survives_its_file(tokenizer, tmp_path):
     assert loaded.fingerprint == tokenizer.fingerprint and loaded.texts == tokenizer.texts
 
 
-def test_training_is_repeatable():
+def test_tokenizer_training_is_repeatable():
     rng = random.Random(4)
     words = ["".join(rng.choices("abcdefghij", k=rng.randrange(2, 8))) for _ in range(300)]
     sentences = [" ".join(rng.choices(words, k=8)) for _ in range(300)]

@@ -44,7 +44,7 @@ def test_trace_files_record_the_omitted_parts_of_the_run(small_translator, tmp_p
         assert again.interventions == interventions
 
 
-def test_file_names_its_model_and_interventions(small_translator, tmp_path):
+def test_trace_file_names_its_model_and_interventions(small_translator, tmp_path):
     off = Interventions(gates={("cross", 0, 1): 0.5}, mode="uniform")
     small_translator.trace("The dog sleeps.", interventions=off).to_npz(tmp_path / "trace.npz")
     again = Trace.from_npz(tmp_path / "trace.npz")

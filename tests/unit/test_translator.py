@@ -94,7 +94,7 @@ def test_teacher_forcing_reads_the_given_translation(copying_translator):
     np.testing.assert_array_equal(trace.candidate_ids[:, 0] != [p.id for p in trace.predicted_pieces], surprised)
 
 
-def test_reading_its_own_translation_changes_nothing(copying_translator):
+def test_rereading_the_models_own_translation_gives_the_same_trace(copying_translator):
     own = copying_translator.trace("The old dog")
     read = copying_translator.trace("The old dog", own.target_text)
     assert read.equals(own)
@@ -119,7 +119,7 @@ def test_cached_steps_equal_the_rows_of_the_trace(small_translator):
         np.testing.assert_allclose(candidates.log_probs[0].numpy(), trace.candidate_log_probs[row], atol=1e-5)
 
 
-def test_details_agree_with_the_weights(small_translator):
+def test_recorded_details_of_a_trace_agree_with_its_weights(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     assert set(trace.details) == {f"{kind}_{name}" for kind in KINDS for name in DETAILS} | {
         "encoder_residual",

@@ -13,7 +13,7 @@ def layer_of(translator, kind, layer):
     return layers[layer].cross_attention if kind == "cross" else layers[layer].self_attention
 
 
-def test_every_parameter_exists_under_each_of_its_names(shaped_translator):
+def test_weights_contain_every_parameter_under_each_of_its_names(shaped_translator):
     arrays = shaped_translator.weights().arrays
     model = shaped_translator._model
     assert {name: array.shape for name, array in arrays.items()} == {

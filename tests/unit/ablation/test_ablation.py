@@ -52,7 +52,7 @@ def test_removing_a_head_removes_only_its_output():
     assert (change.abs() > 1e-4).all(dim=(0, 1)).all(), "every coordinate of the output changes"
 
 
-def test_zero_weights_values_or_output_are_equivalent():
+def test_zeroing_weights_values_or_output_has_the_same_effect():
     attention, x = attention_of_one_position(3, 12)
     x = torch.cat([x, x.roll(1, -1)], dim=1)
     query, memory = attention.project(x)
@@ -69,7 +69,7 @@ def test_zero_weights_values_or_output_are_equivalent():
     assert not torch.allclose(scores, off, atol=1e-3), "scores of 0 are even attention, not none"
 
 
-def test_sublayer_without_heads_writes_its_bias():
+def test_sublayer_with_all_heads_off_writes_only_its_bias():
     attention, x = attention_of_one_position(4, 12)
     torch.nn.init.normal_(attention.out_projection.bias)
     query, memory = attention.project(x)
@@ -77,7 +77,7 @@ def test_sublayer_without_heads_writes_its_bias():
     assert torch.equal(off[0, 0], attention.out_projection.bias)
 
 
-def test_scores_match_the_traces_and_the_definitions(shaped_translator):
+def test_ablation_scores_match_the_traces_and_their_definitions(shaped_translator):
     from scipy import stats
 
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)]
@@ -171,7 +171,7 @@ def test_gradient_estimate_of_a_quadratic_loss_is_twice_the_effect():
 
 
 @pytest.mark.thorough
-def test_estimated_and_measured_importance_of_the_shipped_model_agree(shipped):
+def test_estimated_head_importance_agrees_with_the_measurement(shipped):
     found = head_importance(shipped, "The old man gave his dog a bone yesterday.")
     assert found.agreement > 0.9, "the two are different numbers of the same thing"
     off = shipped.trace(
@@ -198,7 +198,7 @@ def test_effect_combines_the_numbers_of_its_runs(small_translator):
     assert effect_of(small_translator, TEXT, Interventions()).first_difference is None
 
 
-def test_effect_runs_the_changed_and_the_unchanged_model_once_per_translation(small_translator):
+def test_effect_runs_each_model_once_per_translation(small_translator):
     """The encoder reads the sentence unchanged, changed, and for the changed model's own translation."""
     changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
     counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
@@ -212,7 +212,7 @@ def test_effect_runs_the_changed_and_the_unchanged_model_once_per_translation(sm
         np.testing.assert_allclose(getattr(effect.scores, part.name), getattr(scores, part.name), atol=2e-6)
 
 
-def test_suggested_heads_change_the_words(shipped):
+def test_suggested_heads_change_the_translation_when_switched_off(shipped):
     text = "The animal didn't cross the street because it was too tired."
     found = telling_heads(shipped, text)
     assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"

@@ -89,7 +89,7 @@ def test_patching_the_last_encoder_stream_equals_patching_its_output(shaped_tran
 
 
 @ONE_SHAPE
-def test_writing_applies_patches_of_every_step(shaped_translator):
+def test_stepwise_decoding_applies_the_patches_of_every_step(shaped_translator):
     """The translation is written token by token with a cache, and read as a whole: both patch the same."""
     other = read(shaped_translator, OTHER)
     interventions = patch({place: at for places in PLACES.values() for place, at in places.items()}, other)
@@ -219,7 +219,7 @@ def test_matching_in_reverse_gives_the_inverse_pairs(tokenizer):
     assert back == {other: one for one, other in found.items()} and found != back
 
 
-def test_patch_names_are_read_back():
+def test_patch_names_survive_writing_and_parsing():
     for place, other in (
         (("encoder.residual", 0, 0, 6), 6),
         (("cross.outputs", 3, 7, 9), 9),

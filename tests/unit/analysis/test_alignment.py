@@ -69,7 +69,7 @@ def test_coverage_sums_to_the_number_of_target_tokens(small_translator):
     assert coverage(np.array([[1.0, 0.0], [0.5, 0.5]])).tolist() == [1.5, 0.5]
 
 
-def test_share_on_the_end_symbol(small_translator):
+def test_share_on_the_end_symbol_is_computed(small_translator):
     trace = small_translator.trace("A dog.", "Ein Hund.")
     rows = alignment_rows(trace, shift=False)
     share = special_share(rows, special_columns(trace))

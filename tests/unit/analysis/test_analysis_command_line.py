@@ -108,7 +108,7 @@ def test_means_importance_and_quality_without_heads_are_written(model_folder, tm
     assert len({point.chrf for point in points if point.removed == 0}) == 1
 
 
-def test_agreement_of_methods_is_written(model_folder, small_translator, tmp_path, run_main):
+def test_agreement_command_writes_its_file(model_folder, small_translator, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "agreement.json"
     sentences.write_text("The old man reads a book.\nI have a dream.\n", encoding="utf-8")
     done = run_main(

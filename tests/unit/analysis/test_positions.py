@@ -25,7 +25,7 @@ def test_position_encoding_has_the_values_of_the_paper():
     np.testing.assert_allclose(np.linalg.norm(table, axis=1), 16, atol=1e-12)
 
 
-def test_classic_curves_are_sines_and_cosines():
+def test_position_curves_are_sines_and_cosines():
     # 100 positions, dimensions 4 to 7 of 20: two sines and two cosines of 10000^(-4/20) and 10000^(-6/20).
     curves = sinusoids(100, 20)[:, 4:8]
     position = np.arange(100)
@@ -36,7 +36,7 @@ def test_classic_curves_are_sines_and_cosines():
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_interleaved_and_halves_are_permutations(width):
+def test_interleaved_and_split_encodings_are_permutations(width):
     interleaved, halves = sinusoids(30, width), sinusoids(30, width, halves=True)
     order = halves_order(width)
     assert sorted(order) == list(range(width))
@@ -56,7 +56,7 @@ def test_wavelengths_begin_at_two_pi_and_match_the_formula():
 @pytest.mark.parametrize(
     ("offset", "product"), [(0, 256.0), (1, 249.1021), (2, 231.7336), (5, 189.5967), (10, 173.7897), (50, 131.0908)]
 )
-def test_dot_products_match_the_reference(offset, product):
+def test_dot_products_of_positions_match_the_reference(offset, product):
     products = by_offset(dot_products(sinusoids(80, 512)))
     assert products.mean[offset] == pytest.approx(product, abs=5e-5)
     assert products.mean[offset] == pytest.approx(np.cos(offset * frequencies(512)).sum(), abs=1e-9)
@@ -82,7 +82,7 @@ def test_spread_shows_dot_products_that_depend_on_more_than_offsets():
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("offset", [0, 1, 3, 17, 500, -4])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_rotation_maps_any_position_to_the_one_k_later(width, offset, halves):
+def test_rotation_maps_every_position_to_the_one_k_positions_later(width, offset, halves):
     matrix = rotation(offset, width, halves=halves)
     table = sinusoids(600, width, halves=halves)
     start = np.arange(10, 90)
@@ -116,6 +116,6 @@ def test_dropout_drops_a_share_and_keeps_the_mean():
 
 
 @pytest.mark.parametrize("width", [0, 1, 7, -2])
-def test_sines_and_cosines_come_in_pairs(width):
+def test_invalid_width_of_sinusoidal_positions_is_rejected(width):
     with pytest.raises(ValueError, match=f"even width of at least 2, not {width}"):
         sinusoids(3, width)

@@ -44,7 +44,7 @@ def test_sums_inside_the_shipped_model_are_reproduced(shipped, trace, kind):
         np.testing.assert_allclose(one.weighted_values.sum(axis=0), one.output, atol=1e-5)
 
 
-def test_generator_matches_the_trace(shipped, trace):
+def test_generator_weights_reproduce_the_trace_probabilities(shipped, trace):
     probabilities = prediction(trace, shipped.weights()).probabilities
     taken = probabilities[np.arange(len(probabilities)), [piece.id for piece in trace.predicted_pieces]]
     np.testing.assert_allclose(np.log(taken), trace.log_probs, atol=1e-5)

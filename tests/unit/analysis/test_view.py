@@ -27,7 +27,7 @@ def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_plain_view_equals_the_trace(trace, kind):
+def test_view_without_merging_or_hiding_equals_the_trace(trace, kind):
     view = view_of(trace, kind)
     assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
     assert [group[0] for group in view.axes.rows] == list(trace.query_pieces(kind))
@@ -39,7 +39,7 @@ def test_first_step_of_cross_attention_is_never_hidden(trace):
     assert view.axes.rows[0][0].special, "it reads the start symbol and predicts the first word"
 
 
-def test_hidden_share_is_the_weight_of_the_hidden_columns(trace):
+def test_hidden_share_equals_the_weight_of_the_hidden_columns(trace):
     view = view_of(trace, "cross", special=False)
     np.testing.assert_allclose(view.hidden, trace.cross[..., -1], atol=1e-6)
 

@@ -49,7 +49,7 @@ def test_links_are_sorted_and_have_the_weights_of_the_trace(trace):
 
 @few(40)
 @given(traces())
-def test_equal_links_keep_the_models_order_and_two_words_have_one_link(trace):
+def test_tied_links_keep_their_order_and_word_pairs_have_one_link(trace):
     links = found(trace)
     places = [(KINDS.index(link.kind), link.row, link.column) for link in links]
     assert len(set(places)) == len(places)

@@ -118,7 +118,7 @@ def test_deleting_the_words_found_by_a_method_lowers_the_score_most(next_copier)
 
 
 @ONE_SHAPE
-def test_words_are_deleted_with_all_their_tokens(shaped_translator, shaped_trace):
+def test_deletion_removes_words_with_all_their_tokens(shaped_translator, shaped_trace):
     target = Target((5,))
     found = shaped_translator.attribute(shaped_trace, "norms", [Target((0,)), target], words=True)
     words = range(len(found.source_groups) - 1)

@@ -11,7 +11,7 @@ from transformer.attribution.objective import pieces_of
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
-def test_erasing_nothing_equals_the_run_itself(shaped_translator, shaped_trace):
+def test_erasing_nothing_reproduces_the_original_run(shaped_translator, shaped_trace):
     found = erased_log_probs(shaped_translator._model, shaped_trace, every_position(shaped_trace), [AS_TRAINED])
     np.testing.assert_allclose(found[0], shaped_trace.log_probs, atol=2e-5)
 
@@ -48,7 +48,7 @@ def test_erasure_equals_hiding_the_token_by_an_intervention(shaped_translator, s
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
+def test_erasure_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
     """captum ablates the mask of visible tokens."""
     from captum.attr import FeatureAblation
 

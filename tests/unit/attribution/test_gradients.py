@@ -39,7 +39,7 @@ def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
     assert abs(found.remainders["biases"]).min() > 1e-3
 
 
-def test_doubled_embedding_doubles_its_term_with_everything_frozen(shaped_translator, shaped_trace, monkeypatch):
+def test_doubling_an_embedding_doubles_its_term_in_a_frozen_run(shaped_translator, shaped_trace, monkeypatch):
     """The terms rely on this: detached values stay at their observed value, and the rest is linear."""
     target, pieces = Target((2,)), len(shaped_trace.source_pieces)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
@@ -146,7 +146,7 @@ def test_refined_integral_equals_one_computed_with_all_steps():
     )
 
 
-def test_integrated_gradients_equal_captums(shaped_translator, shaped_trace):
+def test_integrated_gradients_equal_captum(shaped_translator, shaped_trace):
     from captum.attr import IntegratedGradients
 
     model, target = shaped_translator._model, Target((4,))
@@ -175,7 +175,7 @@ def test_integrated_gradients_report_their_distance_from_completeness(shaped_tra
 
 
 @pytest.mark.thorough
-def test_concurrent_threads_are_independent(shipped):
+def test_concurrent_gradient_computations_are_independent(shipped):
     """The same model explains several sentences at once as it does one after the other."""
     traces = [shipped.trace(text) for text in ("I have a dream.", "The dog sleeps.", "She reads a book.")]
     expected = [shipped.attribute(trace, "frozen_gradient").source for trace in traces]

@@ -67,7 +67,7 @@ def test_rollout_of_one_decoder_layer_matches_a_hand_computed_case(two_layers):
     np.testing.assert_allclose(prefix, [[0.5, 0], [0.1, 0.4]], atol=1e-6)
 
 
-def test_weights_are_means_over_layers_and_heads(two_layers):
+def test_weights_method_averages_attention_over_layers_and_heads(two_layers):
     found = weights(explained(two_layers), [Target((1,)), Target((0, 1))])
     np.testing.assert_allclose(found.source, [[0.05, 0.15, 0.8], [0.225, 0.275, 0.5]], atol=1e-7)
     np.testing.assert_allclose(found.prefix, [[0.35, 0.65], [0.675, 0.325]], atol=1e-7)
@@ -83,7 +83,7 @@ def test_opposite_outputs_of_two_heads_cancel_in_the_norm():
     np.testing.assert_allclose(both.layer_norms(), [[2.5, 0.854400]], atol=1e-6)
 
 
-def test_shares_of_lengths_match_the_definition():
+def test_shares_of_vector_lengths_match_their_definition():
     vectors = np.array([[[3.0, 4.0], [0.0, 5.0]], [[0.0, 0.0], [1.0, 0.0]]])
     np.testing.assert_allclose(norm_shares(Transformed(vectors, vectors.sum(axis=1))), [[0.5, 0.5], [0, 1]])
 

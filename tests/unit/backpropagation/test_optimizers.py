@@ -96,7 +96,7 @@ def test_warmup_schedule_matches_the_paper():
     assert warmup(16_000, 512) == pytest.approx(warmup(4000, 512) / 2)
 
 
-def test_arguments_are_not_modified():
+def test_optimizers_do_not_modify_their_arguments():
     parameters, grads = start(), gradients(1)
     momentum(parameters, grads, {}, learning_rate=1.0)
     adam(parameters, grads, Moments(), learning_rate=1.0)

@@ -15,7 +15,7 @@ def test_softmax_matches_the_lecture_example():
 
 
 @pytest.mark.parametrize("size", [1.0, 1e4])
-def test_equals_the_softmax_of_the_model(size):
+def test_softmax_equals_the_softmax_of_the_model(size):
     scores = size * np.random.default_rng(1).standard_normal((3, 6, 6))
     for allowed in (None, np.tri(6, dtype=bool), np.zeros((6, 6), dtype=bool)):
         expected = masked_softmax(torch.tensor(scores), None if allowed is None else torch.tensor(allowed))

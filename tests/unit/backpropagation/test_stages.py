@@ -64,7 +64,7 @@ def test_every_stage_locates_the_displayed_number_in_the_gradients(shaped_transl
             assert everything[stage.point.name][stage.point.place(*place)] == stage.matrix[place], stage.key
 
 
-def test_stages_are_in_order_and_named_once(found, chosen):
+def test_backward_stages_are_in_order_with_unique_names(found, chosen):
     listed = stages(found, head=chosen[2])
     keys = [stage.key for stage in listed]
     assert len(set(keys)) == len(keys) and (keys[0], keys[-1]) == ("generator.logits", "encoder.table")
@@ -91,7 +91,7 @@ def test_stages_are_in_order_and_named_once(found, chosen):
         assert list(stage.array.shape) == expected, stage.key
 
 
-def test_summary_of_all_numbers_matches_the_gradients(shaped_translator, found):
+def test_gradient_summary_matches_all_gradients(shaped_translator, found):
     whole = gradients(parameters_of(shaped_translator.weights()), found.config, found.batch)
     assert found.loss == whole.loss and 0 < found.apart < 1e-10
     assert found.compared == sum(each.size for each in (*whole.parameters.values(), *whole.gradients.values()))

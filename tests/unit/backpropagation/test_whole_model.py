@@ -136,7 +136,7 @@ def test_loss_and_gradients_match_the_trace_of_the_shipped_model(shipped):
         assert grad[at] == pytest.approx(difference, abs=1e-6), name
 
 
-def test_known_gradient_is_reproduced():
+def test_loss_gradient_matches_a_hand_computed_case():
     """Two logits of 0, by hand: p is 1/2 each, so the loss is ln 2 and its gradient -1/2 and 1/2."""
     config = TransformerConfig(
         source_vocabulary=2,

@@ -131,13 +131,13 @@ def test_larger_alpha_prefers_longer_translations(decode, sources):
     assert mean_length(0.0) < mean_length(2.0)
 
 
-def test_prefix_narrows_the_beam_to_one(decode):
+def test_beam_has_one_hypothesis_within_the_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7, 8, 9)))
     assert [len(step.read) for step in steps[:5]] == [1, 1, 1, 1, 4]
     assert all(each.pieces[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
 
 
-def test_beam_is_full_again_after_the_prefix(decode):
+def test_beam_returns_to_full_size_after_the_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7,)))
     assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [Fate.ALIVE]
     assert (steps[1].fate == Fate.ALIVE).sum() == 4

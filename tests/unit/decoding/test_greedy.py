@@ -18,7 +18,7 @@ def test_greedy_decoding_reads_the_most_likely_token_next(decode):
         assert torch.equal(step.log_prob, step.distribution.log_probs[:, int(step.predicted)])
 
 
-def test_first_of_equally_likely_tokens_is_taken():
+def test_greedy_decoding_takes_the_first_of_equally_likely_tokens():
     assert likeliest(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
 
 

@@ -85,7 +85,7 @@ def test_each_step_reads_the_token_of_the_previous_one(search, decode, sources):
 
 
 @every_search
-def test_limit_ends_the_search(search, decode, biased):
+def test_length_limit_ends_the_search(search, decode, biased):
     for limit in (1, 7):
         steps = decode(search, [[5, END], [9, 8, END]], model=biased(END, -1e9), limit=limit)
         assert len(steps) == limit

@@ -82,7 +82,7 @@ def test_search_writes_whole_characters(byte_model, tokenizer, sources, way):
     assert any("\ufffd" in tokenizer.decode(pieces) for pieces in free), "as it would by itself"
 
 
-def test_batch_writes_the_same_as_each_sentence_alone(byte_model, tokenizer, sources):
+def test_batched_sentences_have_the_same_tokens_as_single_ones(byte_model, tokenizer, sources):
     constraints = Constraints(spelling=tokenizer.spelling)
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():

@@ -185,7 +185,7 @@ def test_experiment_file_cannot_request_more_than_a_page_can(saved):
         Experiment.read(content.encode())
 
 
-def test_runs_that_no_page_combines_are_reported(shipped, saved):
+def test_experiment_with_an_unsupported_combination_of_runs_is_rejected(shipped, saved):
     """A trace is expected where a table of importance arrives; a number is claimed that the run does not state."""
     read = TraceRun("A dog.")
     for run in (

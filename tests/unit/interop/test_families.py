@@ -49,7 +49,7 @@ def written(peer, tokenizer, text, **settings):
 @pytest.mark.parametrize(
     ("beam", "count"), [(4, 4), *(pytest.param(beam, 200, marks=pytest.mark.thorough) for beam in (1, 4))]
 )
-def test_translations_equal_generate(family, beam, count):
+def test_translations_equal_hugging_faces_generate(family, beam, count):
     _, peer, tokenizer, translator = family
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
     for text in MANY[:count]:

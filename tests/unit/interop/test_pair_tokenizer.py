@@ -60,7 +60,7 @@ def pair(request, sides, tmp_path_factory, marian_tokenizer):
     return tokenizer_of(models, files), marian_tokenizer(folder)
 
 
-def test_tokens_equal_hugging_faces(pair, texts):
+def test_tokens_equal_those_of_hugging_face(pair, texts):
     """Except for a language code that the vocabulary lacks: unknown there, plain text here."""
     ours, theirs = pair
     assert len(texts) == TEXTS
@@ -142,7 +142,7 @@ def test_unknown_token_has_a_name(sides):
     assert (unknown.role, unknown.text, unknown.span, unknown.special) == ("unknown", "<unk>", (4, 5), False)
 
 
-def test_typed_symbols_stay_text(sides):
+def test_typed_special_symbols_are_read_as_text(sides):
     tokenizer = tokenizer_of(*joint(sides))
     for text in ("</s>", "<pad>", "dog</s>cat", "<unk>"):
         pieces = tokenizer.encode_source(text)

@@ -162,7 +162,7 @@ def test_tokens_of_broken_bytes_have_spans(tokenizer):
         assert [piece.role for piece in pieces] == ["end" if number == 0 else "" for number in ids]
 
 
-def test_typed_text_never_becomes_a_symbol(tokenizer):
+def test_typed_text_never_becomes_a_special_token(tokenizer):
     pieces = tokenizer.encode("<|endoftext|>")
     assert tokenizer.symbols.end not in [piece.id for piece in pieces]
     assert tokenizer.decode([piece.id for piece in pieces]) == "<|endoftext|>"

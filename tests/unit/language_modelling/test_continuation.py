@@ -23,7 +23,7 @@ def ids(pieces):
     return [piece.id for piece in pieces]
 
 
-def test_greedy_continuation_equals_hugging_faces(huggingface, model, tokenizer):
+def test_greedy_continuation_equals_hugging_face(huggingface, model, tokenizer):
     ours = continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=12)
     read = torch.tensor([[0, *ids(ours.beginning)]])
     theirs = huggingface.generate(
@@ -85,7 +85,7 @@ def test_beam_tree_of_a_continuation_has_attention(model, tokenizer):
     assert all(rows.shape[-1] == 0 for rows in found.tree.cross)
 
 
-def test_continuation_can_end(model, tokenizer):
+def test_continuation_may_end_before_the_limit(model, tokenizer):
     from transformer.decoding.constraints import Constraints
 
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(), constraints=Constraints(prefix=(0,)))

@@ -36,14 +36,14 @@ def small(attention):
         ("local", 17, 3 * 8 * 8),
     ],
 )
-def test_cells_match_the_formula(attention, length, expected):
+def test_number_of_attention_cells_matches_the_formula(attention, length, expected):
     config = decoder_only(**SIZES, attention=attention, block=8, stride=3)
     assert cells(config, length) == expected
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("length", [5, 16, 17, 32])
-def test_measured_bytes_match_the_formula(attention, length):
+def test_measured_memory_matches_the_formula(attention, length):
     model = small(attention)
     found = measure(model, length, repeats=1)
     assert (found.attention, found.length) == (attention, length)

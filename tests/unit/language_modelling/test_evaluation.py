@@ -29,7 +29,7 @@ def trained(tmp_path_factory, piece_tokenizer):
 
 
 @pytest.mark.parametrize("loaded", ["trained", "gpt2"])
-def test_batch_of_texts_is_predicted_as_each_alone(request, loaded, trained, gpt2_folder, huggingface):
+def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trained, gpt2_folder, huggingface):
     """Also where padding is an ordinary token, as in GPT-2."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
     texts = [*readable(loaded, SENTENCES)[0], "A."]

@@ -82,7 +82,7 @@ def test_command_measures_perplexity_on_held_out_texts(run_main, folder, tmp_pat
     assert all("(1 texts" in row for row in rows)
 
 
-def test_only_heads_above_the_threshold_are_named(run_main, folder, tmp_path):
+def test_heads_command_names_only_heads_above_the_threshold(run_main, folder, tmp_path):
     output = tmp_path / "heads.json"
     done = run_main(main, "heads", "--model", folder, "--device", "cpu", "--output", output)
     assert done.returncode == 0, done.stderr

@@ -111,7 +111,7 @@ def test_masked_cells_have_no_weight(choices):
     assert (weights[..., allowed] > 0).all()
 
 
-def test_local_attention_stays_in_its_block():
+def test_local_attention_has_no_weight_outside_its_block():
     model, ids = small(attention="local", block=4), pieces()
     weights = attention_weights(model, ids)
     outside = ~local_mask(LENGTH, 4)
@@ -151,7 +151,7 @@ def test_masks_match_their_definition():
     assert local_mask(4, 2).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
 
 
-def test_compression_is_the_sum_from_the_paper():
+def test_compressed_keys_equal_the_weighted_sum_of_the_paper():
     """Each compressed key is a weighted sum of the keys of its three positions, head by head."""
     torch.manual_seed(1)
     compression = Compression(8, 2, 3)

@@ -46,17 +46,17 @@ def test_model_writes_the_texts_on_its_card(shipped, beginning):
 
 
 @pytest.mark.parametrize("text", LOG_PROBS)
-def test_texts_keep_their_probabilities(shipped, text):
+def test_shipped_language_model_keeps_its_recorded_probabilities(shipped, text):
     assert score_text(shipped.model, shipped.tokenizer, text).log_prob == pytest.approx(LOG_PROBS[text], abs=0.05)
 
 
-def test_model_is_small_and_states_its_parameters(shipped):
+def test_shipped_language_model_is_small_and_states_its_size(shipped):
     assert sum(file.stat().st_size for file in LANGUAGE_MODEL.iterdir()) < 16e6
     assert f"{shipped.parameters:,} parameters" in shipped.card
     assert shipped.curve.count("\n") > 40
 
 
-def test_heads_match_the_record(shipped):
+def test_copying_scores_of_the_shipped_model_match_the_record(shipped):
     recorded = json.loads((LANGUAGE_MODEL / "heads.json").read_text(encoding="utf-8"))
     assert recorded["model"] == shipped.version and recorded["threshold"] == THRESHOLD
     scores = head_scores(shipped.model)

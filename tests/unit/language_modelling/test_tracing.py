@@ -64,7 +64,7 @@ def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     assert len(trace.target_pieces) > len(axes.columns)
 
 
-def test_two_halves_of_a_surrogate_pair_are_one_emoji(loaded):
+def test_two_surrogate_halves_are_read_as_one_emoji(loaded):
     expected, trace = trace_text(loaded, "a 🙂 b")
     found, other = trace_text(loaded, "a \ud83d\ude42 b")
     assert found.text == "a 🙂 b" and found.bits_per_byte == expected.bits_per_byte and other.equals(trace)

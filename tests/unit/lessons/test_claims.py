@@ -68,7 +68,7 @@ def test_masked_cells_match_the_displayed_map(shipped):
     assert finding.values["masked"] == (~mask).sum() and finding.values["cells"] == mask.size
 
 
-def test_false_claim_does_not_hold(known):
+def test_false_claim_is_measured_as_false(known):
     assert not measured("job", {"kind": "encoder", "job": "previous"}, known).holds
     # All heads have the task, so no single head stands out.
     assert measured("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
@@ -127,7 +127,7 @@ def test_unmeasurable_claim_is_reported(evidence, name, parameters, message):
 
 
 @pytest.mark.thorough
-def test_importance_equals_that_of_the_page(evidence, importance):
+def test_head_importance_in_lessons_equals_that_of_the_page(evidence, importance):
     changes = flattened(importance.measured)
     np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
     values = measured("head_worth", {}, evidence).values
@@ -163,7 +163,7 @@ def made(config, tokenizer, curve="", scale=1):
     return Evidence(Translator(Checkpoint(model, tokenizer, curve=curve), device="cpu", version="x"), "A dog.")
 
 
-def test_curve_may_have_any_finite_numbers(small_config, tokenizer):
+def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, tokenizer):
     """`check_curve` accepts all of them."""
 
     def learned(claim, *rows):
@@ -179,7 +179,7 @@ def test_curve_may_have_any_finite_numbers(small_config, tokenizer):
         learned("loss_fell", (25, 9.0, 3.0), (50, 1e6, 3.0))
 
 
-def test_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer):
+def test_claims_accept_a_translation_with_an_underflowing_probability(small_config, tokenizer):
     """The ratio of two such probabilities used to divide by 0."""
     evidence = made(small_config, tokenizer, scale=9)
     values = measured("future_disturbs", {}, evidence).values

@@ -27,7 +27,7 @@ def test_attention_matches_the_lecture_example():
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
 
 
-def test_scores_have_queries_as_rows():
+def test_attention_scores_have_queries_as_rows():
     query, key = torch.randn(2, 4), torch.randn(3, 4)
     scores = scaled_dot_product_attention(query, key, key).scores
     assert scores.shape == (2, 3)
@@ -49,7 +49,7 @@ def test_fully_masked_row_is_zero():
     torch.testing.assert_close(weights[0].sum(), torch.tensor(1.0))
 
 
-def test_recorded_weights_are_those_before_dropout():
+def test_recorder_stores_attention_weights_before_dropout():
     query, key, value = torch.randn(3, 5, 4)
     _, weights, output = scaled_dot_product_attention(query, key, value, dropout=0.5)
     torch.testing.assert_close(weights, masked_softmax(query @ key.T / 2))

@@ -13,7 +13,7 @@ def test_linear_bias_slopes_match_the_paper():
     assert slopes(1).tolist() == [2**-8]
 
 
-def test_other_head_counts_match_the_authors_code():
+def test_linear_bias_slopes_of_other_head_counts_match_the_authors_code():
     eight, sixteen = slopes(8), slopes(16)
     np.testing.assert_allclose(slopes(12), [*eight, *sixteen[0:8:2]])
     np.testing.assert_allclose(slopes(3), [2**-4, 2**-8, 2**-2])

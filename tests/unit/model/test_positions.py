@@ -23,7 +23,7 @@ def test_sinusoidal_positions_extend_beyond_the_stored_table(kind):
     assert list(module.state_dict()) == []
 
 
-def test_learned_positions_are_added_and_report_their_limit():
+def test_learned_positions_are_added_and_reject_longer_texts():
     module = PositionalEncoding(config("learned"))
     torch.nn.init.normal_(module.table)
     x = torch.randn(2, 4, 8)

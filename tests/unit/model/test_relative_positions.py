@@ -43,7 +43,7 @@ def test_relative_positions_depend_only_on_distances(kind):
 
 
 @torch.inference_mode()
-def test_order_matters_only_with_positions(kind):
+def test_word_order_affects_the_output_only_with_positions(kind):
     config = TransformerConfig(
         source_vocabulary=20, target_vocabulary=20, encoder_layers=2, decoder_layers=1, **SIZES, positions=kind
     )

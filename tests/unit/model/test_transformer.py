@@ -80,7 +80,7 @@ def test_tied_embeddings_are_one_matrix(tied, shared):
     assert sum(same) == shared
 
 
-def test_encoder_alone_equals_the_encoder_beside_a_decoder(model, pair):
+def test_encoder_only_model_equals_the_encoder_of_a_whole_model(model, pair):
     config = dataclasses.replace(model.config, decoder_layers=0, target_vocabulary=0, tied_embeddings="none")
     alone = Transformer(config).eval()
     alone.load_state_dict({name: value for name, value in model.state_dict().items() if name in alone.state_dict()})

@@ -36,7 +36,7 @@ def test_weight_codes_keep_four_decimals():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_payload_equals_the_trace(trace, kind):
+def test_attention_payload_equals_the_trace(trace, kind):
     header, sent = unpacked(payload(trace, kind, {"title": "a title"}))
     assert header["kind"] == kind and header["title"] == "a title"
     mask = trace.mask(kind)
@@ -107,7 +107,7 @@ def test_overview_payload_matches_the_chosen_arrangement(small_translator, trace
     np.testing.assert_array_equal(small[1], whole[1])
 
 
-def test_resent_payload_is_built_once_and_not_shared_between_users(small_translator, trace):
+def test_resent_payload_is_built_once_per_user(small_translator, trace):
     metrics = head_metrics(trace, "encoder", small_translator.tokenizer.scores)
     other = replace(trace, encoder=trace.encoder[::-1].copy())
     chosen = AttentionParams(layer=1, head=0)

@@ -128,7 +128,7 @@ def books(shipped):
     return shipped.trace("The old man gave the book to the girl.", "Der alte Mann gab dem Kind das Buch und dem Kind.")
 
 
-def test_equal_words_are_told_apart_everywhere(shipped, books):
+def test_equal_words_are_numbered_in_picture_table_and_conclusion(shipped, books):
     second = [number for number, piece in enumerate(books.predicted_pieces, start=1) if piece.text == "▁dem"][1]
     each = ask(books, shipped.tokenizer, MatteredParams(explained=str(second)), (0,), LANGUAGES)
     labels = ("The", "old", "man", "gave", "the", "book", "to", "the (2)", "girl", ".", "</s> end")
@@ -159,7 +159,7 @@ def test_candidate_is_compared_with_the_first_token_of_the_word(shipped, books):
     assert ask(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
 
 
-def test_punctuation_is_explained_separately(trace):
+def test_punctuation_has_its_own_column_in_an_attribution(trace):
     assert spoken_labels(trace, spoken(trace, words=True), words=True) == [
         "Das",
         "Tier",
@@ -270,7 +270,7 @@ def test_attribution_chart_separates_source_and_prefix(asked, found):
     assert cells[cells.side == PREFIX].column.min() == len(asked.source) + 2
 
 
-def test_rows_state_their_unit_and_their_sum(found):
+def test_attribution_rows_state_their_unit_and_sum(found):
     said = {each.method: unit_and_sum(each) for each in found}
     assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; measured one by one"
@@ -293,7 +293,7 @@ def test_stated_sums_equal_the_sums_of_the_scores(found):
     assert shown["off by"].str.fullmatch(r"(\d+\.\d\d)?").all() and shown.loc[title("erasure"), "off by"] == ""
 
 
-def test_bars_of_the_exact_method_show_all_its_terms(found):
+def test_bars_of_an_exact_method_show_all_of_its_terms(found):
     exact = next(each for each in found if each.method == "frozen_gradient")
     table = part_table(exact, LANGUAGES)
     assert "biases" in set(table.part) and table.score.sum() == pytest.approx(exact.total[0], abs=1e-4)
@@ -383,7 +383,7 @@ def test_agreement_over_many_sentences_matches_its_file():
     assert square_chart(methods, numbers, []).to_dict()
 
 
-def test_conclusion_follows_from_the_measurements():
+def test_agreement_text_follows_from_the_measurements():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     sentence = what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
     assert "without **a**, the log-probability of **x** would be 2.00 nats lower" in sentence
@@ -392,7 +392,7 @@ def test_conclusion_follows_from_the_measurements():
     assert "**x** does not depend on any word alone" in what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
 
 
-def test_deletion_is_compared_with_random_orders():
+def test_deletion_curve_is_compared_with_random_orders():
     curves = DeletionCurves(np.array([0.0, -4, -5]), np.array([0.0, -1, -5]), np.array([[0.0, -2, -5], [0.0, -3, -5]]))
     assert "lower than in each of 2 random orders, by 0.75 nats" in says_faithful("weights", curves)
     worse = replace(curves, best_first=np.array([0.0, -1, -5]))
@@ -438,7 +438,7 @@ def test_deleted_word_is_removed_from_the_retyped_sentence(trace):
     assert without(trace, groups[ranked[-1]]).endswith("too tired")
 
 
-def test_export_names_its_method_and_model(shipped, trace, asked, found):
+def test_attribution_export_names_its_method_and_model(shipped, trace, asked, found):
     facts = run_facts(trace, shipped.version, asked)
     table = strip_table(asked, found)[["method", "unit", "side", "number", "word", "score"]]
     rows = pd.read_csv(io.StringIO(csv_text(with_baselines(table), facts)), keep_default_na=False)

@@ -61,7 +61,7 @@ def test_token_bet_has_the_models_own_probabilities_and_hides_the_answer(reading
     assert f"After “{before}”" in bet.asks or not before
 
 
-def test_head_bet_is_won_by_the_head_that_changes_least(reading, shipped):
+def test_answer_of_the_head_bet_is_the_head_with_the_least_effect(reading, shipped):
     bet = spare_head(reading)
     heads, found = certain_heads(reading.trace), bet.settle()
     assert len(set(heads)) == len(bet.choices) == 4
@@ -70,7 +70,7 @@ def test_head_bet_is_won_by_the_head_that_changes_least(reading, shipped):
     assert found.question.answer == int(np.argmin(changes)) and found.reason.count("without") == 2
 
 
-def test_word_bet_is_answered_by_erasure(reading, shipped):
+def test_answer_of_the_word_bet_comes_from_erasure(reading, shipped):
     bet = missing_word(reading)
     measured = shipped.attribute(reading.trace, "erasure", [whole_sentence(reading.trace)], words=True).source[0]
     found = bet.settle()
@@ -86,7 +86,7 @@ def test_target_word_of_the_attempt_can_be_written_by_the_model(shipped):
     assert word == "Die" and word not in trace.target_text
 
 
-def test_verdict_on_an_attempt_follows_what_the_model_writes():
+def test_attempt_is_judged_by_the_translation_of_the_model():
     assert word_to_write("Das Tier, weil es müde war.", "Die Straße, weil sie müde war.") == "sie"
     assert word_to_write("Das Tier.", "Das Tier.") is None
     before = "weil es müde war."
@@ -94,7 +94,7 @@ def test_verdict_on_an_attempt_follows_what_the_model_writes():
         assert attempt("sie", before, now).mark == mark
 
 
-def test_vote_has_the_best_choices_in_their_order():
+def test_vote_offers_the_best_choices_in_order():
     choices = tuple("abcdefghij")
     worth = (0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0)
     found = settled(choices, worth, "", worth).for_vote()

@@ -175,7 +175,7 @@ def test_no_two_sentences_about_any_map_contradict_each_other(found, words, hide
     check_captions(found, words, hide)
 
 
-def test_odd_alignment_head_says_where_it_looks():
+def test_caption_says_where_an_unusual_alignment_head_looks():
     maps = np.array([[np.eye(7)[list(map(int, each))] for each in ("0123456", "0123456", "0213456", "6" * 7)]])
     trace = made_up_trace(list("abcdef"), list("wxyzuv"), cross=maps)
     assert (
@@ -187,13 +187,13 @@ def test_odd_alignment_head_says_where_it_looks():
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 
-def test_head_of_the_previous_word_says_where_it_looks_elsewhere():
+def test_caption_says_where_a_previous_word_head_looks_elsewhere():
     words = ["a", "b", "c", "d", "e", "f"]
     trace = made_up_trace(words, words, encoder=np.eye(7)[[0, 0, 1, 2, 1, 4, 5]])
     assert "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)
 
 
-def test_alignment_head_that_is_a_step_late_says_so():
+def test_caption_says_if_an_alignment_head_is_one_step_late():
     early = np.eye(5)[[[0, 1, 2, 3, 4]] * 3]
     trace = made_up_trace(
         ["a", "b", "c", "d"], ["w", "x", "y", "z"], cross=np.concatenate([early, np.eye(5)[[[4, 0, 1, 2, 3]]]])[None]

@@ -123,7 +123,7 @@ def test_right_to_left_word_is_isolated():
     ]
 
 
-def test_sentence_tells_equal_words_apart():
+def test_caption_numbers_equal_words():
     rows = np.array([[[0.2, 0.1, 0.7]], [[0.1, 0.6, 0.3]]])
     said = says_where("encoder", rows, np.array([True] * 3), ["the", "dog", "the"], 2, ["the", "dog", "the"])
     texts = [part for part in said if isinstance(part, str)]

@@ -84,7 +84,7 @@ def test_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
     assert "\ufffd" not in written and said == {"text": written[0], "count": 1, "given": False}
 
 
-def test_tree_keeps_its_branches(shipped):
+def test_browser_receives_all_branches_of_the_tree(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=3))
     header, _ = reported(shipped, traced, DecodingParams(method="beam", beam_size=3, node=4))
     sent, tree = header["tree"], traced.translation.tree

@@ -81,14 +81,14 @@ def test_number_of_edits_is_limited_by_the_address():
     assert len(read.edits) == MOST_EDITS and read.unreadable and len(str(read)) < 4000
 
 
-def test_edits_belong_to_their_sentence_and_translation():
+def test_edits_are_dropped_with_their_sentence_or_translation():
     made = params("encoder.1.1.1~even_cross.1.1.1~even", hidden_source=(1,), hidden_target=(2,), step="3")
     assert made.for_another_sentence() == EditParams()
     other = made.for_another_translation()
     assert str(other.edits) == "encoder.1.1.1~even" and (other.hidden_source, other.hidden_target) == ((1,), ())
 
 
-def test_examples_are_of_the_first_sentence(shipped):
+def test_edit_examples_belong_to_the_first_example_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
     assert words_of(FIRST, trace) == ("animal", "street")
     assert edit_label(FIRST, trace) == "Encoder attention, every head: “animal” → “street” 100%"
@@ -180,7 +180,7 @@ def test_impossible_edit_is_dropped_and_reported_in_one_sentence(trace, text, ot
     assert str(resolved.edits) == kept and list(dict(resolved.interventions.given_rows())) == [("cross", 0, 0, 1)]
 
 
-def test_erased_words_are_hidden_or_not_typed(trace):
+def test_erased_words_are_either_hidden_or_removed_from_the_text(trace):
     words, pieces = (groups_of(trace.source_pieces, trace.source_text, words=words) for words in (True, False))
     assert pieces == tuple((i,) for i in range(len(trace.source_pieces)))
     invisible = params("none", hidden_source=words[1], hidden_target=(2,))

@@ -27,7 +27,7 @@ def test_every_chart_is_drawn_by_the_function_that_adds_its_menu():
             assert not drawn, f"{path.name}: draw it with pages/ui/components/save_as.py"
 
 
-def test_light_theme_of_the_scripts_equals_the_apps():
+def test_light_theme_of_the_scripts_equals_that_of_the_app():
     source = (ASSETS / "shared" / "colours.js").read_text(encoding="utf-8")
     named = dict(re.findall(r'"--st-([\w-]+)": "(#\w{6})"', source.partition("LIGHT_THEME = {")[2].partition("}")[0]))
     assert named == {

@@ -34,7 +34,7 @@ def film(small_translator):
     return frames_of(small_translator, "The old man reads a book.", 2)
 
 
-def test_cells_show_the_numbers_and_the_labels_of_the_tokens(film):
+def test_film_cells_show_the_numbers_and_labels_of_tokens(film):
     trace, frames = film
     for cell in frames["tokens"]["lines"][0]["cells"]:
         piece = trace.source_pieces[int(cell["key"].removeprefix("source-"))]
@@ -61,7 +61,7 @@ def test_followed_word_is_marked_in_every_frame_of_its_sentence(film):
         assert [cell["key"] for cell in cells if cell.get("mark") == "chosen"] == [key], name
 
 
-def test_mask_hides_the_tokens_that_come_later(film):
+def test_film_frame_of_the_mask_hides_later_tokens(film):
     trace, frames = film
     step = int(frames["mask"]["link"][2]["decoder_rows"])
     for cell in frames["mask"]["lines"][0]["cells"]:

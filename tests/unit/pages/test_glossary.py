@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 TERMS = [term for group in glossary().groups.values() for term in group]
 
 
-def test_document_matches_the_file():
+def test_glossary_document_matches_the_glossary_file():
     written = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     assert written == document(), "run: python -m pages.ui.text.glossary > docs/glossary.md"
 
@@ -29,19 +29,19 @@ def test_glossary_explains_each_word_once():
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
-def test_explanations_are_short_and_plain(term):
+def test_glossary_explanations_are_short_and_without_markup(term):
     assert term.text.endswith(".") and len(term.text.split()) <= 45
     # The same text is a browser tooltip, which would show markup.
     assert not re.search(r"[`*_$<>\[\]]", term.text)
 
 
-def test_explanations_hold_for_every_model():
+def test_glossary_explanations_apply_to_every_model():
     """An imported model reads and writes other languages, and has a vocabulary of another size."""
     for term in TERMS:
         assert not re.search(r"\b(English|German)\b|\d,\d{3}|this (one|model)", term.text), term.name
 
 
-def test_every_array_of_the_trace_has_its_other_names():
+def test_glossary_names_every_trace_array_in_other_libraries():
     described = [name for name, *_ in ARRAY.findall(transformer.values.trace.__doc__)]
     assert len(described) == 17
     assert [array.name for array in glossary().arrays] == described

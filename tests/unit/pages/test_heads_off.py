@@ -112,7 +112,7 @@ def test_every_head_has_a_place_in_the_thumbnail_image():
     assert np.isnan(part[0, 4]) and np.isnan(found).sum() == 6
 
 
-def test_different_words_are_marked_and_text_stays_text():
+def test_changed_words_are_marked_and_text_is_escaped():
     old, new = marked_words("Das Tier *überquerte* nicht", "Das Tier ging nicht mehr")
     assert old == r"Das Tier :orange-background[**\*überquerte\***] nicht"
     assert new == "Das Tier :orange-background[**ging**] nicht :orange-background[**mehr**]"
@@ -155,7 +155,7 @@ def test_effect_sentence_uses_the_measured_numbers(small_translator):
     assert "one that you gave" in given and "from token" not in given
 
 
-def test_sentence_and_tables_of_draws_use_their_numbers(small_translator):
+def test_resampling_text_and_tables_use_the_measured_numbers(small_translator):
     drawing = copy.copy(small_translator)
     traces = (small_translator.trace(text, "Ein Hund.", details=True) for text in ("I have a dream.", "A dog."))
     drawing.means = HeadMeans.over(traces, small_translator.version, "made up")

@@ -89,7 +89,7 @@ def test_table_has_the_numbers_of_the_map():
 
 @pytest.mark.parametrize(("size", "renderer"), [(10, "svg"), (60, "canvas")])
 @pytest.mark.parametrize("picked", [None, (1, 2)])
-def test_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked):
+def test_text_of_a_canvas_matrix_has_the_theme_colour(size, renderer, picked):
     import altair as alt
 
     labels = [f"token {number}" for number in range(size)]
@@ -115,7 +115,7 @@ def test_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked
         (-0.0, 2, "0.00"),
     ],
 )
-def test_small_number_differs_from_zero(value, digits, text):
+def test_small_number_is_displayed_differently_from_zero(value, digits, text):
     assert formatted(value, digits) == text
 
 

@@ -102,7 +102,7 @@ def test_unwatched_training_runs_are_dropped_for_new_ones():
     assert trainings.of(people[3]) is None
 
 
-def test_browser_gets_every_weight_of_every_moment(run):
+def test_browser_receives_every_weight_of_every_snapshot(run):
     header, numbers = unpack(film_payload(run, events(run), {"id": "x"}))
     assert (header["id"], header["steps"], header["at"]) == ("x", 6, [0, 2, 4, 6])
     sizes = [len(each["rows"]) * len(each["columns"]) * SMALL.heads for each in header["maps"]]
@@ -137,7 +137,7 @@ def test_curves_of_a_long_training_are_averaged_before_sending():
     assert 1 <= found[0][0] <= 3 and 998 <= found[-1][0] <= 1_000
 
 
-def test_displayed_heads_are_chosen_or_those_of_the_first_event(run):
+def test_lab_shows_the_chosen_heads_or_those_of_the_first_event(run):
     happened = [Event(2, "x", "mirror", "cross", 0, 1), Event(4, "y", "diagonal", "cross", 0, 0), Event(4, "z")]
     params = LabParams()
     assert shown_heads(run, happened, params) == {"encoder": (0, 0), "decoder": (0, 0), "cross": (0, 1)}
@@ -168,7 +168,7 @@ def test_training_table_has_the_numbers_of_the_curves(run):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_setting_within_its_limits_is_a_training(task):
+def test_every_setting_within_its_limits_gives_a_valid_training(task):
     for name in ("layers", "heads", "items", "steps", "warmup", "rate", "decay", "seed"):
         for value in LabParams.limits(name):
             for optimizer in ("adam", "adam-by-hand", "muon"):

@@ -44,7 +44,7 @@ def test_right_to_left_text_is_isolated():
         ("שלום\u200f", "שלום\u200f"),
     ],
 )
-def test_no_character_of_a_text_reverses_its_surroundings(text, shown):
+def test_labels_never_reverse_the_text_around_them(text, shown):
     assert visible(text) == shown and visible(shown) == shown
 
 

@@ -22,7 +22,7 @@ def test_sentence_has_the_true_minus_sign(value, form, said):
     assert typeset(value, form) == said
 
 
-def test_table_has_the_hyphen_that_programs_read():
+def test_exported_numbers_have_a_hyphen_as_minus_sign():
     assert (formatted(-0.5), formatted(-1e-7)) == ("-0.5000", "-1.0e-07")
 
 

@@ -56,7 +56,7 @@ def test_translation_of_a_word_is_aligned_by_the_mean_head(shipped):
     assert translated(trace, "nightmare") is None
 
 
-def test_translations_show_whether_a_word_is_resolved(shipped):
+def test_page_says_whether_the_translation_resolves_an_ambiguous_word(shipped):
     same = shipped.trace("I have a dream.")
     said = resolved(Pair("x", "", "", "dream"), same, same)
     assert "**Traum** both times" in said and "does not show" in said
@@ -67,7 +67,7 @@ def test_translations_show_whether_a_word_is_resolved(shipped):
     assert first != second and f"**{first}** in A and **{second}** in B" in said
 
 
-def test_target_of_a_word_is_stated_for_both_sentences(shipped):
+def test_page_states_where_a_word_looks_in_both_sentences(shipped):
     pair = PAIRS[0]
     views = {name: view_of(shipped.trace(text), "encoder", words=True) for name, text in (("a", pair.a), ("b", pair.b))}
     said = looks_from("it", views, 5, 0)

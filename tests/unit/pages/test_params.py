@@ -142,7 +142,7 @@ def test_curves_beyond_the_model_width_are_omitted():
     assert PositionsParams.from_address({"positions_dimensions": "7.7.2"}).dimensions == (7, 2)
 
 
-def test_widget_values_are_checked_too():
+def test_widget_values_are_validated_like_addresses():
     assert PositionsParams.checked("dimensions", ["0", "63"]) == (0, 63)
     assert PositionsParams.checked("dimensions", [0, 63]) == (0, 63)
     assert PositionsParams.checked("length", 30) == 30 and PositionsParams.checked("length", 10_000) is None
@@ -161,7 +161,7 @@ def test_parameter_counts_of_the_base_model_match_the_paper():
     assert ArchitectureParams.of(replace(config, dropout=0.3)) == ArchitectureParams()
 
 
-def test_contradictory_values_are_named():
+def test_contradictory_architecture_values_are_reported():
     with pytest.raises(ValueError, match="512 is not a multiple of 7"):
         ArchitectureParams(heads=7).config()
 
@@ -182,7 +182,7 @@ def test_contradictory_values_are_named():
         ({"never": "5.290", "forced": "362"}, DecodingParams(suppressed=(5, 290), forced=(362,))),
     ],
 )
-def test_address_from_before_a_renaming_is_read(address, now):
+def test_address_with_an_old_parameter_name_is_read(address, now):
     assert type(now).from_address(address) == now
     assert type(now).from_address(now.to_address()) == now
 

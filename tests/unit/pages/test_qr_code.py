@@ -16,7 +16,7 @@ PAGES = ("translate", "cross_attention", "decoding")
 TEXT = "It was “too” wide & höher – 100 %."
 
 
-def test_address_is_that_of_the_app_in_the_browser():
+def test_address_in_the_qr_code_begins_with_that_of_the_browser():
     whole = full_address("http://192.168.1.20:8501/", "cross_attention", {"text": TEXT, "layer": "5"}, PAGES)
     assert whole == (
         "http://192.168.1.20:8501/cross_attention?text=It+was+%E2%80%9Ctoo%E2%80%9D+wide+%26+h%C3%B6her+%E2%80%93+"
@@ -30,7 +30,7 @@ def test_address_is_that_of_the_app_in_the_browser():
 @pytest.mark.parametrize(
     "open_page", ["cross_attention", "cross_attention/", "decoding", "cross_attention?text=x&layer=5"]
 )
-def test_open_page_is_not_part_of_the_apps_base_path(open_page):
+def test_base_path_of_the_app_excludes_the_open_page(open_page):
     for base in ("http://192.168.1.20:8501/", "https://example.org/decoding_atlas/"):
         assert full_address(base + open_page, "decoding", {"text": "x"}, PAGES) == base + "decoding?text=x"
         assert full_address(base + open_page, "", {"text": "x"}, PAGES) == base + "?text=x"

@@ -12,7 +12,7 @@ def test_each_distinct_line_becomes_one_sentence():
     assert found.sentences == ("One.", "Two <b>.", "\ufffd") and found.said == "Left out: 1 repeated."
 
 
-def test_message_counts_the_sentences_left_out():
+def test_message_counts_the_sentences_that_were_omitted():
     lines = [f"Sentence {number}." for number in range(MOST_SENTENCES + 3)]
     found = sentences_in("\n".join([*lines, "x" * (LONGEST + 1)]))
     assert found.sentences == tuple(lines[:MOST_SENTENCES])

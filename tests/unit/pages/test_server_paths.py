@@ -19,7 +19,7 @@ def place(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_paths_begin_at_a_folder_that_the_operator_knows(place):
+def test_paths_in_messages_are_relative_to_a_known_folder(place):
     assert path_label(Path("models/own")) == path_label(place / "models" / "own") == "models/own"
     assert path_label(place.parent / "gpts" / "tiny") == "gpts/tiny"
     assert path_label(MODEL) == "assets/models/en-de"

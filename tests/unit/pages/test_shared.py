@@ -132,7 +132,7 @@ def test_error_reaches_all_callers_that_waited():
     assert len(runs) == 2, "whoever comes later tries again"
 
 
-def test_error_from_before_a_call_is_not_raised_for_it():
+def test_new_call_does_not_raise_the_error_of_an_earlier_one():
     began, ended, answers = threading.Event(), threading.Event(), threading.Event()
 
     @contextmanager
@@ -308,7 +308,7 @@ def test_thread_without_a_page_shows_no_waiting_message(caplog):
     assert "ScriptRunContext" not in caplog.text
 
 
-def test_waiting_caller_lets_others_run_and_releases_its_lock():
+def test_waiting_caller_releases_its_turn_while_it_waits():
     class Left(BaseException):
         """Ends the thread of a page that was left."""
 

@@ -55,7 +55,7 @@ def test_address_and_file_restore_the_slides():
     assert LectureParams.from_address(lecture.to_address()).slides.slides[1].parameters == ORDER.parameters
 
 
-def test_titles_are_restored_and_bounded():
+def test_slide_titles_are_restored_and_limited_in_length():
     titled = THREE.titled(1, "Is <b>order</b> & place lost?")
     assert Slides.from_address(str(titled)) == titled == Slides.from_file(titled.to_file())
     assert titled.slides[1].title == "Is <b>order</b> & place lost?"
@@ -70,14 +70,14 @@ def test_titles_are_restored_and_bounded():
 
 
 @pytest.mark.parametrize("text", [text for text in UNTRUSTED if text.strip()])
-def test_any_typed_text_is_restored(text):
+def test_slides_restore_any_typed_text(text):
     state = State(text=text)
     slide = Slide.of("encoder_attention", state.page_address())
     (back,) = Slides.from_address(str(Slides((slide,)))).slides
     assert State.from_address(dict(back.parameters)).text == text
 
 
-def test_file_may_be_edited_by_hand():
+def test_slide_file_may_be_edited_by_hand():
     text = f"\ufeff# My lecture\r\n\r\n  {DREAM}  \r\n# Then the order\n{ORDER}"
     assert Slides.from_file(text).slides == (DREAM, ORDER)
 

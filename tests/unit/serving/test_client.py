@@ -146,7 +146,7 @@ def test_client_retries_when_a_replica_dies(service, remote):
     assert service.deaths == 0
 
 
-def test_server_that_only_fails_is_reported_as_unreachable(service, remote):
+def test_server_that_fails_every_request_is_reported_as_unreachable(service, remote):
     service.deaths = 99
     with pytest.raises(ServerError, match=GONE):
         remote.trace("A dog.")
@@ -256,7 +256,7 @@ def test_invalid_address_is_reported(model_folder, address):
         RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_service_answers_unknown_clients(service):
+def test_model_server_answers_invalid_requests_with_an_error_status(service):
     for method, path, body, status in (
         ("GET", "/", b"", 404),
         ("POST", "/identity", b"", 404),

@@ -66,7 +66,7 @@ def test_slow_answer_that_arrives_in_time_is_complete():
 
 
 @pytest.mark.parametrize("length", [10**14, 2**29 + 1])
-def test_answer_longer_than_any_of_ours_is_not_read(length):
+def test_client_does_not_read_an_oversized_answer(length):
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\n\r\n"
     with server(head.encode()) as (address, asked), pytest.raises(ServerError, match="its answer is too long"):
         Connection(address).ask("/")

@@ -62,7 +62,7 @@ def test_event_is_placed_where_a_lasting_change_begins():
     assert first_over([0.1, np.nan, 0.9, np.nan], 0.7) is None
 
 
-def test_events_are_named_from_the_numbers(small_run):
+def test_events_of_a_training_are_described_from_its_scores(small_run):
     """In this invented run, the mirror of the second head appears at the third snapshot and stays."""
 
     def changed(number, snapshot):

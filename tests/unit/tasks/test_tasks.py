@@ -26,13 +26,13 @@ from transformer.text.vocabulary import OWN
         ("modular", "0+0", "0"),
     ],
 )
-def test_answers_are_correct(name, text, expected):
+def test_answers_of_every_task_are_correct(name, text, expected):
     task = task_named(name)
     assert task.write(task.parse(text).target) == expected
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_drawn_items_are_valid(task):
+def test_randomly_drawn_items_are_valid(task):
     rng = np.random.default_rng(1)
     for _ in range(200):
         source = task.draw(rng)
@@ -108,7 +108,7 @@ def test_seed_determines_all_drawn_items():
     assert first.training(7, 8) == second.training(7, 8) != first.training(8, 8)
 
 
-def test_batch_matches_the_models_input():
+def test_task_batch_has_the_format_of_the_model_input():
     task = task_named("reverse")
     items = Items(task, seed=1)
     batch = items.batch([task.parse("abc"), task.parse("abcdefghij")])

@@ -49,7 +49,7 @@ def test_restarted_training_gives_the_same_run(small_config, small_run):
     same(trainer.run(), small_run)
 
 
-def test_global_generator_is_left_unchanged(small_config):
+def test_training_leaves_the_global_random_generator_unchanged(small_config):
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
@@ -109,7 +109,7 @@ def test_handwritten_adam_equals_torchs_adam(small_config):
     np.testing.assert_allclose(by_hand.losses, torchs.losses, rtol=1e-4)
 
 
-def test_divergence_is_reported_and_keeps_the_run(small_config):
+def test_divergence_of_a_training_is_reported_and_the_run_is_kept(small_config):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     with torch.no_grad():

@@ -30,7 +30,7 @@ def test_batch_order_depends_only_on_seed_and_epoch(data):
     assert len(order(1, 3)) == len(order(1, 4)), "resuming counts on epochs of one length"
 
 
-def test_batches_have_few_shapes_and_at_most_the_requested_tokens(data):
+def test_batches_have_few_shapes_and_respect_the_token_limit(data):
     batches = Batches(data, pieces=128, seed=1)
     for members in batches.epoch(0):
         batch = batches.load(members)

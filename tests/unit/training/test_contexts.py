@@ -31,7 +31,7 @@ def test_every_text_occurs_once_and_complete_in_a_context(tokenizer):
     assert max(map(len, found)) > 1, "several texts share a context"
 
 
-def test_text_is_repeated_in_its_own_context(tokenizer):
+def test_repeated_text_is_in_the_context_of_its_original(tokenizer):
     once, again = contexts(tokenizer), contexts(tokenizer, repeated=0.5)
     found = list(texts_in(again, tokenizer))
     assert {text for texts in found for text in texts} == set(TEXTS)

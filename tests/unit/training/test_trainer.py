@@ -153,7 +153,7 @@ def test_diverging_run_stops_and_keeps_its_last_checkpoint(run, changes):
     assert not (run / STATE).exists() and not (run / "model").exists()
 
 
-def test_non_finite_loss_changes_nothing(run):
+def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
     training = trainer(run, steps=40)
     training.take_step()
     training._save()
@@ -203,7 +203,7 @@ def test_large_seed_is_valid(run):
     assert math.isfinite(training.take_step()[0])
 
 
-def test_step_larger_than_all_data_is_rejected(run):
+def test_training_step_larger_than_all_data_is_rejected(run):
     with pytest.raises(ValueError, match="--micro-batches must be at most"):
         trainer(run, micro_batches=1000)
 
@@ -307,7 +307,7 @@ def test_damaged_weights_are_reported_before_averaging(trained, how):
         trainer(trained, steps=3)
 
 
-def test_weights_under_the_name_of_another_step_are_reported(trained):
+def test_weight_file_named_after_another_step_is_reported(trained):
     shutil.copy(trained / "weights-0000003.safetensors", trained / "weights-0000002.safetensors")
     with pytest.raises(ValueError, match="weights-0000002.safetensors does not contain the weights of step 2"):
         trainer(trained, steps=3)
@@ -323,7 +323,7 @@ def test_deleted_weights_are_taken_from_the_state(trained):
     assert (trained / "weights-old.safetensors").exists(), "it is no file of the run's"
 
 
-def test_weights_are_in_step_order(tmp_path):
+def test_saved_weights_are_listed_in_step_order(tmp_path):
     """This includes steps beyond ten million, whose file names sort differently."""
     folder = RunFolder(tmp_path)
     for step in (9_999_999, 10_000_000, 10_000_025):
@@ -448,7 +448,7 @@ unsplit_gradients(Path(sys.argv[1]), process)
 
 
 @pytest.mark.thorough
-def test_two_processes_give_the_gradients_of_one(run):
+def test_gradients_of_two_processes_equal_those_of_one(run):
     one = unsplit_gradients(run, Process(0, 1, torch.device("cpu")))
     with two_processes(SECOND_PROCESS, run) as process:
         two = unsplit_gradients(run, process)

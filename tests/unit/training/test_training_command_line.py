@@ -104,7 +104,7 @@ def test_data_for_the_reverse_direction_is_prepared(tmp_path, tokenizer, run_mai
         assert data.source[0].tolist() == tokenizer.encode_ids(text)
 
 
-def test_every_option_has_a_description():
+def test_every_command_line_option_has_a_description():
     """No line of the help has an option without a description."""
     for name in COMMANDS:
         command = next(action for action in parser("x")._actions if action.dest == "command").choices[name]

@@ -36,6 +36,6 @@ def test_distance_matrix_is_not_modified():
     assert distances.tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
-def test_single_item_has_no_merge():
+def test_clustering_a_single_item_makes_no_merge():
     linkage = average_linkage(np.zeros((1, 1)))
     assert linkage.shape == (0, 4) and leaf_order(linkage) == [0]

@@ -32,14 +32,14 @@ def test_neighbour_task_excludes_first_token_and_end_symbol(made_up_trace):
     assert links(made_up_trace, "previous_german", "a", "x y z") == [(2, (1,)), (3, (2,))]
 
 
-def test_negation_is_looked_at_by_the_words_beside_it(made_up_trace):
+def test_negation_task_covers_rows_of_neighbouring_words(made_up_trace):
     assert links(made_up_trace, "negation", "I do not sleep", "x") == [(1, (2,)), (3, (2,))]
     assert links(made_up_trace, "negation", "Nobody sleeps", "x") == [(1, (0,))]
     assert links(made_up_trace, "negation", "We didn't sleep", "x") == [(0, (1,)), (2, (1,))]
     assert links(made_up_trace, "negation", "a knot is another thing", "x") == []
 
 
-def test_negation_and_its_translation_must_be_the_only_ones(made_up_trace):
+def test_negation_task_needs_exactly_one_negation_per_side(made_up_trace):
     assert links(made_up_trace, "negation_german", "I do not sleep", "Ich schlafe nicht.") == [(2, (2,))]
     assert links(made_up_trace, "negation_german", "I do not, not sleep", "Ich schlafe nicht.") == []
     assert links(made_up_trace, "negation_german", "I sleep", "Ich schlafe nicht.") == []
@@ -99,7 +99,7 @@ def test_head_with_most_attention_is_shown_on_its_best_sentences(made_up_trace):
     assert Gallery.from_json(found.to_json()) == found
 
 
-def test_decoder_shows_only_visible_tokens(made_up_trace):
+def test_decoder_examples_of_the_gallery_show_only_visible_tokens(made_up_trace):
     trace = made_up_trace(["A"], ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"])
     shown = next(each for each in gallery_of([trace], "a model").exhibits if each.task == "previous_german")
     example = shown.examples[0]
@@ -108,7 +108,7 @@ def test_decoder_shows_only_visible_tokens(made_up_trace):
     assert sum(example.weights) == pytest.approx(1, abs=1e-3)
 
 
-def test_tokens_without_text_are_told_apart(made_up_trace):
+def test_tokens_without_text_have_different_labels(made_up_trace):
     """A lone space and a language code are not end symbols."""
     trace = made_up_trace(["▁A", "▁", "▁dog"], ["Ein", "Hund"])
     code = Piece(90, ">>deu<<", None, "language")

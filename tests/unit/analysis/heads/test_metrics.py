@@ -61,7 +61,7 @@ def test_every_metric_is_in_its_range(small_translator, kind):
     assert (metrics.values["entropy"] <= np.log(trace.mask(kind).sum(axis=1)).mean() + 1e-6).all()
 
 
-def test_catalogue_has_and_describes_each_metric_once():
+def test_metric_list_describes_each_metric_once():
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.title for metric in METRICS}) == len(METRICS), "a title is the name of a column of the table"
     for metric in METRICS:
@@ -69,7 +69,7 @@ def test_catalogue_has_and_describes_each_metric_once():
         assert metric.low >= 0, f"{metric.name}: the colours of the maps and the bars below heads begin at 0"
 
 
-def test_catalogue_lists_every_computed_metric(made_up_trace):
+def test_metric_list_contains_every_computed_metric(made_up_trace):
     computed = {name for kind in KINDS for name, _ in _each_query(made_up_trace(SOURCE, TARGET), kind, SCORES)}
     assert computed == {metric.name for metric in METRICS}, "METRICS lists what _each_query yields, by the same name"
 
@@ -155,7 +155,7 @@ def test_alignment_metric_is_agreement_with_the_mean_head_at_either_step(made_up
     assert found.queries["alignment_read"] == 4, "the link to the first token is not counted"
 
 
-def test_copying_model_has_known_metrics(copying_translator):
+def test_metrics_of_a_copying_model_have_their_known_values(copying_translator):
     """Its encoder looks at the next token, its decoder at the previous one, its cross-attention along the diagonal."""
     trace = copying_translator.trace("the old dog reads")
     scores = copying_translator.tokenizer.scores
@@ -167,7 +167,7 @@ def test_copying_model_has_known_metrics(copying_translator):
     assert encoder["strongest_previous"] == decoder["strongest_same"] == cross["alignment_read"] == 0.0
 
 
-def test_average_is_the_mean_over_all_queries(made_up_trace):
+def test_average_of_a_metric_is_the_mean_over_all_queries(made_up_trace):
     looks_back = made_up_trace(SOURCE, TARGET, encoder=looking(6, 0, 1, 2, 3, 4, 5, of=7))
     even = made_up_trace(["a", "b"], ["x"])
     one, other = (head_metrics(trace, "encoder", SCORES) for trace in (looks_back, even))
@@ -201,7 +201,7 @@ def test_average_of_different_attention_kinds_is_rejected(made_up_trace):
         ("a", None, False),
     ],
 )
-def test_punctuation_is_determined_by_the_text(text, span, punctuation):
+def test_token_counts_as_punctuation_by_its_text(text, span, punctuation):
     assert is_punctuation(Piece(9, "▁x", span), text) == punctuation
 
 

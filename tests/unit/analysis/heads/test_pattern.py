@@ -33,7 +33,7 @@ def test_masked_positions_are_excluded_from_the_mean():
     assert offset_share(np.eye(3, k=-1), mask, -1) == 1.0
 
 
-def test_share_on_the_end_symbol():
+def test_share_on_the_end_symbol_is_computed():
     weights = np.zeros((3, 3))
     weights[:, 2] = [1.0, 0.5, 0.0]
     weights[:, 0] = 1 - weights[:, 2]

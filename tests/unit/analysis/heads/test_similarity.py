@@ -6,7 +6,7 @@ import pytest
 from transformer.analysis.heads.similarity import head_distances, jensen_shannon
 
 
-def test_divergence_matches_the_reference():
+def test_jensen_shannon_divergence_matches_the_reference():
     first, second = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
     assert jensen_shannon(first, second) == pytest.approx(0.253102, abs=1e-6)
     assert jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == pytest.approx(0.693147, abs=1e-6)

@@ -21,7 +21,7 @@ def statistics(small_translator, traces):
     return statistics_of(iter(traces), small_translator.tokenizer, small_translator.version)
 
 
-def test_every_kind_is_averaged(small_translator, traces, statistics):
+def test_head_statistics_average_every_attention_kind(small_translator, traces, statistics):
     assert statistics.sentences == 3 and statistics.model == small_translator.version
     for kind in KINDS:
         expected = average(head_metrics(trace, kind, small_translator.tokenizer.scores) for trace in traces)
@@ -30,7 +30,7 @@ def test_every_kind_is_averaged(small_translator, traces, statistics):
             np.testing.assert_array_equal(statistics.heads[kind].values[name], values)
 
 
-def test_mean_is_weighted_by_rows(traces, statistics):
+def test_mean_over_sentences_is_weighted_by_rows(traces, statistics):
     rows = np.concatenate([row_entropy(trace.encoder.astype(float)) for trace in traces], axis=-1)
     np.testing.assert_allclose(statistics.heads["encoder"].values["entropy"], rows.mean(-1), atol=1e-12)
 

@@ -76,7 +76,7 @@ def crossing(made_up_trace, *maps):
     return telling_head(trace, head_metrics(trace, "cross", SCORES))
 
 
-def test_cross_attention_opens_at_the_alignment_head_that_agrees_with_the_others(made_up_trace):
+def test_cross_attention_opens_at_the_head_that_agrees_with_the_others(made_up_trace):
     # The first head is the most certain, except for the word that most heads align differently.
     found = crossing(made_up_trace, "02230", "01234", "01234", "01134")
     assert (found.head, found.name) == (1, ALIGNMENT)

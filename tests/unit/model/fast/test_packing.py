@@ -38,7 +38,7 @@ def test_products_on_one_core_and_on_all_cores_are_equal(rows):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_packed_weights_are_used(bias):
+def test_packed_module_computes_with_its_packed_weights(bias):
     linear = of_halves(nn.Linear(24, 36, bias=bias))
     x = torch.randn(1, 24)
     before = linear(x)
