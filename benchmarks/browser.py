@@ -93,7 +93,7 @@ def heap(page: Page) -> float:
 
 
 def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
-    """Switch heads SWITCHES times. Measure the time from each switch to the next frame, and the long tasks meanwhile."""
+    """Switch heads SWITCHES times; measure the time from each switch to the next frame, and long tasks."""
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
         act(turn)

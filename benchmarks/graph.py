@@ -30,7 +30,7 @@ SENTENCE = "The old man was reading a newspaper in the garden this morning."
 
 
 def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
-    """Return the seconds for a graph of 12 words and for cutting its paths, and the largest error over some sentences."""
+    """Return the seconds for a graph of 12 words and for its cuts, and the largest error over some sentences."""
     translator = Translator.load(device="cpu")
     weights = translator.weights()
     trace = translator.trace(SENTENCE, details=True)

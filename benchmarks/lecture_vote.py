@@ -56,7 +56,7 @@ async def watch(address: str, cookie: str, screen: Screen) -> None:
 
 
 async def phone(address: str, number: int, vote: int) -> tuple[float, float]:
-    """Act as a phone: open the page, wait for changes and vote. Return when the vote was sent and when it was accepted."""
+    """Open the page, wait for changes and vote as a phone does; return when the vote was sent and accepted."""
     dice = random.Random(number)
     await ask(address, "GET", "/vote")
     waits = asyncio.create_task(ask(address, "GET", f"/vote/state?stage={vote}"))

@@ -72,7 +72,7 @@ def template(entry: str, body: str) -> str:
 
 
 def filled(document: str, content: Mapping[str, Any]) -> str:
-    """Return a document with its content. The content is escaped, because a text may contain the end tag of a script."""
+    """Return a document with its content, which is escaped, because a text may contain the end tag of a script."""
     return document.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
 
 

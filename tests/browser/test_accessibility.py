@@ -48,7 +48,7 @@ def charts(page: Page) -> None:
 
 
 def serious_in_both_themes(reader: Visitor) -> list[str]:
-    """Return serious violations in the light theme and colour violations in the dark theme, in one visit to save time."""
+    """Return serious violations in the light theme and colour violations in the dark theme, in a single visit."""
     found = []
     for scheme, brighter, rules in (("light", ">", ()), ("dark", "<", COLOURS)):
         reader.page.emulate_media(color_scheme=scheme)

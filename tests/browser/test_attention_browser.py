@@ -41,7 +41,7 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace whose encoder heads have one row per weight of VIRIDIS. The last column has the rest of each row."""
+    """Return a trace whose encoder heads have a row per weight of VIRIDIS; the last column has the rest of a row."""
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
     weights[..., -1] = 1.0

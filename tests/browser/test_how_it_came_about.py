@@ -1,4 +1,4 @@
-"""The "How it came about" page in a real Chromium."""
+"""Tests of the "How it came about" page in a real Chromium."""
 
 from __future__ import annotations
 

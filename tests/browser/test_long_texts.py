@@ -1,4 +1,4 @@
-"""The "Long texts" page as a user meets it, in a real server and a real Chromium."""
+"""Tests of the "Long texts" page, in a real server and a real Chromium."""
 
 from __future__ import annotations
 

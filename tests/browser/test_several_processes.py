@@ -1,4 +1,4 @@
-"""Browsers that use several app processes behind one address."""
+"""Tests of browsers that use several app processes behind one address."""
 
 from __future__ import annotations
 

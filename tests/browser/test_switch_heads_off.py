@@ -1,4 +1,4 @@
-"""The "Switch heads off" page in a real Chromium: by pointer and by keys."""
+"""Tests of the "Switch heads off" page in a real Chromium: by pointer and by keys."""
 
 from __future__ import annotations
 

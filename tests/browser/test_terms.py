@@ -1,4 +1,4 @@
-"""Technical words in the components have explanations at their place."""
+"""Tests that technical words in the components have explanations at their place."""
 
 from __future__ import annotations
 

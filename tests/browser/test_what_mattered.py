@@ -1,4 +1,4 @@
-"""The "What mattered" page in a real Chromium."""
+"""Tests of the "What mattered" page in a real Chromium."""
 
 from __future__ import annotations
 

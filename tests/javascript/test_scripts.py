@@ -1,4 +1,4 @@
-"""The components' scripts, run by Node on messages and numbers that Python writes."""
+"""Tests of the components' scripts, run by Node on messages and numbers that Python writes."""
 
 from __future__ import annotations
 

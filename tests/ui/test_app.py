@@ -1,4 +1,4 @@
-"""Every page and every control, driven without a browser, with the shipped model."""
+"""Tests of every page and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Backpropagation page with a narrow model; its numbers are compared with that model's own."""
+"""Tests of the Backpropagation page with a narrow model; its numbers are compared with that model's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Change what it looks at" page, driven without a browser."""
+"""Tests of the "Change what it looks at" page, driven without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Decoding page, driven without a browser, with the shipped model."""
+"""Tests of the Decoding page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

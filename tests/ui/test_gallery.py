@@ -1,4 +1,4 @@
-"""The "Gallery of heads" page, driven without a browser, with the shipped model."""
+"""Tests of the "Gallery of heads" page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare heads and Inside a layer with a random language model, driven without a browser."""
+"""Tests of Compare heads and Inside a layer with a random language model, driven without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "How it came about" page, driven without a browser, with the shipped model."""
+"""Tests of the "How it came about" page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

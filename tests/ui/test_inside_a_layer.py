@@ -1,4 +1,4 @@
-"""Inside a layer: every part and every control, driven without a browser, with the shipped model."""
+"""Tests of Inside a layer: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Language model" page, driven without a browser, with a small random model."""
+"""Tests of the "Language model" page, driven without a browser, with a small random model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lecture mode, driven as a lecturer would, without a browser."""
+"""Tests of lecture mode, driven as a lecturer would, without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Lessons page, driven as a user would."""
+"""Tests of the Lessons page, driven as a user would."""
 
 from __future__ import annotations
 

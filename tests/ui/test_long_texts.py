@@ -1,4 +1,4 @@
-"""Long texts: every part and every control, driven without a browser, with the shipped models."""
+"""Tests of Long texts: every part and every control, driven without a browser, with the shipped models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models in the app: chosen, named in the address, in their own languages, without records of the shipped model."""
+"""Tests of the choice of a model: its name in the address, its languages, and no records of another model."""
 
 from __future__ import annotations
 

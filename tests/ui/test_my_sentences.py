@@ -1,4 +1,4 @@
-"""The user's own list of sentences, driven without a browser."""
+"""Tests of the user's own list of sentences, driven without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Patch page, driven without a browser."""
+"""Tests of the Patch page, driven without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positional encoding: every part and every control, driven without a browser, with the shipped model."""
+"""Tests of Positional encoding: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns of script runs: a page waits for its turn, and releases it however it ends."""
+"""Tests of turns of page scripts: a page waits for its turn, and releases it however it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed text and choices survive any sequence of pages."""
+"""Tests that typed text and choices survive any sequence of pages."""
 
 from __future__ import annotations
 

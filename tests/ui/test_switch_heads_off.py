@@ -1,4 +1,4 @@
-"""The "Switch heads off" page, driven without a browser."""
+"""Tests of the "Switch heads off" page, driven without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Format of number tables, and the moment when they are drawn."""
+"""Tests of the format of number tables, and that they are drawn only on request."""
 
 from __future__ import annotations
 

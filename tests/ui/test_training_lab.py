@@ -1,4 +1,4 @@
-"""The "Training lab" page, driven without a browser."""
+"""Tests of the "Training lab" page, driven without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two compared heads of a model whose stacks have different depths."""
+"""Tests of two compared heads of a model whose stacks have different depths."""
 
 from __future__ import annotations
 

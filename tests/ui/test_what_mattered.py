@@ -1,4 +1,4 @@
-"""The "What mattered" page: every part and every control, driven without a browser, with the shipped model."""
+"""Tests of the "What mattered" page: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention from a file, and its heads on the "Compare heads" page, driven without a browser."""
+"""Tests of attention from a file, and its heads on the "Compare heads" page, driven without a browser."""
 
 from __future__ import annotations
 

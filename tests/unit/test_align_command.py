@@ -1,4 +1,4 @@
-"""The command `align`."""
+"""Tests of the command `align`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that starts several app processes behind one address."""
+"""Tests of the command that starts several app processes behind one address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md has one row for each package and names only existing files."""
+"""Tests that docs/architecture.md has one row for each package and names only existing files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of available models, and the one sentence about each unusable folder."""
+"""Tests of the list of available models, and the one sentence about each unusable folder."""
 
 from __future__ import annotations
 

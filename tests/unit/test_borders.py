@@ -1,4 +1,4 @@
-"""Allowed imports: the library never imports the user interface, and the user interface never uses tensors."""
+"""Tests of the allowed imports: the library never imports the user interface, which never uses tensors."""
 
 from __future__ import annotations
 

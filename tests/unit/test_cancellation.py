@@ -1,4 +1,4 @@
-"""A run is cancelled between its steps by its caller's check, and by no other caller's."""
+"""Tests that a run is cancelled between its steps by its caller's check, and by no other caller's."""
 
 from __future__ import annotations
 

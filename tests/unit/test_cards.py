@@ -1,4 +1,4 @@
-"""Third-party model cards fetch nothing."""
+"""Tests that third-party model cards fetch nothing."""
 
 from __future__ import annotations
 

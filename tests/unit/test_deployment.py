@@ -1,4 +1,4 @@
-"""The files of deploy/ name the same processes and files, and their settings work."""
+"""Tests that the files of deploy/ name the same processes and files, and their settings work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention shown outside the app: one call, one offline file, and BertViz's calls."""
+"""Tests of attention shown outside the app: one call, one offline file, and BertViz's calls."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ def tiny(name, config, **settings):
 
 
 def test_bertviz_calls_for_bert_work():
-    """From head_view_bert.ipynb and model_view_bert.ipynb: two sentences, with the start of the second."""
+    """The calls are those of head_view_bert.ipynb and model_view_bert.ipynb, with two sentences and the start of the
+    second.
+    """
     model = tiny(
         "BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=16
     )
@@ -196,7 +198,7 @@ def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
 
 
 def test_showing_arrays_needs_only_numpy(tmp_path):
-    """Every other library counts as not installed."""
+    """The test treats every other library as not installed."""
     code = f"""
 import sys
 for name in ("torch", "scipy", "sentencepiece", "safetensors", "streamlit", "pandas", "msgspec", "anywidget"):

@@ -1,4 +1,4 @@
-"""The survey measures every head on each of many sentences."""
+"""Tests that the survey measures every head on each of many sentences."""
 
 from __future__ import annotations
 

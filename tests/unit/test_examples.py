@@ -1,4 +1,4 @@
-"""The notebooks of examples/ run from top to bottom; those with widgets are stored with pictures."""
+"""Tests that the notebooks of examples/ run from top to bottom; those with widgets are stored with pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention of other programs: every accepted shape, and the message about an invalid one."""
+"""Tests of attention of other programs: every accepted shape, and the message about an invalid one."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_invalid_attention_is_reported_in_one_sentence(case):
 
 
 def test_trace_without_token_ids_names_no_head_by_rarity():
-    """Otherwise every token would be the rarest."""
+    """Without ids, every token would count as the rarest."""
     trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
     metrics = head_metrics(trace, "encoder", None)
     assert "strongest_rarest" not in metrics.values and head_names(metrics) == (((),),)

@@ -1,4 +1,4 @@
-"""Attention of small random models of Hugging Face's families, with words from their tokenizers."""
+"""Tests of attention of small random models of Hugging Face's families, with words from their tokenizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `attention-atlas`, without an installation."""
+"""Tests of the command `attention-atlas`, without an installation."""
 
 from __future__ import annotations
 

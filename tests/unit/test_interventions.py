@@ -1,4 +1,4 @@
-"""Interventions as a value, and their effect on runs of the model, from Python."""
+"""Tests of interventions as a value, and their effect on runs of the model, from Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines that can reach the app: only this one, or all in the lecture hall."""
+"""Tests which machines can reach the app: only this one, or all in the lecture hall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads of two models, matched over many sentences."""
+"""Tests of heads of two models, matched over many sentences."""
 
 from __future__ import annotations
 

@@ -60,6 +60,6 @@ def test_spans_locate_each_normalised_character_in_the_typed_text():
     ids=ascii,
 )
 def test_normalised_text_normalises_to_itself(typed):
-    """The text that tokens spell is therefore cut into the same tokens again."""
+    """So the text that tokens spell is split into the same tokens again."""
     assert normalise(normalise(typed)) == normalise(typed)
     assert unicodedata.is_normalized("NFKC", normalise(typed))

@@ -1,4 +1,4 @@
-"""The project's files agree about the project."""
+"""Tests that the project's files agree about the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands, links and paths in the README and the documents are valid."""
+"""Tests that commands, links and paths in the README and the documents are valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that cannot be written is reported by name, in one line, and never left half written."""
+"""Tests that a file that cannot be written is reported by name, in one line, and never left half written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's answers in addition to Streamlit's own."""
+"""Tests of the server's answers in addition to Streamlit's own."""
 
 from __future__ import annotations
 

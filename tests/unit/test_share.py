@@ -1,4 +1,4 @@
-"""The long tests that run in every CI run."""
+"""Tests of the long tests that run in every CI run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped model: its translations from when it was trained, and the variety of its heads."""
+"""Tests of the shipped model: its translations from when it was trained, and the variety of its heads."""
 
 from __future__ import annotations
 

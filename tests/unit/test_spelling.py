@@ -1,4 +1,4 @@
-"""Tokens that are parts of a character are written only where they become whole characters."""
+"""Tests that tokens that are parts of a character are written only where they become whole characters."""
 
 from __future__ import annotations
 

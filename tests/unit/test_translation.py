@@ -1,4 +1,4 @@
-"""Translations by every method, and all results computed for them, as pages receive them."""
+"""Tests of translations by every method, and all results computed for them, as pages receive them."""
 
 from __future__ import annotations
 

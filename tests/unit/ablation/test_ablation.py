@@ -199,7 +199,7 @@ def test_effect_combines_the_numbers_of_its_runs(small_translator):
 
 
 def test_effect_runs_each_model_once_per_translation(small_translator):
-    """The encoder reads the sentence unchanged, changed, and for the changed model's own translation."""
+    """The encoder runs three times: unchanged, changed, and for the changed model's own translation."""
     changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
     counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
         lambda *_: read.append(1)

@@ -1,4 +1,4 @@
-"""The next prediction of a changed model, and its continuation of the translation."""
+"""Tests of the next prediction of a changed model, and its continuation of the translation."""
 
 from __future__ import annotations
 

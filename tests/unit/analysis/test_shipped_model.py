@@ -1,4 +1,4 @@
-"""Numbers inside the shipped model, whose weights are larger than a fresh model's."""
+"""Tests of numbers inside the shipped model, whose weights are larger than a fresh model's."""
 
 from __future__ import annotations
 

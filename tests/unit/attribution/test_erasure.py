@@ -49,7 +49,7 @@ def test_erasure_equals_hiding_the_token_by_an_intervention(shaped_translator, s
 
 
 def test_erasure_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
-    """captum ablates the mask of visible tokens."""
+    """Here captum ablates the mask of visible tokens."""
     from captum.attr import FeatureAblation
 
     target, model = [Target((4,))], shaped_translator._model

@@ -1,4 +1,4 @@
-"""Frozen gradients and integrated gradients: their sums, and comparison with other packages."""
+"""Tests of frozen gradients and integrated gradients: their sums, and comparison with other packages."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, foun
 
 
 def test_bias_of_the_keys_has_no_gradient(found, chosen):
-    """Added to all keys it adds the same to every score of a row, which does not change a softmax."""
+    """The bias adds the same number to every score of a row, which does not change the softmax."""
     for stage in stages(found, head=chosen[2]):
         turned = found.config.positions == "rotary" and "self_attention" in stage.key
         if stage.key.endswith(".keys_bias") and not turned:

@@ -71,7 +71,7 @@ def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
 
 
 def test_sentence_reads_its_own_source_in_rows_freed_by_another(decode, biased):
-    """Two sentences have one row each; then the first is done and the second has both."""
+    """At first, each of two sentences has one row. When the first sentence ends, the second has both rows."""
     rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "beam_size": 2, "length_penalty": 0.0}
     steps = decode(beam_search, rows, **settings)
     assert [step.sentence.tolist() for step in steps[:2]] == [[0, 1], [1, 1]]

@@ -53,7 +53,7 @@ def test_end_symbol_ends_the_search(decode, biased):
 
 
 def test_padding_is_never_predicted(decode, biased):
-    """After padding the search would stop, although no end symbol was seen."""
+    """If padding were predicted, the search would stop without an end symbol."""
     for step in decode(greedy, [[5, 9, END]], model=biased(PAD, 1e3)):
         log_probs = step.distribution.log_probs
         assert int(top_candidates(log_probs, 1).ids) == PAD != int(step.predicted)

@@ -1,4 +1,4 @@
-"""The search methods compared with each other, with the shipped model."""
+"""Tests of the search methods compared with each other, with the shipped model."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def translations(steps):
 
 @pytest.mark.parametrize("chosen", [TEXTS[::12], pytest.param(TEXTS, marks=pytest.mark.thorough)], ids=len)
 def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
-    """Except for sentences whose greedy translation was pruned on the way; at most one in a hundred."""
+    """Sentences whose greedy translation was pruned are exceptions, at most one in a hundred."""
     order = sorted(chosen, key=len)
     exceptions = {}
     for start in range(0, len(order), 50):

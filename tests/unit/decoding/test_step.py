@@ -1,4 +1,4 @@
-"""Properties of the steps of every search."""
+"""Tests of properties of the steps of every search."""
 
 from __future__ import annotations
 

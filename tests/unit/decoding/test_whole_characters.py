@@ -1,4 +1,4 @@
-"""Every search writes whole characters with a byte vocabulary, whatever the model prefers."""
+"""Tests that every search writes whole characters with a byte vocabulary, whatever the model prefers."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_experiment_file_cannot_request_more_than_a_page_can(saved):
 
 
 def test_experiment_with_an_unsupported_combination_of_runs_is_rejected(shipped, saved):
-    """A trace is expected where a table of importance arrives; a number is claimed that the run does not state."""
+    """One run needs a trace but gets a table of importance; the other claims a number that it does not report."""
     read = TraceRun("A dog.")
     for run in (
         GraphRun(ImportanceRun(read, "zero"), THIRD),

@@ -1,4 +1,4 @@
-"""The command `export`, and attention for BertViz."""
+"""Tests of the command `export`, and attention for BertViz."""
 
 from __future__ import annotations
 

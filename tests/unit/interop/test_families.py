@@ -1,4 +1,4 @@
-"""Imported models of every family compute and write the same as those of Hugging Face."""
+"""Tests that imported models of every family compute and write the same as those of Hugging Face."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_translations_equal_hugging_faces_generate(family, beam, count):
 
 @pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
 def test_tokens_equal_those_of_transformers(family, texts, count):
-    """A symbol that a user types may be unknown text here, and is the symbol itself there."""
+    """A special symbol that a user types is text for this project, but the symbol itself for transformers."""
     name, _, tokenizer, translator = family
     symbols, unknown = set(tokenizer.all_special_ids), translator.tokenizer.symbols.unknown
     for text in texts[:count]:

@@ -1,4 +1,4 @@
-"""The command `import`: its output, and its one-line error for anything that it cannot read."""
+"""Tests of the command `import`: its output, and its one-line error for anything that it cannot read."""
 
 from __future__ import annotations
 

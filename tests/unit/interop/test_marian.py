@@ -1,4 +1,4 @@
-"""Imported models compute the same as Hugging Face's: logits, attention, and every translation."""
+"""Tests that imported models compute the same as Hugging Face's: logits, attention, and every translation."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_start_symbol_defaults_to_the_padding_token(peer, tmp_path):
 
 
 def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
-    """As in fairseq's models: the first token is the start, and a predicted one the end."""
+    """In fairseq's models, the same token is the start symbol when it comes first and the end symbol when predicted."""
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     path = folder / "generation_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 0}))
@@ -261,7 +261,7 @@ def test_search_settings_are_applied_or_reported_and_exported_again(place, peer,
 
 
 def test_unusual_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
-    """A vocabulary of another converter: unknown 0, end 2, padding 3."""
+    """The vocabulary comes from another converter, whose ids are unknown 0, end 2 and padding 3."""
     ordinary = [text for text in vocabularies["joint"]["vocab.json"] if text not in ("</s>", "<unk>", "<pad>")]
     ids = {text: number for number, text in enumerate(["<unk>", ordinary[0], "</s>", "<pad>", *ordinary[1:]])}
     peer = make_peer(ids=ids)

@@ -1,4 +1,4 @@
-"""The parts of a third-party model card that the import reads."""
+"""Tests of the parts of a third-party model card that the import reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two sentencepiece models and their ids: the tokens of Hugging Face's tokenizer, with their places in the text."""
+"""Tests that two sentencepiece models with their ids give Hugging Face's tokens, located in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Byte-level tokens equal those of Hugging Face's GPT-2 tokenizer, and each has its span."""
+"""Tests that byte-level tokens equal those of Hugging Face's GPT-2 tokenizer, and each has its span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A language model continues texts with the search methods of translations."""
+"""Tests that a language model continues texts with the search methods of translations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stated cost of attention to a long text equals the memory that the implementation allocates."""
+"""Tests that the stated cost of attention to a long text equals the memory that the implementation allocates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perplexities equal those of the texts one by one, and simpler models count as documented."""
+"""Tests that perplexities equal those of the texts one by one, and simpler models count as documented."""
 
 from __future__ import annotations
 

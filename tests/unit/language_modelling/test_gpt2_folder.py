@@ -1,4 +1,4 @@
-"""A GPT-2 folder is read within limits, or rejected in one line with the reason."""
+"""Tests that a GPT-2 folder is read within limits, or rejected in one line with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying heads are found by their published scores."""
+"""Tests that copying heads are found by their published scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decoder-only model computes the same as Hugging Face's, in one pass and token by token."""
+"""Tests that the decoder-only model computes the same as Hugging Face's, in one pass and token by token."""
 
 from __future__ import annotations
 

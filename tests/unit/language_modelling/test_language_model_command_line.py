@@ -1,4 +1,4 @@
-"""Output of the language model commands in a terminal."""
+"""Tests of the output of the language model commands in a terminal."""
 
 from __future__ import annotations
 

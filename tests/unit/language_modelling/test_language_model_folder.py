@@ -1,4 +1,4 @@
-"""The folder of a language model is read completely, or rejected in one line with the reason."""
+"""Tests that the folder of a language model is read completely, or rejected in one line with the reason."""
 
 from __future__ import annotations
 

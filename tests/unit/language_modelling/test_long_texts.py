@@ -1,4 +1,4 @@
-"""Attention for long texts: local and memory-compressed, compared with full attention."""
+"""Tests of attention for long texts: local and memory-compressed, compared with full attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A GPT-2 folder written by the current `transformers` gives the same ids, logits and attention here."""
+"""Tests that a GPT-2 folder written by the current `transformers` gives the same ids, logits and attention here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probability of a text is the product from the definition."""
+"""Tests that the probability of a text is the product from the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped language model matches its card."""
+"""Tests that the shipped language model matches its card."""
 
 from __future__ import annotations
 

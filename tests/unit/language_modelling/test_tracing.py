@@ -1,4 +1,4 @@
-"""A trace of a language model holds the model's numbers, and has one kind of attention."""
+"""Tests that a trace of a language model has the model's numbers, and has one kind of attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures with unchecked parameters: the page and the files can draw everything that `lessons check` accepts."""
+"""Tests that the page and the files can draw every figure that `lessons check` accepts."""
 
 from __future__ import annotations
 

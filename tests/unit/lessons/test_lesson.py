@@ -1,4 +1,4 @@
-"""The valid content of a lesson file, and the messages for invalid content."""
+"""Tests of the valid content of a lesson file, and the messages for invalid content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims are checked against the figure that a lesson says shows them."""
+"""Tests that claims are checked against the figure that a lesson says shows them."""
 
 from __future__ import annotations
 

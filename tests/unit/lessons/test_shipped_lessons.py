@@ -1,4 +1,4 @@
-"""Every claim of every shipped lesson, recomputed on the shipped model."""
+"""Tests of every claim of every shipped lesson, recomputed on the shipped model."""
 
 from __future__ import annotations
 

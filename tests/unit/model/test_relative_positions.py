@@ -1,4 +1,4 @@
-"""Positions inside self-attention: properties that only such models must have."""
+"""Tests of positions inside self-attention: properties that only such models must have."""
 
 from __future__ import annotations
 

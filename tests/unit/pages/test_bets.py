@@ -1,4 +1,4 @@
-"""The bets of the pages: their questions and answers are the numbers of the shipped model."""
+"""Tests that the questions and answers of the bets have the numbers of the shipped model."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_caption_describes_known_heads(copying_translator):
 
 
 def test_head_that_looks_at_one_word_from_everywhere_is_described(copying_translator):
-    """A head named after punctuation does so."""
+    """A head that is named after punctuation looks at one word from everywhere."""
     trace = copying_translator.trace("The dog and the cat")
     weights = np.zeros_like(trace.cross)
     weights[..., 1] = 1.0

@@ -70,7 +70,7 @@ def test_pin_is_limited_to_the_model():
 
 
 def test_tree_branches_have_the_coordinates_of_their_merges():
-    """0 and 1 merge at 1, 2 joins them at 3; (x, y) to (x2, y2)."""
+    """Leaves 0 and 1 merge at height 1, and leaf 2 joins them at 3. Lines go from (x, y) to (x2, y2)."""
     linkage = np.array([[0, 1, 1.0, 2], [2, 3, 3.0, 3]])
     lines = {tuple(line) for line in branches(linkage).to_numpy().tolist()}
     assert len(lines) == 6

@@ -1,4 +1,4 @@
-"""The browser receives the computed numbers of a translation."""
+"""Tests that the browser receives the computed numbers of a translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of attention: in an address, as interventions on tokens, in words, and as Python code."""
+"""Tests of edits of attention: in an address, as interventions on tokens, in words, and as Python code."""
 
 from __future__ import annotations
 

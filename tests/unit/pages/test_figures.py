@@ -1,4 +1,4 @@
-"""Saving figures: every chart supports it, its colours are the theme's, and its libraries may be redistributed."""
+"""Tests that every chart can be saved in the colours of the theme, and that the libraries may be redistributed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The technical words of the app, and docs/glossary.md."""
+"""Tests of the technical words of the app, and docs/glossary.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers and sentences of the "Switch heads off" page."""
+"""Tests of the numbers and sentences of the "Switch heads off" page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hints about an unusual sentence, and none about usual ones."""
+"""Tests that an unusual sentence gets a hint, and an ordinary one does not."""
 
 from __future__ import annotations
 

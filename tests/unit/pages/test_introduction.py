@@ -1,4 +1,4 @@
-"""The sentence about the language model, partly from its card."""
+"""Tests of the sentence about the language model, partly from its card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Training lab" page: whose training runs when, the messages to the browser, and the recorded training runs."""
+"""Tests of the "Training lab" page: turns of trainings, messages to the browser, and recorded trainings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts in lecture mode: no fixed size, large type, and the page's own chart unchanged."""
+"""Tests that charts in lecture mode have large type and no fixed size, and that the page's own chart is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lesson as a file: complete, and with a teacher's markup escaped."""
+"""Tests that a lesson as a file is complete, and that a teacher's markup is escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long texts: the numbers and sentences of the page, without drawing it."""
+"""Tests of long texts: the numbers and sentences of the page, without drawing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as sentences, charts and tables show them."""
+"""Tests of the format of numbers in sentences, charts and tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.ui.text.number_format import formatted, parameter_count, typeset
     ],
 )
 def test_sentence_has_the_true_minus_sign(value, form, said):
-    """A line breaks at a hyphen: “4.1e-” and “08”."""
+    """With a hyphen, a browser would break “4.1e-08” into two lines."""
     assert typeset(value, form) == said
 
 

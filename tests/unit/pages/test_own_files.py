@@ -1,4 +1,4 @@
-"""Attention files of users: valid ones are read, and all others are rejected."""
+"""Tests that valid attention files of users are read, and that all others are rejected."""
 
 from __future__ import annotations
 

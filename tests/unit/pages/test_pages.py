@@ -1,4 +1,4 @@
-"""The registry of pages, and everything derived from it."""
+"""Tests of the registry of pages, and of everything derived from it."""
 
 from __future__ import annotations
 

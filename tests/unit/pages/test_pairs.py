@@ -1,4 +1,4 @@
-"""The effect of one changed word."""
+"""Tests of the effect of one changed word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python code on a page computes what the page shows."""
+"""Tests that the Python code on a page computes what the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The QR code of a page: its content, and the users who can use it."""
+"""Tests of the QR code of a page: its content, and whether phones can reach its address."""
 
 from __future__ import annotations
 

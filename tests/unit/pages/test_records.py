@@ -1,4 +1,4 @@
-"""Records of other versions: each is rejected, and its page works without it."""
+"""Tests that records of other versions are rejected, and that their pages work without them."""
 
 from __future__ import annotations
 

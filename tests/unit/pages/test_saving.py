@@ -1,4 +1,4 @@
-"""Tables as files: every number unchanged, and no text that a spreadsheet would compute."""
+"""Tests that tables as files have every number unchanged and no text that a spreadsheet would compute."""
 
 from __future__ import annotations
 

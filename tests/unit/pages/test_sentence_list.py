@@ -1,4 +1,4 @@
-"""A pasted text or a file becomes a bounded list of sentences."""
+"""Tests that a pasted text or a file becomes a bounded list of sentences."""
 
 from __future__ import annotations
 

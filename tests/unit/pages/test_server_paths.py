@@ -1,4 +1,4 @@
-"""Users see no folder of the server."""
+"""Tests that users see no folder of the server."""
 
 from __future__ import annotations
 

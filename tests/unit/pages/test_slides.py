@@ -1,4 +1,4 @@
-"""The slides of a lecture: restored from an address and a file, or rejected."""
+"""Tests that the slides of a lecture are restored from an address or a file, or rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last state that a component was asked to show, as its session stores it."""
+"""Tests of the last state that a component was asked to show, as its session stores it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict on an answer."""
+"""Tests of the verdict on an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged model folders: each is rejected with one clear message, or the model is unchanged."""
+"""Tests that a damaged model folder is rejected with one clear message, or the loaded model is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All computation of a model stays on its device, and a failing device is one message."""
+"""Tests that all computation of a model stays on its device, and that a failing device is reported once."""
 
 from __future__ import annotations
 

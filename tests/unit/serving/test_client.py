@@ -1,4 +1,4 @@
-"""A translator with a remote model acts like a local one, and reports an unreachable server in one line."""
+"""Tests that a translator with a remote model acts like a local one, and reports an unreachable server in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to servers that answer differently from ours."""
+"""Tests of connections to servers that answer differently from ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests and results survive the wire format, and invalid ones are rejected."""
+"""Tests that requests and results survive the wire format, and invalid ones are rejected."""
 
 from __future__ import annotations
 

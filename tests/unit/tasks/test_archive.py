@@ -1,4 +1,4 @@
-"""Runs in files: written, read, and rejected in one line if damaged."""
+"""Tests that runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
 
 from __future__ import annotations
 

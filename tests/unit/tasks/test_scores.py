@@ -1,4 +1,4 @@
-"""Head scores and events, on numbers with known answers."""
+"""Tests of head scores and events, on numbers with known answers."""
 
 from __future__ import annotations
 

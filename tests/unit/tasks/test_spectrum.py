@@ -1,4 +1,4 @@
-"""The Fourier spectrum of embeddings, on waves of known frequencies."""
+"""Tests of the Fourier spectrum of embeddings, on waves of known frequencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items and their answers."""
+"""Tests of the items of the tasks and their answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training in slices, and the content of its snapshots."""
+"""Tests of a training in slices, and of the content of its snapshots."""
 
 from __future__ import annotations
 

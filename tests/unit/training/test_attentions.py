@@ -1,4 +1,6 @@
-"""Language models that differ only in their attention are trained alike, and their loss of quality is measured."""
+"""Tests that language models that differ only in their attention are trained alike, and their loss of quality is
+measured.
+"""
 
 from __future__ import annotations
 

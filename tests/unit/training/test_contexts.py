@@ -1,4 +1,4 @@
-"""Texts are complete within their contexts, and the target is the input shifted by one."""
+"""Tests that texts are complete within their contexts, and the target is the input shifted by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training on two machines, each with its own folder; only the first machine's process saves."""
+"""Tests of a training on two machines with separate folders; only the first machine's process saves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected targets of a named head, and the rows that differ from them."""
+"""Tests of expected targets of a named head, and the rows that differ from them."""
 
 from __future__ import annotations
 

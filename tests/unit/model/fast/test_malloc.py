@@ -1,4 +1,4 @@
-"""Memory that the C library returns to the system."""
+"""Tests of memory that the C library returns to the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that was made fast computes the same as before."""
+"""Tests that a model that was made fast computes the same as before."""
 
 from __future__ import annotations
 
