@@ -10,7 +10,7 @@ if __name__ == "__main__":
 
     draw()
 else:
-    # Streamlit found `app` below, and imports this file before it accepts a connection.
+    # Streamlit found `app` below and imports this file once, before it accepts a connection.
     from pages.ui.server.doors import MIDDLEWARE, ask_nobody_outside
     from pages.ui.server.warm_up import warming
 

@@ -9,7 +9,8 @@ from pathlib import Path
 LONGEST = 72
 # Git writes these subjects itself.
 WRITTEN_BY_GIT = re.compile(r"(Merge|Revert|fixup!|squash!|amend!) ")
-# First words that are no imperative: another form of a verb, an article, a pronoun. "Bring" and "Process" are verbs.
+# First words that are not an imperative: another verb form, an article or a pronoun. "Bring" and "Process" are
+# imperatives.
 NOT_IMPERATIVE = re.compile(
     r"(?!(?:Bring|String|Ring|Process|Address|Pass|Access|Focus|Compress|Express|Suppress|Discuss|Miss|Cross|Press"
     r"|Embed|Feed|Need|Seed|Speed|Shed|Exceed|Proceed)\b)(\w+(ing|ed|s)|An?|The|It|We|I|No|Who|What|Which|Where|When|Of)\b",
@@ -18,7 +19,7 @@ NOT_IMPERATIVE = re.compile(
 
 
 def faults(message: str) -> list[str]:
-    """Faults of a commit message, one sentence each."""
+    """Return the faults of a commit message, one sentence each."""
     lines = [line for line in message.splitlines() if not line.startswith("#")]
     subject = lines[0] if lines else ""
     if WRITTEN_BY_GIT.match(subject):

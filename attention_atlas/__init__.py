@@ -30,7 +30,7 @@ __all__ = [
     "model_view",
     "show",
 ]
-# Each is imported on first use: looking at arrays needs only numpy.
+# Each name is imported on first use, because drawing arrays needs only numpy.
 _HOMES = {
     "Browser": "attention_atlas.widget",
     "Drawing": "attention_atlas.drawing",

@@ -1,6 +1,6 @@
 """One app process: Streamlit with app.py.
 
-`python -m attention_atlas.app_process OPTIONS` exits when the process that started it exits, for whatever reason.
+`python -m attention_atlas.app_process OPTIONS` exits whenever its parent process exits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from transformer.files.paths import APP
 
-# Environment variable: if it is set, a process answers no requests until its first pages are computed.
+# If this environment variable is set, a process answers no request until its first pages are computed.
 ANSWERS_WHEN_WARM = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
 
 
@@ -28,7 +28,7 @@ def run(options: Sequence[str]) -> None:
 
 
 def end_with_starter() -> None:
-    """Exit when standard input closes, which is a pipe from the process that started this one."""
+    """Exit when standard input closes. It is a pipe from the parent process."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(0)
 

@@ -19,13 +19,14 @@ from attention_atlas.vote_desk import LECTURER_COOKIE, VoteDesk
 from transformer.files.memory import memory_available
 from transformer.files.terminal import MOST_PORT
 
-# Bytes that an app process needs for many users, with some reserve.
+# Memory in bytes that one app process needs for many users, including a reserve.
 MEMORY = 1_000_000_000
-# Default limit of processes: four serve more users than a lecture hall has seats.
+# Default limit for the number of processes. Four processes serve more users than a lecture hall has seats.
 MOST = 4
-# Largest number of processes that the option accepts: a typing error could fill the memory.
+# Largest number of processes that the option accepts. Without a limit, a typing error could fill the memory.
 MOST_PROCESSES = 256
-# Connections that may wait to be accepted when a whole lecture hall opens a link, and limit of open ones per process.
+# Number of connections that may wait to be accepted, enough for a lecture hall that opens a link at once. The second
+# number limits the open connections per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
 # Timeouts in seconds for a process to become warm and to exit, and the pause before a restart. The pause doubles while
@@ -33,17 +34,17 @@ CONNECTIONS = 10_240
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
-# Another browser that opens this address first would be the lecturer's, so the address does not belong on a projector.
+# The first browser that opens this address becomes the lecturer's, so the address must not be shown on a projector.
 VOTES = "  Lecturer, to let the hall vote, open once, with the projector off: {address}\n"
 HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 class StartError(Exception):
-    """An app process exited before it answered, after logging the reason, or it did not answer at all."""
+    """Raised if an app process exits before it answers, having logged the reason, or never answers."""
 
 
 def processes_for_many() -> int:
-    """The number of processes that fit this machine's processors and memory, at most the need of a lecture hall."""
+    """Return the number of processes that this machine's processors and memory allow, at most MOST."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = memory_available()
     return max(1, min(processors, MOST, memory // MEMORY if memory is not None else MOST))
@@ -55,7 +56,7 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     Args:
         options: of `streamlit run`; the app listens at their address and port.
         opened: called with the app's address once all users can open it.
-        hall: the address for the users, if it differs from that for this machine.
+        hall: the address for the users, if it differs from the address for this machine.
 
     Raises:
         SystemExit: the port is taken or invalid, or the app does not start.
@@ -76,7 +77,7 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     own_url = hall or url(address, port)
     desk = VoteDesk(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
 
-    # The app processes inherit it.
+    # The app processes inherit this limit.
     os.environ[LECTURER_COOKIE] = desk.cookie
 
     def all_warm() -> None:
@@ -91,13 +92,13 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
 
 
 def url(address: str, port: int) -> str:
-    """The URL for a browser on this machine, for an address at which the app listens; an empty one means all."""
+    """Return the URL for a browser on this machine, for an address at which the app listens; an empty one means all."""
     host = f"[{address}]" if ":" in address else address or "localhost"
     return f"http://{host}:{port}"
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """The socket at which the app listens.
+    """Return the socket at which the app listens.
 
     Raises:
         SystemExit: the address is taken, or it is not an address of this machine.
@@ -106,7 +107,7 @@ def listen(address: str, port: int) -> socket.socket:
     try:
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        # Python adds the address, which this message already has.
+        # Python's own message repeats the address.
         reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
             f"error: the app cannot listen on {address}:{port} ({reason}); choose another port: --server.port "
@@ -140,7 +141,7 @@ async def serve(
     up: list[asyncio.Future[None]] = [loop.create_future() for _ in backends]
     listens = asyncio.Event()
     kept: list[asyncio.Task[None]] = []
-    # The proxy starts at once: users who come too early then get a message.
+    # The proxy starts first, so that users who come too early get a message.
     with closing(await ReverseProxy(backends, listening.getsockname()[1], desk).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):
@@ -151,7 +152,7 @@ async def serve(
                     await up[0]
             await asyncio.gather(*up)
             opened()
-            # A cancelled `gather` would cancel the tasks, and they would be cancelled a second time while they end.
+            # Cancelling `gather` would cancel the tasks a second time while they end.
             ended, _ = await asyncio.wait(kept, return_when=asyncio.FIRST_EXCEPTION)
             await asyncio.gather(*ended)
         finally:
@@ -166,9 +167,9 @@ async def keep_running(
     """Run an app process, and restart it whenever it exits.
 
     Args:
-        backend: gets the port while a process answers.
+        backend: its port is set while a process answers.
         listens: set when the first process listens, or did not start.
-        up: done when the first process answers, or failed with the StartError of the first process.
+        up: gets a result when the first process answers, or its StartError.
     """
     pause = PAUSE
     while True:
@@ -194,11 +195,12 @@ async def keep_running(
 
 @asynccontextmanager
 async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
-    """An app process and its port, reachable only from this machine. Ctrl-C does not reach it. It exits with the
-    block, or with this process because its pipe closes.
+    """Run an app process that only this machine can reach, and yield it with its port.
+
+    Ctrl-C does not reach it. It exits at the end of the block, or with this process, because its pipe closes.
 
     Raises:
-        StartError: it does not start.
+        StartError: the process does not start.
     """
     port = free_port()
     command = (
@@ -233,7 +235,7 @@ async def until_it_listens(process: Process, port: int) -> None:
     """Wait until an app process listens.
 
     Raises:
-        StartError: it exited, or takes too long.
+        StartError: the process exited, or takes too long.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + START_TIMEOUT
@@ -249,7 +251,7 @@ async def until_it_listens(process: Process, port: int) -> None:
 
 
 async def until_it_answers(process: Process, port: int) -> None:
-    """Wait until a listening app process answers: it is then warm.
+    """Wait until a listening app process answers. It has then loaded everything that a page needs.
 
     Raises: as `until_it_listens`.
     """
@@ -278,7 +280,7 @@ async def stop(process: Process) -> None:
 
 
 def free_port() -> int:
-    """A free port of this machine."""
+    """Return a free port of this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Counts the votes of a lecture hall on one question. A voter is a random text that a browser made up."""
+"""Counts the votes of a lecture hall on one question. A random text from each browser identifies its voter."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-# Limits that bound the memory: of ballots on a question, of choices, and of the characters of a text.
+# Largest number of ballots, of choices, and of characters in a text. These limits bound the memory.
 MOST_BALLOTS = 5_000
 MOST_CHOICES = 8
 MOST_CHARACTERS = 400
 
 
 class VoteError(Exception):
-    """A request about a vote that is refused.
+    """Raised for a request about a vote that is rejected.
 
     Attributes:
-        status: of the HTTP answer.
+        status: HTTP status of the answer.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -26,16 +26,16 @@ class VoteError(Exception):
 
 @dataclass
 class BallotBox:
-    """One question, its ballots, and what the model says. A box has at most one question at a time.
+    """One question, its ballots, and the model's answer. A box has at most one question at a time.
 
     Attributes:
-        stage: changes whenever a vote is opened, closed, revealed or taken away. Begins at random, so that a browser
-            does not take a restarted server for the previous one.
+        stage: a number that changes whenever a vote is opened, closed, revealed or removed. It begins at random, so
+            that a browser notices a restarted server.
         status: of the vote.
         vote: the stage at which it was opened; ballots name it.
         question, choices: as shown.
-        ballots: the choice of each voter, by the text that the voter's browser made up.
-        revealed: what the model says: `answer` is the number of its choice, `shares` are its probabilities of the
+        ballots: the choice of each voter, by the random text that identifies the voter.
+        revealed: the model's answer. `answer` is the number of its choice, `shares` are its probabilities of the
             choices, if it has some, and `says` is a sentence.
     """
 
@@ -48,7 +48,7 @@ class BallotBox:
     revealed: dict[str, Any] = field(default_factory=dict)
 
     def open(self, question: str, choices: tuple[str, ...]) -> None:
-        """Open a vote; the one before it is gone.
+        """Open a vote, which replaces the previous one.
 
         Raises:
             VoteError: the question or a choice is empty or too long, or there are too few or too many choices.
@@ -62,10 +62,10 @@ class BallotBox:
         self.ballots, self.revealed = {}, {}
 
     def put(self, vote: int, voter: str, choice: int) -> None:
-        """Put a ballot into the box. A second one of the same voter replaces the first.
+        """Count a ballot. A second ballot of the same voter replaces the first.
 
         Raises:
-            VoteError: this vote is not open, there is no such choice, or the box is full.
+            VoteError: this vote is not open, the choice does not exist, or the box is full.
         """
         if self.status != "open" or vote != self.vote:
             raise VoteError(409, "This vote is closed.")
@@ -86,10 +86,10 @@ class BallotBox:
         self._to("closed")
 
     def reveal(self, answer: int, shares: tuple[float, ...], says: str) -> None:
-        """Say what the model says, to everyone.
+        """Show the model's answer to everyone.
 
         Raises:
-            VoteError: the vote is open, or there is none, or the model's answer is not one to its question.
+            VoteError: the vote is still open, no vote exists, or the model's answer does not fit the question.
         """
         if self.status != "closed":
             raise VoteError(409, "First close the vote.")
@@ -99,12 +99,12 @@ class BallotBox:
         self.revealed = {"answer": answer, "shares": shares, "says": says[: 4 * MOST_CHARACTERS]}
 
     def clear(self) -> None:
-        """Take the vote away, with its ballots."""
+        """Remove the vote and its ballots."""
         self._to("none")
         self.question, self.choices, self.ballots, self.revealed = "", (), {}, {}
 
     def state(self, *, lecturer: bool) -> dict[str, Any]:
-        """Return what a browser shows. The lecturer sees the counts from the start, the audience after the reveal."""
+        """Return the data that a browser shows. The lecturer sees the counts at once, the audience after the reveal."""
         state = {
             "stage": self.stage,
             "status": self.status,

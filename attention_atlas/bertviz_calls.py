@@ -1,7 +1,7 @@
-"""Provides the calls of BertViz and CircuitsVis under their names, so that a notebook changes only one import.
+"""Functions with the names and arguments of BertViz and CircuitsVis, so that a notebook changes only one import.
 
 Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model"; Cooney and Nanda 2022, "CircuitsVis".
-Their drawings of one layer or of all layers are a single drawing here, which opens at the requested view.
+Their separate drawings of one layer and of all layers are one drawing here. It opens at the requested view.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def head_view(
 
     Args:
         attention, tokens: of a model with one stack: a list of layers [1, H, rows, columns], and a token for each row.
-        sentence_b_start: both sentences are in one drawing, in which words can be pinned.
-        prettify_tokens: tokens are always shown with their marks made readable.
-        layer, heads: that are shown first, from 0.
+        sentence_b_start: ignored, because both sentences are in one drawing, in which words can be pinned.
+        prettify_tokens: ignored, because the marks of tokens are always made readable.
+        layer, heads: the layer and the heads to show first, from 0.
         encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: of an encoder-decoder.
-        include_layers: all layers are there; the first of these is shown first.
-        html_action: "view" displays, "return" returns the drawing, whose `data` is the HTML.
+        include_layers: the drawing has all layers, and shows the first of these first.
+        html_action: "view" displays the drawing; "return" returns it, with the HTML as its `data`.
 
     Raises:
-        AttentionError: this is no attention; the message says what to do.
+        AttentionError: the arguments are not valid attention; the message says what to do.
     """
     trace = _trace(
         attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
@@ -66,11 +66,11 @@ def model_view(
     include_heads: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Drawing | None:
-    """Draw all heads of all layers as small maps, and one of them large; arguments as those of `head_view`.
+    """Draw all heads of all layers as small maps, and one of them large. The arguments are those of `head_view`.
 
     Args:
-        display_mode: the drawing follows the theme of what displays it.
-        include_heads: all heads are there; the first of these is shown first.
+        display_mode: ignored, because the drawing follows the theme around it.
+        include_heads: the drawing has all heads, and shows the first of these first.
     """
     trace = _trace(
         attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
@@ -81,7 +81,7 @@ def model_view(
 
 
 def attention_patterns(tokens: Sequence[str], attention: Any) -> Drawing:
-    """The heads of one layer, [H, rows, columns], as `circuitsvis.attention.attention_patterns` draws them."""
+    """Return the heads of one layer, [H, rows, columns], as `circuitsvis.attention.attention_patterns` draws them."""
     return Drawing(trace_of(attention, tokens))
 
 

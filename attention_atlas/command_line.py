@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
 def start_app(options: Sequence[str]) -> None:
     """Serve the app from one process, or in lecture mode from several processes behind one address."""
     check_packages(PACKAGES, "app")
-    # These import some of the packages.
+    # These modules import some of the checked packages.
     from attention_atlas import app_process, app_processes
 
     parser = argparse.ArgumentParser(
@@ -106,8 +106,8 @@ def check_packages(names: Sequence[str], extra: str) -> None:
     """Check that packages are installed, without importing them.
 
     Args:
-        names: of the packages.
-        extra: of pyproject.toml, which installs them.
+        names: names of the packages.
+        extra: the extra of pyproject.toml that installs them.
 
     Raises:
         SystemExit: a package is missing.
@@ -121,15 +121,15 @@ def check_packages(names: Sequence[str], extra: str) -> None:
 
 
 def check_spelling(options: Sequence[str]) -> None:
-    """Check that no option for Streamlit is a misspelt option of this command. For an unknown option, Streamlit would
-    print its own usage.
+    """Reject an option for Streamlit that looks like a misspelt option of this command. Streamlit would answer with its
+    own usage.
 
     Raises:
-        SystemExit: an option is nearly an option of this command.
+        SystemExit: an option resembles an option of this command.
     """
     for option in options:
         name = option.partition("=")[0]
-        # Streamlit's own options have a dot.
+        # Streamlit's own options contain a dot.
         meant = get_close_matches(name, OPTIONS, n=1) if name.startswith("-") and "." not in name else []
         if meant:
             raise SystemExit(f"error: there is no option {name}; did you mean {meant[0]}?")

@@ -26,14 +26,14 @@ class Drawing:
     """The attention browser of a trace, as one HTML document; a notebook displays it.
 
     Args:
-        trace: to be drawn.
-        kind: of attention that `choice` is about; None for the first that the trace has.
-        title: of the document; empty for the beginning of the text.
+        trace: the trace to draw.
+        kind: the kind of attention that `choice` applies to; None for the first kind of the trace.
+        title: title of the document; empty for the beginning of the text.
         choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`; layers and heads count
             from 0.
 
     Attributes:
-        trace: as given.
+        trace: the trace.
         messages: messages to the browser, by kind.
     """
 
@@ -48,18 +48,18 @@ class Drawing:
 
     @cached_property
     def data(self) -> str:
-        """The document, under the name that IPython's and BertViz's objects have for it."""
+        """The HTML document. IPython's and BertViz's objects use this name too."""
         return document(self.messages, kind=self.kind, title=self.title)
 
     def save(self, path: str | Path) -> None:
-        """Write a file, of the kind that its name ends in.
+        """Write a file in the format of its extension.
 
         Args:
-            path: ends in .html for the document, in .svg for a picture of the head that it opens with, or in .npz for
-                the arrays, which the app and `Trace.from_npz` read.
+            path: .html for the document, .svg for a picture of the head that it opens with, or .npz for the arrays,
+                which the app and `Trace.from_npz` read.
 
         Raises:
-            AttentionError: the path has another end.
+            AttentionError: the path has another extension.
         """
         path = Path(path)
         if path.suffix == ".npz":
@@ -80,11 +80,11 @@ class Drawing:
 
 
 def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
-    """The trace of self-attention alone: a decoder's if no token looks ahead.
+    """Return a trace of self-attention alone. It is a decoder's if no token looks ahead, and an encoder's otherwise.
 
     Args:
-        attention, tokens: of `Trace.from_attention`.
-        others: the arguments of it that both sides have, named without the side: `text`, `offsets`, `mask`; and `item`.
+        attention, tokens: as in `Trace.from_attention`.
+        others: its other arguments, without the name of the side: `text`, `offsets`, `mask` and `item`.
     """
     causal = is_causal(weights_of(attention, "model's", item=others.get("item")))
     stack, side = ("decoder", "target") if causal else ("encoder", "source")
@@ -103,14 +103,14 @@ def show(
     head: int | None = None,
     **arrays: Any,
 ) -> Drawing | None:
-    """Show attention: in a notebook at once, elsewhere as one HTML file, which is named.
+    """Show attention. A notebook displays it; elsewhere an HTML file is written and its name is printed.
 
     Args:
         attention: a trace; or the self-attention of a model with one stack, with its `tokens`.
-        tokens: of `attention`.
+        tokens: the tokens of `attention`.
         save: an additional file to write, as `Drawing.save` does.
-        title, kind, layer, head: of `Drawing`.
-        arrays: arguments of `Trace.from_attention`.
+        title, kind, layer, head: as in `Drawing`.
+        arrays: other arguments of `Trace.from_attention`.
 
     Returns:
         The drawing; None if it was displayed.
@@ -133,7 +133,9 @@ def show(
 
 
 def displayed(drawing: Drawing, *, written: bool = False) -> Drawing | None:
-    """Display a drawing in a notebook, as a widget if anywidget is there; elsewhere write FILE, if nothing was."""
+    """Display a drawing in a notebook, as a widget if anywidget is installed; elsewhere write FILE if not yet
+    `written`.
+    """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if hasattr(shell, "kernel"):
         try:

@@ -18,21 +18,21 @@ EAGER = "eager"
 
 
 def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None = None, **generation: Any) -> Trace:
-    """Let a model read a text, and keep its attention.
+    """Return the trace of a model's attention on a text.
 
-    The model is left as it was: it runs without dropout, and with kernels that return weights.
+    During the run, dropout is off and the kernels return weights. Afterwards the model's settings are restored.
 
     Args:
-        model: of `transformers`: an encoder, a decoder, or an encoder-decoder.
+        model: a model of `transformers`: an encoder, a decoder, or an encoder-decoder.
         tokenizer: its tokenizer; for sound, its processor.
-        text: that it reads; for sound, samples at the rate of the processor's feature extractor.
-        target: what an encoder-decoder writes; None for what it writes by itself.
-        generation: arguments of `model.generate` for a target that it writes; greedily and at most MOST_WRITTEN tokens
-            unless these say otherwise.
+        text: the text to read; for sound, samples at the rate of the processor's feature extractor.
+        target: the output of an encoder-decoder; None for its own output.
+        generation: arguments of `model.generate` if the model writes the target. By default it decodes greedily and
+            writes at most MOST_WRITTEN tokens.
 
     Returns:
-        The trace. Words come from the tokenizer's offsets; of a text that the model wrote, from its tokens. Sound has
-        no encoder attention in it: that of half a minute has two million weights a head.
+        The trace. Words come from the tokenizer's offsets, or for a text that the model wrote, from its tokens. For
+        sound it omits encoder attention, which has two million weights per head for half a minute.
 
     Raises:
         AttentionError: the model returns no attention; the message says what to do.
@@ -80,7 +80,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
 
 @contextmanager
 def _returning_weights(model: Any) -> Iterator[None]:
-    """The model without dropout, and with kernels that return what they weigh."""
+    """Run a block with dropout off and with kernels that return their weights; then restore the model's settings."""
     training, kernels = model.training, model.config._attn_implementation
     model.eval()
     try:
@@ -98,7 +98,7 @@ Pieces = tuple[str, tuple[Piece, ...]]
 
 
 def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], Pieces]:
-    """Tensors for the model, and the text and tokens that they encode."""
+    """Return tensors for the model, and the text and tokens that they encode."""
     asked = {"text_target": text} if as_target else {"text": text}
     encoded = tokenizer(**asked, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
     offsets = encoded.pop("offset_mapping")[0].tolist() if tokenizer.is_fast else None
@@ -109,7 +109,7 @@ def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mappin
 
 
 def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
-    """Features for the model, and a token for each frame that its encoder makes of two of them."""
+    """Return features for the model, and a token for each encoder frame, which covers two feature frames."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
         raise AttentionError(
@@ -121,7 +121,7 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
 
 
 def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
-    """The text that ids spell, and their tokens; a model may have more ids than its tokenizer."""
+    """Return the text that ids spell, and their tokens. A model may have more ids than its tokenizer."""
     spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spelt]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
@@ -129,7 +129,7 @@ def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
 
 
 def _role(tokenizer: Any, id: int, token: str) -> Role:
-    """The role of a token according to its tokenizer."""
+    """Return the role of a token according to its tokenizer."""
     named: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ("unknown", ("unk",)),
         ("end", ("eos", "sep")),
@@ -145,7 +145,7 @@ def _role(tokenizer: Any, id: int, token: str) -> Role:
 
 
 def _without_padding(ids: list[int], config: Any) -> list[int]:
-    """The written ids without the padding after them; the padding may be the symbol that the decoder starts with."""
+    """Return the written ids without the padding at the end. The decoder's start symbol may equal the padding."""
     while len(ids) > 2 and ids[-1] == config.pad_token_id:
         ids = ids[:-1]
     return ids

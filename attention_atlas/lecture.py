@@ -16,12 +16,12 @@ PORT = 8501
 # RFC 1123, section 2.1. Numbers alone are not a name but an address, or a port given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
-# An address from RFC 5737, for documentation: it leads nowhere, and choosing a route to it sends nothing.
+# RFC 5737 reserves this address for documentation. The system finds a route to it without sending anything.
 ELSEWHERE = ("192.0.2.1", 9)
 
 
 def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
-    """Options of `streamlit run` for options of the app; --lecture [ADDRESS] is replaced by the options it stands for.
+    """Return the options with --lecture [ADDRESS] replaced by the options of `streamlit run` that it represents.
 
     Returns:
         The options, and the address that all users can open. Without --lecture the options do not change, and the
@@ -55,7 +55,7 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def port_of(options: Sequence[str]) -> int:
-    """The port at which `streamlit run` listens with these options; it also reads the environment.
+    """Return the port at which `streamlit run` listens with these options; it also reads the environment.
 
     Raises:
         SystemExit: the port is invalid.
@@ -72,7 +72,7 @@ def port_of(options: Sequence[str]) -> int:
 
 
 def own_address() -> str | None:
-    """The address that this machine has in its network; None if it has none."""
+    """Return the address that this machine has in its network; None if it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
             way.connect(ELSEWHERE)
@@ -83,7 +83,7 @@ def own_address() -> str | None:
 
 
 def checked(host: str) -> str:
-    """The address or name by which others reach this machine.
+    """Return the address or name by which others reach this machine.
 
     Raises:
         SystemExit: it is invalid, or only this machine knows it.
@@ -107,7 +107,7 @@ def checked(host: str) -> str:
 
 
 def is_own(host: str) -> bool:
-    """Whether an address or a name belongs to this machine."""
+    """Return whether an address or a name belongs to this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as place:
         try:
             place.bind((host, 0))
@@ -119,7 +119,7 @@ def is_own(host: str) -> bool:
 def announce(address: str) -> None:
     """Print an address, large enough to be scanned from a projector.
 
-    If the address is not this machine's, a line before it says so: it leads here only through a router.
+    If the address belongs to another machine, a line before it warns that only a router could lead from it to here.
     """
     import segno
 

@@ -1,6 +1,6 @@
 """Reverse proxy: one address in front of several app processes.
 
-A connection is one request, or one websocket, of one browser. The proxy reads its head and chooses the process. All
+A connection carries one request or one websocket. The proxy reads the head of the request and chooses the process. All
 later bytes pass through unchanged, in both directions and no faster than the slower side accepts them. The process
 therefore checks `Host`, `Origin`, cookies and tokens as if there were no proxy. A second request on a connection never
 reaches the process, because the proxy would not have read its head. Only the requests of a vote are answered here.
@@ -17,15 +17,15 @@ from ipaddress import ip_address
 from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
 from attention_atlas.vote_desk import VoteDesk, vote_request
 
-# Limits in bytes of a head, which a URL full of slides makes long, and of the data passed on at once.
+# Limits in bytes for a request's head, which is long if the URL contains slides, and for the data passed on at once.
 MOST_HEAD = 1 << 16
 CHUNK = 1 << 16
-# Timeouts in seconds. Browsers open connections before they have a request; a local process accepts at once.
+# Timeouts in seconds for the head, because browsers open connections early, and for a local process to accept.
 HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
-# Seconds from a first page to the websocket that it opens.
+# Seconds within which a newly loaded page opens its websocket.
 ARRIVAL = 10.0
-# The paths of Streamlit's own files contain this, wherever the app is mounted.
+# The paths of Streamlit's own files contain this text, whatever the app's base path is.
 FILES = b"/static/"
 # Characters that end a line for the process and other servers, but not for this proxy.
 BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
@@ -46,10 +46,10 @@ class Backend:
     """An app process.
 
     Attributes:
-        port: at which it listens on this machine; None while it does not.
-        websockets: number of open ones, which is the number of open pages.
-        expected: users who were sent there, and whose page has not opened its websocket yet.
-        turn: when a new user was last sent there; counts from 0.
+        port: the local port at which it listens; None while it does not listen.
+        websockets: number of open websockets, which is the number of open pages.
+        expected: number of users who were sent to it and whose page has not opened its websocket yet.
+        turn: number of the turn in which it last got a new user, from 0.
     """
 
     port: int | None = None
@@ -63,11 +63,11 @@ class ProxiedRequest:
     """The head of a request.
 
     Attributes:
-        head: as the process will read it.
+        head: the head in the form that the process receives.
         backend: number of the process that the browser's cookie names; None without a cookie.
-        websocket: whether it opens a websocket.
-        repeatable: whether another process may be asked if one exits before it answers: nothing follows the head.
-        file: path of one of Streamlit's files, if a compressed copy of the whole is acceptable; None otherwise.
+        websocket: whether the request opens a websocket.
+        repeatable: whether another process may be asked if one exits before it answers, because there is no body.
+        file: path of a file of Streamlit, if the browser accepts a compressed copy of the whole file; else None.
     """
 
     head: bytes
@@ -81,30 +81,30 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     """Parse the head of a request.
 
     Args:
-        head: with the empty line that ends it.
+        head: the head, including the empty line at its end.
         cookie: name of the cookie that names a process.
-        peer: address that it comes from.
+        peer: IP address of the client.
 
     Raises:
-        ValueError: the process would read other lines in it.
+        ValueError: the process would split the head into other lines.
     """
     if BARE.search(head):
         raise ValueError("a line of the request head ends in a lone CR or LF")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     named = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
-    # If half of the upgrade is missing, the process answers normally, and would then read the browser's next bytes.
+    # If one of the two upgrade headers is missing, the process answers normally and would then read the next request.
     websocket = method == b"GET" and all(
         any(name == header and token in field.lower() for name, field in named)
         for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
     )
     left_out: set[bytes] = set()
     if not websocket:
-        # The process closes the connection after its answer: the next request may come from another browser, if a
-        # network's own proxy collects requests.
+        # The process must close the connection after its answer. A network's own proxy may use one connection for
+        # several browsers, so the next request may come from another one.
         left_out |= {b"connection", b"keep-alive", b"upgrade"}
     if not ip_address(peer.partition("%")[0]).is_loopback:
-        # The process trusts this machine's statement about the origin of a request.
+        # The process trusts what this machine reports as the origin of a request.
         left_out |= {name for name, _ in named if name.startswith(b"x-forwarded-")}
     kept = [field for name, field in named if name not in left_out]
     if not websocket:
@@ -126,7 +126,7 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
 
 
 class ReverseProxy:
-    """Sends every browser to one process and keeps it there by a cookie.
+    """Assigns every browser to one process and keeps it there by a cookie.
 
     The browser's session and the files of its pages are in that process. The client address cannot identify a browser,
     because a whole lecture hall shares one address.
@@ -135,8 +135,8 @@ class ReverseProxy:
     def __init__(self, backends: list[Backend], public_port: int, desk: VoteDesk) -> None:
         """
         Args:
-            backends: whose ports may change at any time.
-            public_port: names the cookie: browsers have one jar for all ports of a machine.
+            backends: the processes; their ports may change at any time.
+            public_port: part of the cookie's name, because a browser shares cookies among all ports of a machine.
             desk: answers the requests of a vote.
         """
         self._desk = desk
@@ -146,7 +146,7 @@ class ReverseProxy:
         self._copies = StaticCopies()
 
     async def start(self, listening: socket.socket) -> asyncio.Server:
-        """Start to answer at a socket."""
+        """Start answering requests at a socket."""
         return await asyncio.start_server(self._answer, sock=listening, limit=MOST_HEAD)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -170,7 +170,7 @@ class ReverseProxy:
         except asyncio.LimitOverrunError:
             writer.write(TOO_LARGE)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            # The browser or the process is gone, or the proxy stops: nothing can receive an error.
+            # The browser or the process has disconnected, or the proxy stops, so nobody can receive an error.
             pass
         finally:
             writer.close()
@@ -197,12 +197,13 @@ class ReverseProxy:
                         writer.write(packed)
                         return
                 except (OSError, asyncio.IncompleteReadError):
-                    # It has just ended.
+                    # The process has just exited.
                     if request.repeatable:
                         continue
                     break
                 if request.websocket and not head.startswith(b"HTTP/1.1 101 "):
-                    # A browser reports no more of it to its page, and its next bytes do not belong to a websocket.
+                    # A page learns only that the websocket was rejected. The browser's next bytes are not websocket
+                    # data.
                     writer.write(head.partition(b"\r\n")[0] + NO_MORE)
                     return
                 sending = sending or asyncio.create_task(_send(reader, app_writer))
@@ -221,7 +222,7 @@ class ReverseProxy:
         writer.write(UNAVAILABLE)
 
     async def _packed(self, request: ProxiedRequest, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
-        """A whole answer compressed, which is then cached; None if it passes through unchanged."""
+        """Return and cache a compressed copy of a whole answer; None if the answer passes through unchanged."""
         if request.file is None or (length := length_if_worth(head)) is None:
             return None
         packed = await asyncio.to_thread(compressed, head, await app_reader.readexactly(length))
@@ -231,7 +232,7 @@ class ReverseProxy:
     async def _connect(
         self, request: ProxiedRequest, tried: set[int]
     ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """Number of a process that was not tried before, and a connection to it; None if no process listens."""
+        """Return the number of a process that was not tried yet, and a connection to it; None if no process listens."""
         while (number := self._choose(request.backend, tried)) is not None:
             tried.add(number)
             backend = self._backends[number]
@@ -239,7 +240,7 @@ class ReverseProxy:
                 async with asyncio.timeout(CONNECT_TIMEOUT):
                     reader, writer = await asyncio.open_connection("127.0.0.1", backend.port, limit=MOST_HEAD)
             except OSError:
-                # It has just ended.
+                # The process has just exited.
                 continue
             if request.backend != number:
                 self._turns += 1
@@ -251,7 +252,7 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """The previous process of this browser, or else the process with the fewest open pages."""
+        """Return the previous process of this browser, or else the process with the fewest open pages."""
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
         ]
@@ -277,10 +278,10 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _send(reader: asyncio.StreamReader, app_writer: asyncio.StreamWriter) -> None:
-    """Pass on the bytes that a browser sends after its head; a process may answer without reading them all."""
+    """Pass on the bytes that a browser sends after the head. A process may answer without reading all of them."""
     try:
         await _pump(reader, app_writer)
-        # The browser is gone.
+        # The browser has disconnected.
         app_writer.close()
     except OSError:
         pass

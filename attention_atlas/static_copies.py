@@ -1,4 +1,4 @@
-"""Compresses files once for all browsers, each of which fetches them once.
+"""Keeps one compressed copy of each static file for all browsers.
 
 Streamlit sends its own files uncompressed, five megabytes for a first visit, because it would compress them again for
 each user. A hundred phones fill the network of a lecture hall with that for most of a minute.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gzip
 
-# Bytes of all copies: Streamlit's files take a fourth of it.
+# Limit for all copies together, in bytes. Streamlit's files take a quarter of it.
 MOST_BYTES = 16 * 2**20
 LEVEL = 6
 # Content types that compress well; pictures and fonts are already compressed.
 KINDS = (b"text/", b"application/javascript", b"application/json", b"image/svg+xml")
-# Headers that are no longer true of a copy.
+# Headers that are wrong for a compressed copy.
 CHANGED = (b"content-length", b"accept-ranges", b"etag")
 
 
@@ -28,17 +28,17 @@ class StaticCopies:
         return self._answers.get(path)
 
     def keep(self, path: bytes, answer: bytes) -> None:
-        """Keep an answer, if there is room."""
+        """Store an answer if the limit allows it."""
         if path not in self._answers and self._bytes + len(answer) <= MOST_BYTES:
             self._answers[path] = answer
             self._bytes += len(answer)
 
 
 def length_if_worth(head: bytes) -> int | None:
-    """The length of a body that is worth a copy; None if it is not worth one.
+    """Return the length of a body that is worth compressing and caching; None if it is not.
 
     Args:
-        head: of the answer. A file that browsers cache forever is the same for all, and its head says so.
+        head: the head of the answer. It says whether browsers may cache the file forever, so that it is equal for all.
     """
     line, *_ = head.split(b"\r\n", 1)
     fields = {name.lower(): value.strip() for name, value in _fields(head)}
@@ -53,7 +53,7 @@ def length_if_worth(head: bytes) -> int | None:
 
 
 def compressed(head: bytes, body: bytes) -> bytes:
-    """The whole answer, with its body compressed."""
+    """Return the whole answer, with its body compressed."""
     line, *_ = head.split(b"\r\n", 1)
     packed = gzip.compress(body, LEVEL, mtime=0)
     kept = [name + b":" + value for name, value in _fields(head) if name.lower() not in CHANGED]

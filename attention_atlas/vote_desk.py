@@ -1,7 +1,7 @@
-"""Answers the requests of a vote: phones fetch a small page and send a ballot, the lecturer opens and closes.
+"""Answers the requests of a vote. Phones fetch a small page and send a ballot; the lecturer opens and closes the vote.
 
-The one desk is in the process that hands out the connections, so all phones and all app processes share it. A phone
-costs no session of the app. A request that waits for a change is answered when the vote changes.
+The desk is in the process of the reverse proxy, so all phones and all app processes share it. A phone needs no session
+of the app. A request that waits for a change is answered when the vote changes.
 
 `GET …/vote` is the page of a phone, and `GET …/vote/state` is the vote. `POST …/vote/ballot` is a ballot. The lecturer
 alone may `POST …/vote/act`. `GET …/vote/lecturer?CODE` makes a browser the lecturer's, once per code.
@@ -28,7 +28,7 @@ from attention_atlas.browser.scripts import script
 from transformer.files.csv_cells import harmless
 from transformer.files.paths import ASSETS
 
-# Environment variable with the name of the lecturer's cookie; set where a desk stands in front of the app.
+# Environment variable with the name of the lecturer's cookie. It is set if the app runs behind a vote desk.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
 ACTIONS = {
@@ -39,10 +39,10 @@ ACTIONS = {
     b"/act": b"POST",
     b"/results.csv": b"GET",
 }
-# Most bytes of a body, and seconds until it is there.
+# Largest body in bytes, and the timeout for its arrival in seconds.
 MOST_BODY = 8_192
 BODY_TIMEOUT = 10.0
-# Seconds that a request waits for a change, and most requests that wait; a browser asks again at once.
+# Seconds that a request waits for a change, and the largest number of waiting requests. A browser asks again at once.
 WAIT = 25.0
 MOST_WAITING = 2_000
 # Seconds for which a browser remains the lecturer's.
@@ -62,7 +62,7 @@ class Ballot(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Act(msgspec.Struct, forbid_unknown_fields=True):
-    """An act of the lecturer, with what it needs."""
+    """An action of the lecturer, and its data."""
 
     act: Literal["open", "close", "reveal", "clear"]
     question: str = ""
@@ -78,9 +78,9 @@ class VoteRequest:
 
     Attributes:
         action: a key of ACTIONS.
-        method: of HTTP.
-        query: of the address.
-        fields: its headers; the name in small letters.
+        method: the HTTP method.
+        query: the query string of the address.
+        fields: the headers, with names in lower case.
     """
 
     action: bytes
@@ -90,7 +90,7 @@ class VoteRequest:
 
 
 def vote_request(head: bytes) -> VoteRequest | None:
-    """The request of a head, if it is for the desk; the app may run below any path."""
+    """Parse the head of a request for the desk, below any base path; None if it is for the app."""
     line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     path, _, query = target.partition(b"?")
@@ -107,8 +107,8 @@ class VoteDesk:
     def __init__(self, public_port: int, tell: Callable[[str], None]) -> None:
         """
         Args:
-            public_port: names the cookie of the lecturer.
-            tell: receives the path that makes one browser the lecturer's, now and whenever it was used.
+            public_port: part of the name of the lecturer's cookie.
+            tell: called with the path that makes one browser the lecturer's, at the start and after each use.
         """
         self.box = BallotBox()
         self.cookie = f"attention_atlas_lecturer_{public_port}"
@@ -119,12 +119,12 @@ class VoteDesk:
         self._code = ""
 
     def invite(self) -> None:
-        """Tell a new code; an older one is no longer valid. A code that an audience saw may have been used by it."""
+        """Report a new code and invalidate the old one. The audience may have seen and used the old one."""
         self._code = secrets.token_urlsafe(12)
         self._tell(f"{PATH.decode()}/lecturer?{self._code}")
 
     async def answer(self, request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
-        """The whole HTTP answer to a request."""
+        """Return the whole HTTP answer to a request."""
         try:
             if request.method != ACTIONS[request.action]:
                 raise VoteError(405, "This address has another method.")
@@ -165,8 +165,8 @@ class VoteDesk:
         return self._shown(lecturer=lecturer)
 
     async def _state(self, request: VoteRequest) -> bytes:
-        """The vote; a browser that knows its stage, or a lecturer who knows its number of voters too, waits for a
-        change.
+        """Return the vote. If the browser already has its current stage, and a lecturer also its number of voters, wait
+        for a change first.
         """
         lecturer = self._is_lecturer(request)
         known = re.fullmatch(rb"stage=(\d{1,10})(?:&voters=(\d{1,6}))?", request.query)
@@ -188,7 +188,7 @@ class VoteDesk:
         return _answer(200, msgspec.json.encode(self.box.state(lecturer=lecturer)), "application/json")
 
     def _results(self, request: VoteRequest) -> bytes:
-        """The lecturer's file: a row for each choice."""
+        """Return the lecturer's CSV file, with a row for each choice."""
         if not self._is_lecturer(request):
             raise VoteError(403, ONLY_LECTURER)
         state, file = self.box.state(lecturer=True), StringIO(newline="")
@@ -203,7 +203,7 @@ class VoteDesk:
         )
 
     def _welcome(self, request: VoteRequest) -> bytes:
-        """Make the browser the lecturer's, if it has the code."""
+        """Make this browser the lecturer's if its code is valid."""
         if not self._code or not secrets.compare_digest(request.query, self._code.encode()):
             raise VoteError(403, "This address was used before. The terminal shows the one that is valid now.")
         self.invite()
@@ -217,10 +217,10 @@ class VoteDesk:
 
 
 async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
-    """The body of a request from a page of this server.
+    """Return the body of a request, which must come from a page of this server.
 
     Raises:
-        VoteError: it comes from another site, is not JSON, is too large, or does not arrive.
+        VoteError: the request comes from another site, is not JSON, is too large, or its body does not arrive.
     """
     origin = request.fields.get(b"origin")
     if origin is not None and origin.partition(b"://")[2] != request.fields.get(b"host"):
@@ -240,7 +240,7 @@ async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
 
 
 def _rung(event: asyncio.Event) -> asyncio.Event:
-    """Wake all who wait for an event; returns the next one."""
+    """Wake all requests that wait for an event, and return the event for the next ones."""
     event.set()
     return asyncio.Event()
 
@@ -261,7 +261,7 @@ def _answer(status: int, body: bytes, kind: str = "text/plain", *fields: str) ->
 
 @cache
 def phone_page() -> tuple[bytes, str]:
-    """The page of a phone, and the policy with which a browser runs its one script and nothing else."""
+    """Return the page of a phone, and the content security policy that allows only the page's own script."""
     inside = {"script": script("vote/phone"), "style": (ASSETS / "vote" / "phone.css").read_text(encoding="utf-8")}
     page = (ASSETS / "vote" / "phone.html").read_text(encoding="utf-8")
     for name, text in inside.items():

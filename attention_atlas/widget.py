@@ -21,24 +21,24 @@ except ImportError as error:
     ) from error
 
 ENTRY = "attention_browser/widget"
-# The script has this placeholder for its style sheet.
+# Placeholder in the script that the style sheet replaces.
 NO_SHEET = 'SHEET = "";'
 # Synchronised in both directions: the user's choice in the browser, and values set in Python.
 CHOSEN = ("layer", "head", "rows", "columns")
 
 
 class Browser(anywidget.AnyWidget):
-    """All heads of a trace, to be looked at in a notebook.
+    """Notebook widget that shows all heads of a trace.
 
     Args:
-        trace: to be drawn.
-        kind: of attention that is shown first; None for the last that the trace has.
+        trace: the trace to draw.
+        kind: the kind of attention to show first; None for the last kind of the trace.
         choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`.
 
     Attributes:
-        kind: of attention that is shown.
-        layer, head: that are shown, from 0; both may be set.
-        rows, columns: positions of the tokens that are pinned; a row and a column make a cell.
+        kind: the kind of attention that is shown.
+        layer, head: the layer and the head that are shown, from 0; both may be set.
+        rows, columns: positions of the pinned tokens; a row and a column select a cell.
     """
 
     _esm = script(ENTRY).replace(NO_SHEET, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};")
@@ -57,9 +57,9 @@ class Browser(anywidget.AnyWidget):
         self.trace, self.choice = trace, asked
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The widget, and a picture of its head for a notebook without a kernel."""
+        """Return the widget, and a picture of its current head for a notebook without a kernel."""
         kind = cast(Kind, self.kind)
-        # The kind may have been set after the head, and have fewer layers.
+        # The kind may have changed after the head was chosen, and may have fewer layers.
         layers, heads = self.trace.attention(kind).shape[:2]
         self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})

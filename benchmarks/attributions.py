@@ -1,14 +1,13 @@
-"""Times every attribution method on one translation: alone, and against captum and inseq where they have the method.
+"""Times every attribution method on one translation, and compares it with captum and inseq where they have the method.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/attributions.py [--json FILE]
 
 The sentence has 12 words, and every time includes the run that is explained. The first part times the shipped model
 with each method and with all methods together. The second part times a model of the same sizes with random weights,
-which also exists as Hugging Face's Marian. captum and inseq explain that one, because Marian normalises after its
-sub-layers and the shipped model before them. The explained word has two tokens there, because inseq explains at least
-two, and the whole sentence is every token. Results that two libraries should compute alike are compared before they are
-timed.
+which also exists as Hugging Face's Marian. captum and inseq explain this second model, because Marian normalises after
+its sub-layers and the shipped model before them. The explained word has two tokens there, because inseq explains at
+least two. Results that two libraries should compute alike are compared before they are timed.
 
 Some rows compare two different computations. Only this project has frozen gradients; input x gradient also takes one
 backward pass. inseq's occlusion sets an embedding to 0, and erasure hides the token. The peers' integrated gradients
@@ -33,9 +32,9 @@ import transformers
 from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
 from torch import Tensor
 
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
-# Set before inseq is imported: it must not look for models on a network.
+# Set before the import of inseq, which must not look for models on a network.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import inseq
@@ -57,17 +56,17 @@ WORD = "Haustier"
 # Steps of the peers' integrated gradients.
 STEPS = 50
 CAPTUM, INSEQ = f"captum {version('captum')}", f"inseq {version('inseq')}"
-# The peer explains some predicted tokens, one at a time.
+# A peer's function, which explains some predicted tokens, one at a time.
 Explain = Callable[[Sequence[int]], object]
 
 
 @dataclass(frozen=True, eq=False)
 class Marian:
-    """One model with random weights, here and as Hugging Face's, and how it reads the translation.
+    """One model with random weights, as this project's and as Hugging Face's, and its reading of the translation.
 
     Attributes:
-        translator, trace: here.
-        model, tokenizer: there.
+        translator, trace: this project's model and its trace.
+        model, tokenizer: Hugging Face's model and tokenizer.
         source, prefix: embeddings without positions, [1, S, D] and [1, T, D], as its model takes them.
     """
 
@@ -91,14 +90,14 @@ class Marian:
         export_huggingface(ours, theirs)
         translator = Translator.load(ours, "cpu")
         trace = translator.trace(SENTENCE, TRANSLATION, details=True)
-        # inseq wants the attention weights, which no other implementation returns.
+        # inseq needs the attention weights, which only the eager implementation returns.
         model = transformers.MarianMTModel.from_pretrained(theirs, attn_implementation="eager").eval()
         model.requires_grad_(False)
         source, prefix = (
             torch.tensor([[piece.id for piece in pieces]]) for pieces in (trace.source_pieces, trace.target_pieces)
         )
         encoder, decoder = model.get_encoder(), model.get_decoder()
-        # Its decoder scales embeddings itself, its encoder does not.
+        # Marian's decoder scales its embeddings itself, but its encoder does not.
         return cls(
             translator,
             trace,
@@ -203,7 +202,7 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
         model = inseq.load_model(marian.model, name, tokenizer=marian.tokenizer)
 
         def attributed(positions: Sequence[int]) -> object:
-            # Its positions count the start symbol, and the last one is explained as well.
+            # inseq's positions count the start symbol, and its last position is included.
             return model.attribute(
                 SENTENCE,
                 TRANSLATION,
@@ -222,13 +221,13 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
 def from_text(
     translator: Translator, methods: Sequence[Method], translation: str | None, targets: Sequence[Target]
 ) -> list[Attribution]:
-    """Times this repository's method, including the run."""
+    """Trace the sentence and return this project's attributions of it."""
     trace = translator.trace(SENTENCE, translation, details=True)
     return [translator.attribute(trace, method, targets) for method in methods]
 
 
 def compare(marian: Marian) -> None:
-    """Check that both models and captum compute the same, and print the errors of the integrals."""
+    """Check that both models and captum give the same results, and print the errors of the integrals."""
     positions = list(marian.word())
     found = {
         method: marian.translator.attribute(marian.trace, method, [Target((position,)) for position in positions])
@@ -250,7 +249,7 @@ def compare(marian: Marian) -> None:
 
 
 def figures(repeats: int) -> dict[str, Figure]:
-    """Return all timings in seconds, and print them while measuring."""
+    """Return all times in seconds, and print each one when it is measured."""
     shipped = Translator.load(device="cpu")
     trace = shipped.trace(SENTENCE)
     # This word is one token in the middle of the model's own translation.

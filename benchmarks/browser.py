@@ -30,7 +30,7 @@ from bertviz import model_view
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
-# Python started with this file's path does not find the app.
+# If Python runs this file by its path, it does not find the app.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from attention_atlas import Drawing
@@ -41,14 +41,14 @@ from transformer.values.foreign_tokens import frames
 from transformer.values.trace import Trace
 
 PEER = "BertViz 1.4.1 model_view"
-# Layers, heads, and numbers of source and target tokens of other models; 1,500 are Whisper's frames of sound.
+# Layers, heads, and numbers of source and target tokens of other models. Whisper has 1,500 frames of sound.
 SHAPES = {
     "T5-base, 40 + 40": (12, 12, 40, 40),
     "T5-base, 128 + 128": (12, 12, 128, 128),
     "Llama-1B, 128": (16, 32, 0, 128),
     "Whisper-base, 1,500 + 60": (6, 8, 1500, 60),
 }
-# BertViz draws a line for each weight of a kind; Chromium needs minutes for more.
+# BertViz draws a line for each weight of a kind. Chromium needs minutes for more lines than this.
 MOST_LINES = 800_000
 SIZES = (12, 40, 128)
 REPEATS = {12: 20, 40: 8, 128: 4}
@@ -76,7 +76,7 @@ def sentences(words: int) -> Iterator[str]:
 
 @contextmanager
 def opened(browser: Browser) -> Iterator[Page]:
-    """Open a page that measures itself."""
+    """Open a page that records its own timings (benchmarks/probe.js)."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_init_script(PROBE)
     try:
@@ -93,7 +93,7 @@ def heap(page: Page) -> float:
 
 
 def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
-    """Switch heads SWITCHES times; measure the time to the next frame of each and the long tasks meanwhile."""
+    """Switch heads SWITCHES times; measure the time from each switch to the next frame, and long tasks."""
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
         act(turn)
@@ -108,13 +108,13 @@ def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
 
 
 def switching_by_keys(page: Page) -> dict[str, float]:
-    """Switch the heads of our browser to and fro."""
+    """Switch between heads in our browser."""
     page.locator("canvas.large").first.focus()
     return switching(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
 
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
-    """Measure the app from a submitted sentence on."""
+    """Measure the app from the submission of a sentence."""
     received: list[bytes] = []
     with opened(browser) as page:
         page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))
@@ -213,7 +213,7 @@ def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, f
 
 
 def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """Measure BertViz's file with all kinds; it first draws the encoder, as our page does."""
+    """Measure BertViz's file with all kinds. Like our page, it first draws the encoder."""
     arrays = trace.to_bertviz()
     shown = trace.attention(trace.kinds[0])
     layers, heads = shown.shape[:2]

@@ -1,12 +1,12 @@
-"""Times greedy and beam-4 decoding against Hugging Face and CTranslate2, in turns.
+"""Times greedy decoding and a beam of 4 in comparison with Hugging Face and CTranslate2.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/decoding.py [--json FILE]
 
-Run it on idle cores. Each contender runs in its own process, as it would in use. torch and CTranslate2 keep threads
-that spin while they wait; in one process the threads of one would occupy the other's cores. The sizes are those of the
-shipped model, and the weights are random. Every contender writes exactly the requested number of tokens, and the time
-includes the encoder.
+Run it on idle cores. The libraries take turns, each in its own process. torch and CTranslate2 keep threads that spin
+while they wait; in one process the threads of one library would occupy the cores of the other. The sizes are those of
+the shipped model, and the weights are random. Every contender writes exactly the requested number of tokens, and the
+time includes the encoder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import torch
 import transformers
 from ctranslate2.specs import TransformerSpec
 
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import timing
@@ -46,11 +46,11 @@ from transformer.text.tokenizer import END
 BEAM = 4
 LENGTHS = (20, 60)
 BATCHES = (1, 32)
-# Seconds between two turns, in which the threads of the previous contender go to sleep.
+# Pause between two turns in seconds, in which the threads of the previous library go to sleep.
 PAUSE = 0.1
 ENDLESS = Constraints(suppressed=frozenset({END}))
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
-# Search functions by contender: from sources [B, S] and a number of tokens to the output.
+# A search function by library: it maps sources [B, S] and a number of tokens to the output.
 Search = Callable[[torch.Tensor, int, int], list[list[int]]]
 
 
@@ -95,12 +95,12 @@ def ctranslate(model: Transformer) -> Search:
 
 
 def vocabulary(config: TransformerConfig) -> list[str]:
-    """Return names for the tokens; random weights need no real ones."""
+    """Return invented names of the tokens; random weights need no real vocabulary."""
     return [*SPECIAL, *(f"piece{number}" for number in range(len(SPECIAL), config.target_vocabulary))]
 
 
 def converted(model: Transformer) -> TransformerSpec:
-    """Return the model in CTranslate2's format; it is pre-norm, as the shipped one is."""
+    """Return the model in CTranslate2's format, in pre-norm like the shipped model."""
     config = model.config
     spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.heads, pre_norm=True)
     sides = (
@@ -158,7 +158,7 @@ def _norm(spec, norm: torch.nn.LayerNorm) -> None:
 
 @cache
 def search_of(contender: str) -> Search:
-    """Return a contender's search; each process makes it once."""
+    """Return the search function of a library, which each process creates once."""
     transformers.logging.set_verbosity_error()
     if contender == "Hugging Face":
         return hugging_face(shape())
@@ -169,7 +169,7 @@ def search_of(contender: str) -> Search:
 
 
 def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tuple[list[list[int]], float]:
-    """Return the output of a contender and its seconds; an untimed run first wakes the cores."""
+    """Return a library's output and its time in seconds. An untimed run first wakes the cores."""
     search = search_of(contender)
     search(sources, size, length)
     began = perf_counter()
@@ -178,7 +178,7 @@ def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tupl
 
 
 def timed_capture(sources: torch.Tensor, length: int, capture: bool) -> float:
-    """Return the seconds of greedy decoding with or without the attention rows of all layers and heads."""
+    """Return the time of greedy decoding in seconds, with or without recording the attention of all heads."""
     model = random_model()
     for _ in range(2):
         began = perf_counter()

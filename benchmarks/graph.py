@@ -13,7 +13,7 @@ from time import process_time
 
 import numpy as np
 
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -30,7 +30,7 @@ SENTENCE = "The old man was reading a newspaper in the garden this morning."
 
 
 def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
-    """Return the seconds of a graph and of its cuts at 12 words, and the largest error over some sentences."""
+    """Return the seconds for a graph of 12 words and for its cuts, and the largest error over some sentences."""
     translator = Translator.load(device="cpu")
     weights = translator.weights()
     trace = translator.trace(SENTENCE, details=True)

@@ -1,15 +1,15 @@
-"""Times switching off every head on its own and explaining a translation, and measures their memory.
+"""Times switching off each head and explaining a translation, and measures their memory.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/interventions.py [--json FILE]
 
 The first part uses random weights in the shipped sizes. Each contender reads one translation of 12 words without one
 head at a time and keeps its log-probability. It does so in one batch, in single runs, and by hooks on Hugging Face's
-Marian. The importance board is that of the shipped model, from the text on, with the gradient's estimate. Patching puts
-every cell of the residual stream of one sentence into another, and keeps a difference of two logits. Its peer is the
-patching of TransformerLens (`pip install 'transformer-lens>=3,<4'`; left out if it is missing). The models of that
-library have no encoder, so its stack has the layers of both of ours. `attributions.py`, against captum and inseq,
-`graph.py` and `peak_memory.py` follow. Run it on idle cores.
+Marian. The importance of every head is measured for the shipped model, from the text on, with the gradient's estimate.
+Patching puts every cell of the residual stream of one sentence into another, and keeps a difference of two logits. Its
+peer is the patching of TransformerLens (`pip install 'transformer-lens>=3,<4'`; left out if it is missing). The models
+of that library have no encoder, so its stack has the layers of both of ours. `attributions.py`, against captum and
+inseq, `graph.py` and `peak_memory.py` follow. Run it on idle cores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 import torch
 import transformers
 
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import attributions, graph, peak_memory
@@ -52,7 +52,7 @@ def in_batches(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 
 
 def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
-    """Run each head on its own, with this repository; the unchanged run, which each would repeat, counts once."""
+    """Run the model once per head, with this repository. The unchanged run is needed only once."""
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(model.config):
@@ -64,7 +64,7 @@ def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 def by_hooks(
     model: transformers.MarianMTModel, config: TransformerConfig, source: torch.Tensor, predicted: torch.Tensor
 ) -> list[float]:
-    """Run Marian of the same sizes, with a hook that clears the head's input to the output projection."""
+    """Run a Marian model of the same sizes, with a hook that clears a head's input to the output projection."""
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(config):
@@ -76,7 +76,7 @@ def by_hooks(
 
 
 def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> tuple[int, Callable[[], object]]:
-    """Return the number of cells of both stacks' residual streams, and a function that patches each, in batches."""
+    """Return the number of cells in both residual streams, and a function that patches each cell, in batches."""
     pair = tuple(source[0].flip(0).tolist()), tuple(_shifted(predicted)[0].tolist())
     sites: tuple[Site, ...] = "encoder.residual", "decoder.residual"
     depths = range(1 + model.config.encoder_layers), range(1 + model.config.decoder_layers)
@@ -125,7 +125,7 @@ def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | N
 
 
 def patched(model: Transformer, source: torch.Tensor, predicted: torch.Tensor, repeats: int) -> dict[str, Figure]:
-    """Return the milliseconds of a patch, of all cells together, and of those of TransformerLens."""
+    """Return the milliseconds of one patch and of all patches, here and in TransformerLens."""
     cells, run = every_cell(model, source, predicted)
     found = lens(model.config)
     peer = {} if found is None else {found[0]: found[2]}
@@ -159,7 +159,7 @@ def _shifted(predicted: torch.Tensor) -> torch.Tensor:
 
 
 def board(repeats: int) -> dict[str, Figure]:
-    """Return the seconds of the importance board of 12 words."""
+    """Return the seconds for measuring the importance of every head on 12 words."""
     translator = Translator.load(device="cpu")
     seconds = medians({"board": lambda: head_importance(translator, SENTENCE)}, repeats)["board"]
     return {"12 words: the importance board, from the text on": figure(seconds)}

@@ -1,8 +1,8 @@
 """Measures how long small tasks take to learn: steps per second, and seconds until 99 % of the held-out items are
 right.
 
-A step is one of `transformer.tasks` on newly drawn items. It takes turns with two peers. The first is a pair of
-torch.nn's encoder and decoder layers of the same sizes, with the same batches and optimizer. The second is the
+A training step of `transformer.tasks` on new items takes turns with two peers. The first peer consists of torch.nn's
+encoder and decoder layers of the same sizes, with the same batches and optimizer. The second is the
 written-out backward pass of `transformer.backpropagation` (float64, numpy). The seconds are those that a user waits:
 steps and 100 snapshots.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-# Called by its path, Python knows only this file's folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import TorchPeer
@@ -38,7 +38,7 @@ TARGET_SECONDS = 20
 
 
 def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
-    """Take a step of the peer on the items of that step."""
+    """Take a training step with torch.nn's layers on the items of that step."""
     model = TorchPeer(config.model.target_vocabulary, config.training, OWN.pad).train()
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
@@ -74,7 +74,7 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
 
 
 def steps_per_second() -> dict[str, float]:
-    """Return steps per second of all three, in turns; the best round of each is least disturbed by other processes."""
+    """Return steps per second of all three, which take turns. The best round counts, as the least disturbed one."""
     config = TaskConfig(task="reverse", steps=(ROUNDS + 1) * STEPS, snapshots=1)
     trainer = TaskTrainer(config)
     steps: dict[str, Callable[[int], object]] = {
@@ -93,7 +93,7 @@ def steps_per_second() -> dict[str, float]:
 
 
 def time_to_learn(task: str) -> dict[str, object]:
-    """Return the seconds and steps of the default run until its snapshots are right for good."""
+    """Return the seconds and steps of the default run until all later snapshots are right."""
     trainer = TaskTrainer(TaskConfig(task=task))
     solved: float | None = None
     while not trainer.finished:

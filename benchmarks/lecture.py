@@ -1,14 +1,14 @@
-"""Simulates a lecture hall: measures how long many users wait who all ask the app at the same time.
+"""Simulates a lecture hall: measures how long users wait when many of them ask the app at the same time.
 
     python benchmarks/lecture.py [--processes N] [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
 
 Needs two idle cores; this program uses part of one. The app starts as many processes as `attention-atlas --lecture`
 would on this machine, unless --processes is given. With 1 it is what `streamlit run app.py` starts.
 
-The users arrive within five seconds. Users who arrive one after the other would never meet, and the app would look
-fast. Each asks for something every ten seconds, whatever the others do, and has it when the run that it started has
-ended. The page must then show the requested head, and the translation that a fresh model writes of that user's
-sentence.
+The users arrive within five seconds. If they arrived one after another, their requests would never overlap, and the
+app would look fast. Each user requests something every ten seconds, whatever the others do. The answer is complete when
+the run of the request has ended. The page must then show the requested head, and the translation that a fresh model
+writes for that user's sentence.
 
     link:    every ten seconds the lecturer shows another link, and all open it
     own:     each user types their own sentences
@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-# Python started with this file's path does not find the app.
+# If Python runs this file by its path, it does not find the app.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from websockets.exceptions import WebSocketException
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 ARRIVAL = 5.0
 EVERY = 10.0
-# Seconds that a user waits at most.
+# Timeout for an answer, in seconds.
 PATIENCE = 300.0
 # Each sentence has twelve words, and all differ.
 SENTENCES = [
@@ -103,7 +103,7 @@ Mix = Callable[[str, int, int, Measured], AsyncGenerator[None]]
 
 
 async def link(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
-    """Opens one link of the lecturer after the other."""
+    """Opens the lecturer's links one after another."""
     for text in random.Random(people).sample(SENTENCES, len(SENTENCES)):
         async with visitor(address) as person:
             began = time.perf_counter()
@@ -113,7 +113,7 @@ async def link(address: str, number: int, people: int, measured: Measured) -> As
 
 
 async def own(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
-    """Types one sentence after the other."""
+    """Types sentences one after another."""
     async with visitor(address) as person:
         began = time.perf_counter()
         await person.open()
@@ -126,7 +126,7 @@ async def own(address: str, number: int, people: int, measured: Measured) -> Asy
 
 
 async def heads(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
-    """Clicks at heads of one sentence, and goes from page to page."""
+    """Clicks on heads of one sentence, and goes from page to page."""
     dice, text = random.Random(number), SENTENCES[number]
     async with visitor(address) as person:
         began = time.perf_counter()
@@ -163,7 +163,7 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
 
 
 async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
-    """Run a lecture with this number of users and seconds; each part has other users, who type other sentences."""
+    """Run a lecture with this number of users for some seconds. Each part has other users and other sentences."""
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
         for number in range(part * people, (part + 1) * people):
@@ -172,7 +172,7 @@ async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int =
 
 
 def wrong(answers: list[Answer]) -> list[str]:
-    """Return the requests whose page showed something else."""
+    """Return descriptions of the answers that do not match their requests."""
     return [
         f"{answer.text} {answer.head}"
         for answer in answers
@@ -184,7 +184,7 @@ def wrong(answers: list[Answer]) -> list[str]:
 
 @cache
 def translation(text: str) -> str:
-    """Return the translation of a fresh model."""
+    """Return the translation that a fresh model writes."""
     return fresh_model().translate(text).text
 
 
@@ -200,7 +200,7 @@ def fresh_model() -> Translator:
 def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, float]:
     """Measure a lecture on a fresh server and return its figures."""
     if mix == "vote":
-        # The process that hands out the connections exists only for several processes.
+        # The proxy in front of the app exists only if there are several processes.
         return votes(people, lasts, max(2, processes))
     with server(processes) as (address, process, _):
         if mix == "arrival":

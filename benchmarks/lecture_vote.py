@@ -15,7 +15,8 @@ from typing import Any
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import percentile
 
-# Seconds within which all vote, and pause between two requests of the lecturer's page (assets/lecture/vote.js).
+# Seconds within which all users vote, and the pause between two requests of the lecturer's page
+# (assets/lecture/vote.js).
 WITHIN, PAUSE = 5.0, 0.15
 PATIENCE = 120.0
 CHOICES = ("weil", "da", "denn", "obwohl")
@@ -23,7 +24,7 @@ CHOICES = ("weil", "da", "denn", "obwohl")
 
 @dataclass
 class Screen:
-    """The lecturer's page: when the bars first showed each number of voters."""
+    """The lecturer's page; it records when its bars first showed each number of voters."""
 
     shown: list[float] = field(default_factory=list)
     voters: int = 0
@@ -45,7 +46,7 @@ async def ask(address: str, method: str, path: str, body: object = None, cookie:
 
 
 async def watch(address: str, cookie: str, screen: Screen) -> None:
-    """Show the bars as the lecturer's page does."""
+    """Request the counts as the lecturer's page does."""
     while True:
         query = f"stage={screen.stage}&voters={screen.voters}"
         _, state = await ask(address, "GET", f"/vote/state?{query}", cookie=cookie)
@@ -55,7 +56,7 @@ async def watch(address: str, cookie: str, screen: Screen) -> None:
 
 
 async def phone(address: str, number: int, vote: int) -> tuple[float, float]:
-    """Open the page, wait for changes as a phone does, and vote; return when it was sent and when it was accepted."""
+    """Open the page, wait for changes and vote as a phone does; return when the vote was sent and accepted."""
     dice = random.Random(number)
     await ask(address, "GET", "/vote")
     waits = asyncio.create_task(ask(address, "GET", f"/vote/state?stage={vote}"))
@@ -71,7 +72,7 @@ async def phone(address: str, number: int, vote: int) -> tuple[float, float]:
 
 
 async def question(address: str, cookie: str, people: int) -> list[float]:
-    """Let all vote on one question; return the seconds of each vote until its bar rose."""
+    """Let all users vote on one question. Return the seconds from each vote until its bar rose."""
     act = {"act": "open", "question": "What comes next?", "choices": CHOICES}
     _, opened = await ask(address, "POST", "/vote/act", act, cookie)
     screen = Screen(stage=opened["stage"])
@@ -87,7 +88,7 @@ async def question(address: str, cookie: str, people: int) -> list[float]:
 
 
 def votes(people: int, lasts: float, processes: int) -> dict[str, float]:
-    """Return the figures of votes, one after the other for some seconds, on a fresh server."""
+    """Run votes one after another for some seconds on a fresh server, and return their figures."""
     with server(processes) as (address, process, printed):
         deadline = time.monotonic() + PATIENCE
         while (found := re.search(r"/vote/lecturer\?\S+", printed())) is None:

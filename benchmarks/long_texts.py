@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import Figure, command_line, figure, write

@@ -3,9 +3,9 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/marian.py [--rounds N] [--pieces N]
 
-Both sides run in turn in this process, with the same number of threads, and the median of the rounds counts. A traced
-pass reads a given translation and keeps all attention weights of all heads. CTranslate2 only decodes, and only where it
-is installed.
+This project and its peers take turns in this process, with the same number of threads. The median of the rounds counts.
+A traced pass reads a given translation and keeps all attention weights of all heads. CTranslate2 only decodes, and is
+left out if it is not installed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import torch
 import transformers
 from streamlit.testing.v1 import AppTest
 
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import write
@@ -40,7 +40,7 @@ from transformer.running.translator import Translator
 
 PIECES = 65_001
 LENGTH = 20
-# Bytes in a megabyte of `benchmarks.server.memory`.
+# Bytes in the unit of `benchmarks.server.memory`.
 MB = 2**20
 # Beam size and steps of the search whose memory is measured.
 BEAM, STEPS = 5, 60
@@ -57,7 +57,7 @@ SIZES = {
 
 
 def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
-    """Write a half-precision folder in OPUS-MT's format and return its model in float32; the model never ends a
+    """Write a half-precision folder in OPUS-MT's format and return its model in float32. The model never ends a
     sentence.
     """
     model = io.BytesIO()
@@ -247,7 +247,7 @@ def ctranslate(folder: Path, output: Path) -> object | None:
 
 
 def report(what: str, found: Mapping[str, float]) -> None:
-    """Print one line: the seconds of all, and the ratio of ours to each."""
+    """Print one line with the seconds of all libraries, and the ratio of ours to each."""
     ours = found["ours"]
     others = ", ".join(
         f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})" for name, taken in found.items() if name != "ours"

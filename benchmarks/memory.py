@@ -2,13 +2,13 @@
 
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
-Starts the app and opens many addresses, each with a sentence of its own, of all lengths. After every tenth and a few
-seconds of rest, it prints the memory of the process. After the first hundred, the process may grow by at most 200 MB.
-One user in five searches with the widest beam, whose steps take the most memory. The others decode with the page's
+Starts the app and opens many addresses with different sentences of all lengths. After every tenth sentence, it waits a
+few seconds and prints the memory of the process. After the first hundred, the process may grow by at most 200 MB. One
+user in five searches with the widest beam, whose steps take the most memory. The others decode with the page's
 defaults.
 
-With `--views 1` every view belongs to a new user, who leaves. Streamlit keeps up to 128 such sessions for two minutes,
-and this option alone shows what their pages hold.
+With `--views 1` every view belongs to a new user, who then leaves. Streamlit keeps up to 128 such sessions for two
+minutes, and only this option shows how much memory their pages take.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Python started with this file's path does not find the app.
+# If Python runs this file by its path, it does not find the app.
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory, server
@@ -30,14 +30,14 @@ from pages.ui.params.pages import PAGES as REGISTERED
 from transformer.serving.server_process import TIDY_EVERY
 from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
-# The pages by their addresses; a page that needs no model reads no sentence.
+# The pages by their addresses, without those that read no sentence because they need no model.
 PAGES = tuple("" if page.name == FIRST else page.name for page in REGISTERED.values() if page.needs != "nothing")
 VIEWS = 20
 # One user in this many searches with the widest beam.
 SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
-# Seconds without requests, so that the memory of the last run has been returned.
+# Pause in seconds, after which the memory of the last run has been returned to the system.
 REST = 1.5 * TIDY_EVERY
 
 

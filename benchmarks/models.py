@@ -1,4 +1,4 @@
-"""Models that several benchmarks time: ours with random weights, and other libraries' with the same sizes."""
+"""Models for several benchmarks: ours with random weights, and models of other libraries with the same sizes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from transformer.training.config import TrainConfig
 
 
 def shape() -> TransformerConfig:
-    """Return the shape of the shipped model."""
+    """Return a configuration with the shape of the shipped model."""
     return TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
 
 
 @cache
 def random_model() -> Transformer:
-    """Return a model of that shape, the same in each process, packed like a loaded one."""
+    """Return a random model of that shape, the same in each process, packed like a loaded model."""
     torch.manual_seed(1)
     model = build(shape()).eval().requires_grad_(False)
     # The weights of a checkpoint have half precision.

@@ -1,4 +1,4 @@
-"""Measures the peak memory of a process that measures every head, or explains a word, of a sentence of 60 words.
+"""Measures the peak memory of a process that measures every head, or explains a word, for a sentence of 60 words.
 
     python benchmarks/peak_memory.py [--json FILE]
 
@@ -14,7 +14,7 @@ from argparse import SUPPRESS
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory
@@ -36,7 +36,7 @@ PARTS = (NOTHING, BOARD, GRAPH, *METHODS, EVERYTHING)
 
 
 def compute(part: str) -> None:
-    """Compute one part, for one word and for the whole sentence."""
+    """Run one computation, for one word and for the whole sentence."""
     translator = Translator.load(device="cpu")
     trace = translator.trace(SENTENCE, details=True)
     if part in (BOARD, EVERYTHING):
@@ -50,7 +50,7 @@ def compute(part: str) -> None:
 
 
 def figures() -> dict[str, Figure]:
-    """Return the MB of each part, and print them while measuring."""
+    """Return the peak MB of each computation, and print each one when it is measured."""
     print(f"{len(SENTENCE.split())} words; the most memory of a process")
     found: dict[str, Figure] = {}
     for part in PARTS:

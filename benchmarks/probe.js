@@ -1,4 +1,4 @@
-// Runs in every page that benchmarks/browser.py opens. Records tasks of more than 50 ms, and for each key or click the
+// Runs in every page that benchmarks/browser.py opens. Records tasks longer than 50 ms, and for each key or click the
 // time to the frame after it.
 window.tasks = [];
 window.answers = [];

@@ -21,7 +21,7 @@ def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
     """Start a fresh server as `attention-atlas` does.
 
     Yields:
-        Its address without the protocol, its process, and a function that returns what it has printed.
+        Its address without the protocol, its process, and a function that returns its output so far.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -41,8 +41,8 @@ def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
 
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.DEVNULL)
         try:
-            # The first of several processes answers before the others do, and would get all users. The address is
-            # printed when all are warm.
+            # The first of several processes would get all users if they came before the others answer. The address is
+            # printed when all processes are warm.
             while processes > 1 and process.poll() is None and "http://" not in printed():
                 time.sleep(0.1)
             while process.poll() is None:

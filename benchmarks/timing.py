@@ -1,4 +1,4 @@
-"""Times contenders in turns and reports them; defines the command line that all benchmarks share."""
+"""Times several functions in turns and reports the results; defines the command line that all benchmarks share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
-# Keys are "ours", "peer", their "ratio" and "peer_name"; a row without a peer has None three times.
+# The keys are "ours", "peer", their "ratio" and "peer_name". Without a peer, the last three are None.
 Figure = dict[str, float | str | None]
 
 
@@ -21,13 +21,15 @@ def command_line(about: str | None) -> ArgumentParser:
 
 
 def write(file: Path | None, figures: Mapping[str, object]) -> None:
-    """Write the figures to the file that the user named, if any."""
+    """Write the figures to the file that the user gave, if any."""
     if file:
         file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the median seconds of each; they take turns, so that a busy moment of the machine affects all alike."""
+    """Return the median seconds of each function. They take turns, so that a busy moment of the machine affects all
+    alike.
+    """
     for run in runs.values():
         run()
     seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -40,12 +42,12 @@ def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, fl
 
 
 def percentile(values: Sequence[float]) -> float:
-    """Return the 95th percentile, or the largest of fewer than 20."""
+    """Return the 95th percentile, or the largest value if there are fewer than 20."""
     return sorted(values)[-(-95 * len(values) // 100) - 1]
 
 
 def figure(own: float, peer: float | None = None, name: str | None = None) -> Figure:
-    """Return one line of a table, as the file stores it."""
+    """Return one row of the results, as the file stores it."""
     return {"ours": own, "peer": peer, "ratio": own / peer if peer else None, "peer_name": name}
 
 

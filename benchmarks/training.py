@@ -1,7 +1,7 @@
 """Compares target tokens per second of one training step: this trainer, and torch's nn.Transformer of the same sizes.
 
-Both take turns in one process, on the same batches of random tokens with the lengths of short everyday sentences. They
-use bfloat16 where the processor supports it.
+Both take turns in one process, on the same batches of random tokens as long as short everyday sentences. They use
+bfloat16 where the processor supports it.
 
     python benchmarks/training.py [--json FILE]
 """
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import nn
 
-# Python started with this file's path finds only this folder.
+# If Python runs this file by its path, it finds only modules of this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import TorchPeer
@@ -38,7 +38,7 @@ PEER = "torch.nn.Transformer, bf16 autocast, AdamW fused"
 
 
 def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> PieceData:
-    """Return pairs of random token sequences, 5 to 60 per side and 13 on average."""
+    """Return pairs of random token sequences, with 5 to 60 tokens per side and 13 on average."""
 
     def side(lengths: np.ndarray) -> SideTokens:
         pieces = rng.integers(4, vocabulary, size=int(lengths.sum())).astype(np.uint16)
@@ -49,7 +49,7 @@ def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> Piece
 
 
 def trainer(folder: Path, device: torch.device) -> Trainer:
-    """Return our trainer, in a folder of random data."""
+    """Return our trainer, in a folder with random data."""
     tokenizer = Tokenizer.load(MODEL / "tokenizer.model")
     run = RunFolder(folder)
     run.save_tokenizer(tokenizer)
@@ -60,7 +60,7 @@ def trainer(folder: Path, device: torch.device) -> Trainer:
 
 
 def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
-    """Take a step of the peer on the batch with that number; return its number of target tokens."""
+    """Take a step with nn.Transformer on the batch with that number; return its number of target tokens."""
     model = TorchPeer(training.tokenizer.size, training.config).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
@@ -79,7 +79,7 @@ def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
 
 
 def measure() -> dict[str, dict[str, float | str]]:
-    """Return the tokens per second of both, in turns; the best round of each is least disturbed by other processes."""
+    """Return the tokens per second of both, which take turns. The best round counts, as the least disturbed one."""
     keep_freed_memory()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with tempfile.TemporaryDirectory() as folder:

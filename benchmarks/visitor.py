@@ -1,4 +1,4 @@
-"""Users of the app that speak its protocol as a browser does, over one websocket each."""
+"""Simulated users of the app. Each speaks Streamlit's protocol over one websocket, as a browser does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-# The name under which Streamlit's components send every event that happens once in one of them.
+# The name under which Streamlit's components send trigger values.
 EVENTS = "$$STREAMLIT_INTERNAL_KEY_{}__events"
 
 
@@ -37,10 +37,10 @@ class Visitor:
     _cached: dict[str, bytes] = field(default_factory=dict)
 
     async def open(self, page: str = "", **address: str) -> None:
-        """Open an address, as if it were the first one in the tab.
+        """Open an address in a new tab.
 
         Args:
-            page: the page of the address; empty for the first one.
+            page: the page of the address; empty for the first page.
         """
         self._query, self._page = urlencode(address), ""
         await self._run(page_name=page)
@@ -57,7 +57,7 @@ class Visitor:
         await self._run(WidgetState(id=EVENTS.format(self.widgets["sentence"]), json_trigger_value=json.dumps([event])))
 
     async def choose(self, widget: str, **choice: Any) -> None:
-        """Choose an option in a component that has the state `choice`."""
+        """Choose an option in a component that has a state `choice`."""
         await self._run(WidgetState(id=self.widgets[widget], json_value=json.dumps({"choice": choice})))
 
     async def _run(self, *states: WidgetState, page_name: str = "") -> None:
@@ -93,7 +93,7 @@ class Visitor:
         answer = ForwardMsg()
         answer.ParseFromString(await self.socket.recv())
         if answer.WhichOneof("type") == "ref_hash":
-            # The server does not resend a message that the browser is known to hold.
+            # The server does not resend a message that the browser has cached.
             answer.ParseFromString(self._cached[answer.ref_hash])
         elif answer.metadata.cacheable:
             self._cached[answer.hash] = answer.SerializeToString()
@@ -115,7 +115,7 @@ class Visitor:
 
 @asynccontextmanager
 async def visitor(address: str, cookie: str = "") -> AsyncIterator[Visitor]:
-    """Connect to a server, with the cookie of a user who was there before."""
+    """Connect to a server, with the cookie of an earlier visit if one is given."""
     async with connect(
         f"ws://{address}/_stcore/stream",
         subprotocols=["streamlit"],

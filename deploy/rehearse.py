@@ -1,12 +1,13 @@
-"""Carries out Dockerfile, compose.yaml and nginx.conf on this machine without containers.
+"""Runs the setup of Dockerfile, compose.yaml and nginx.conf on this machine without containers.
 
     python deploy/rehearse.py [--build-arg TORCH_INDEX=URL] [--people N] [--seconds N]
 
-For machines without a container engine, and to check that the files fit each other. Needs Debian's nginx. The commands
-of the Dockerfile run in order in a fresh folder with a fresh environment, as the calling user. The processes of the app
-start with the settings of compose.yaml, each at its own address (127.0.1.1, 127.0.1.2). nginx listens in front of them
-at port 8080. Then users connect. Each must stay with one process, and Streamlit's files must arrive compressed. When a
-process is killed, its users, who have its cookie, must reach the other one. --people measures a lecture through nginx.
+Use it on machines without a container engine, or to check that the files fit each other. It needs Debian's nginx. The
+commands of the Dockerfile run in order, as the calling user, in a fresh folder with a fresh environment. The processes
+of the app start with the settings of compose.yaml, each at its own address (127.0.1.1, 127.0.1.2). nginx listens in
+front of them at port 8080. Then simulated users connect. Each must stay with one process, and Streamlit's files must
+arrive compressed. When a process is killed, its users, who have its cookie, must reach the other one. --people measures
+a lecture through nginx.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Python started with this file's path does not find the benchmarks.
+# If Python runs this file by its path, it does not find the benchmarks.
 sys.path.insert(0, str(ROOT))
 
 import yaml
@@ -44,8 +45,8 @@ from pages.ui.params.state import MAX_ADDRESS
 HOST = "localhost"
 PORT = 8080
 PATIENCE = 120.0
-# nginx logs for each request the process that answered, after those that failed; whether its own copy was enough; and
-# the requested path.
+# For each request, nginx logs the processes that failed and the one that answered, the state of its cache, and the
+# requested path.
 LOG = 'log_format visits "$upstream_addr|$upstream_cache_status|$request_uri";'
 
 
@@ -92,7 +93,7 @@ def build(place: Path, arguments: dict[str, str]) -> Image:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy as COPY does: a folder's content into the folder, a file under a name or into a folder."""
+    """Copy as COPY does: the content of a folder into a folder, or a file to a new name or into a folder."""
     if source.is_dir():
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     else:
@@ -102,7 +103,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def filled(value: str, settings: dict[str, str]) -> str:
-    """Return a value of compose.yaml with its ${NAME} and ${NAME:?message} filled in."""
+    """Return a value of compose.yaml with ${NAME} and ${NAME:?message} replaced by the settings."""
     return re.sub(r"\$\{(\w+)(:\?[^}]*)?\}", lambda match: settings[match[1]], value)
 
 
@@ -118,8 +119,8 @@ def start_process(image: Image, environment: dict[str, str], address: str) -> su
 
 
 def temporary_folders(place: Path) -> str:
-    """Give nginx its own folders for temporary files. Another user's nginx may have left files in the system's folders,
-    and then no large answer gets through.
+    """Give nginx its own folders for temporary files. Another user's nginx may have left files in the system's folders;
+    then large answers would fail.
     """
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     return " ".join(f"{kind}_temp_path {place}/{kind};" for kind in kinds)
@@ -169,14 +170,14 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def visits(log: Path) -> list[list[str]]:
-    """Return the process, state of the copy, and path of each request so far."""
-    # nginx writes the line when a request ends, a moment after its answer.
+    """Return the process, the cache state and the path of each request so far."""
+    # nginx writes the log line when a request ends, a moment after its answer.
     time.sleep(0.5)
     return [line.rpartition(", ")[2].split("|", 2) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
 def stay(log: Path, count: int = 20) -> dict[str, str]:
-    """Check that every user stays with one process and no process is idle; return the process of each user's cookie."""
+    """Check that users stay with one process and that no process is idle; return each user's process by cookie."""
     processes: dict[str, str] = {}
     for _ in range(count):
         headers, _ = ask("/")
@@ -194,11 +195,11 @@ def stay(log: Path, count: int = 20) -> dict[str, str]:
 
 
 def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
-    """Check that users of the killed process move to the other one and stay there, and that the others stay.
+    """Check that the users of a killed process move to the other one and stay there, and that all others stay.
 
     Args:
-        processes: from `stay`.
-        killed: address of a process.
+        processes: the result of `stay`.
+        killed: address of the killed process.
     """
     (other,) = {process for process in processes.values() if process != killed}
     for cookie, process in processes.items():
@@ -222,13 +223,13 @@ def compressed(log: Path) -> None:
 
 
 def long_addresses() -> None:
-    """Check that an address may be as long as the app allows."""
+    """Check that nginx accepts an address as long as the app allows."""
     ask(f"/?text={'x' * MAX_ADDRESS}")
     print(f"an address of {MAX_ADDRESS:,} characters is answered")
 
 
 async def translated(cookie: str = "") -> bool:
-    """Return whether a user who opens a link to a sentence sees its translation."""
+    """Return whether a user who opens a link with a sentence sees its translation."""
     async with visitor(f"{HOST}:{PORT}", cookie) as person:
         await person.open("cross_attention", text="The cat sleeps.")
         return any("Die Katze schläft." in words for words in person.words)

@@ -54,7 +54,7 @@ SENTENCES = [
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a command line; its parts are named as in `subprocess.CompletedProcess`."""
+    """The result of a command line; its fields are named as in `subprocess.CompletedProcess`."""
 
     returncode: int
     stdout: str
@@ -63,7 +63,7 @@ class Ended:
 
 @pytest.fixture
 def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """run_main(main, *arguments): run a command line in this process, which has already loaded torch."""
+    """A function run_main(main, *arguments) that runs a command line in this process, where torch is already loaded."""
 
     def run(main: Callable[[Sequence[str]], None], *arguments: object) -> Ended:
         message: object = None
@@ -73,7 +73,7 @@ def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
             message = ended.code
         written = capsys.readouterr()
         if isinstance(message, str):
-            # The interpreter treats SystemExit the same way.
+            # This is what the interpreter does with SystemExit.
             return Ended(1, written.out, f"{written.err}{message}\n")
         return Ended(int(message or 0), written.out, written.err)
 
@@ -122,7 +122,7 @@ def shipped() -> Translator:
     return Translator.load(device="cpu")
 
 
-# Number of positions of the language model below; small, so that a text soon exceeds it.
+# Number of positions of the language model below. It is small, so that a short text exceeds it.
 POSITIONS = 64
 
 

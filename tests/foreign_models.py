@@ -49,7 +49,7 @@ def arabic_model(
 
     Args:
         folder: the new folder.
-        reads, writes: languages of TEXTS.
+        reads, writes: languages of TEXTS that the model reads and writes.
         seed: seed of the weights.
         codes: target language tokens, such as ">>ara<<".
         separate: whether each side has its own ids.

@@ -1,4 +1,4 @@
-// One head as it is shown: its rows and columns, and the weight of every cell.
+// Arranges a head for display: its rows and columns, and the weight of every cell.
 
 import { quote } from "../shared/direction.js";
 import { typeset } from "../shared/numbers.js";
@@ -11,7 +11,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {{ rows: Label[], columns: Label[], scaled: boolean }} Arrangement */
 /** @typedef {{ from: string, to: string }} AxisTitles */
 /**
- * One measurement for every head, in the order of layers and heads; null where it does not apply. `most` fills the bar.
+ * A measurement of every head, in the order of layers and heads; null where it does not apply. `most` is a full bar.
  * @typedef {{ key: string, name: string, unit: string, most: number, values: (number | null)[] }} Metric
  */
 /**
@@ -35,8 +35,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} KindData
  */
 /**
- * The user's choice (pages/ui/params/attention.py). `heads` are drawn as lines beside the chosen head. `rows` and
- * `columns` are the positions of the pinned tokens; `threshold` is in hundredths.
+ * The user's choice (pages/ui/params/attention.py). `heads` are drawn as lines in addition to the chosen head. `rows`
+ * and `columns` are the positions of the pinned tokens; `threshold` is in hundredths.
  * @typedef {{
  *   layer: number, head: number, words: boolean, hide: boolean, scale: string, palette: string, look: string,
  *   threshold: number, metric: string, rows: number[], columns: number[], heads: number[],
@@ -59,7 +59,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  */
 
 /**
- * The arrangement of rows and columns that the user chose: tokens or words, with or without start and end symbols.
+ * Returns the arrangement of rows and columns that the user chose: tokens or words, with or without start and end
+ * symbols.
  * @param {Pick<Choice, "words" | "hide">} choice
  */
 export function arrangementName(choice) {
@@ -118,7 +119,8 @@ export function arrange(data, choice, layer, head) {
 }
 
 /**
- * All heads of a difference on one scale. On its own scale, a head that hardly changed would look like one that did.
+ * Returns all heads of a difference, scaled alike. On its own scale, a head that hardly changed would look like one
+ * that did.
  * @param {KindData} data
  * @param {{ after: KindData, before: KindData }} sides
  * @param {Pick<Choice, "words" | "hide">} choice
@@ -144,7 +146,7 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * A label for use within a sentence. If its side has the label several times, its position is added.
+ * Returns a label for use within a sentence. If its side has the label several times, its position is added.
  * @param {Label[]} side
  * @param {number} at
  * @param {"row" | "column"} name of a place on this side
@@ -155,7 +157,7 @@ export function named(side, at, name) {
 }
 
 /**
- * A weight as the readout shows it.
+ * Returns the weight of a cell as the readout shows it.
  * @param {Arranged} arranged
  * @param {number} row
  * @param {number} column
@@ -166,7 +168,7 @@ export function shownWeight(arranged, row, column) {
 }
 
 /**
- * A weight, or a difference with its sign.
+ * Returns a weight, or a difference with its sign.
  * @param {Arranged} arranged
  * @param {number} value
  */

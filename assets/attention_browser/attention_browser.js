@@ -1,4 +1,4 @@
-// The attention browser: holds the user's choice, draws, and sends the choice to the server.
+// The attention browser: stores the user's choice, draws it, and sends it to the server.
 
 import { HEAD_COLOURS, PALETTES, shadesOf, themeOf } from "../shared/colours.js";
 import { element } from "../shared/element.js";
@@ -34,7 +34,7 @@ import { lightGrid, linksOfWord, wordLinks } from "./word_links.js";
 /** @import { WordLinks } from "./word_links.js" */
 
 export class AttentionBrowser extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} as they arrived */
+  /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} the bytes as they arrived */
   bytes;
   /** @type {KindData} the bytes, unpacked; missing until the first arrive */
   data;
@@ -44,7 +44,7 @@ export class AttentionBrowser extends PaintedComponent {
   theme;
   /** @type {Colour[]} */
   shades;
-  /** @type {Metric | null} that the bars below the heads show */
+  /** @type {Metric | null} the metric of the bars below the heads */
   metric;
   /** @type {GridGeometry} */
   gridGeometry;
@@ -106,7 +106,7 @@ export class AttentionBrowser extends PaintedComponent {
     this.bytes = bytes;
     if (fresh) {
       const data = await this.read(bytes);
-      if (bytes !== this.bytes) return; // overtaken by newer data
+      if (bytes !== this.bytes) return; // Newer data has arrived meanwhile.
       const { header } = data;
       const before = this.data?.header;
       this.data = data;
@@ -114,11 +114,11 @@ export class AttentionBrowser extends PaintedComponent {
       const asks = header.asked.number !== this.synced.number;
       if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
       if (header.id !== this.synced.known.id) {
-        // Pinned tokens belong to their sentence, so the server sends them.
+        // The server sends the pinned tokens, because they belong to a sentence.
         Object.assign(this.choice, { rows: [], columns: [] });
         Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
       }
-      // The cell selected by keyboard also belongs to its sentence. Every pin describes it again.
+      // The cell selected by keyboard belongs to its sentence too, so it is cleared.
       if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }
     if (!this.data) return;
@@ -136,7 +136,7 @@ export class AttentionBrowser extends PaintedComponent {
     return { ...await unpack(bytes), arranged: new Map() };
   }
 
-  // The keys, each with its action.
+  // The list of keys, each with its action.
   keyList() {
     return ATTENTION_KEYS;
   }
@@ -149,7 +149,7 @@ export class AttentionBrowser extends PaintedComponent {
     return this.choice.look === "lines" ? READING_LINES : READING;
   }
 
-  // Advice to show while the pointer is not on any cell or label.
+  // Advice that is shown while the pointer is on no cell or label.
   invitation() {
     return this.invitations()[this.input.kind];
   }
@@ -159,7 +159,7 @@ export class AttentionBrowser extends PaintedComponent {
     return exportPartsOf(this.data.header) !== null;
   }
 
-  // The choice, limited to the layers, heads and tokens of this sentence.
+  // The choice, limited to layers, heads and tokens that exist.
   validChoice() {
     const { layers, heads, queries, keys, metrics } = this.data.header;
     const choice = this.choice;
@@ -192,7 +192,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Rows and columns of this arrangement that hold pinned tokens.
+   * Returns the rows and columns of this arrangement that contain pinned tokens.
    * @param {Arranged} arranged
    * @returns {Pinned}
    */
@@ -201,7 +201,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Pins the clicked place, or releases it. With `add`, the other pins stay.
+   * Pins the clicked place, or unpins it. With `add`, the other pins stay.
    * @param {Place | null} hit
    * @param {boolean} add
    */
@@ -210,8 +210,8 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * The place in the large figure that the pointer is at, else the pinned place. It is a word if it is one row or one
-   * column.
+   * Returns the place in the large figure that the pointer is at, else the pinned place. It is a word if it is one row
+   * or one column.
    * @returns {Place}
    */
   word() {
@@ -264,7 +264,7 @@ export class AttentionBrowser extends PaintedComponent {
       + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
   }
 
-  // Whether the width is so small that the grid stands above the large figure. The grid is then flat to leave room for
+  // Whether the screen is so narrow that the grid is above the large figure. The grid is then flat to leave room for
   // it.
   stacked() {
     return !this.data.header.glance && this.figure.offsetLeft === this.overview.offsetLeft;
@@ -282,7 +282,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * The large figure: its content, its geometry, and a function that draws it on a surface.
+   * Returns the large figure: its content, its geometry, and a function that draws it on a surface.
    * @param {number} width in CSS pixels; 0 for the one on the screen
    * @param {Theme} theme
    * @returns {Picture & { arranged: Arranged, geometry: MapGeometry | LinesGeometry }}
@@ -315,7 +315,7 @@ export class AttentionBrowser extends PaintedComponent {
       draw: (surface) => drawMap(surface, geometry, figure) };
   }
 
-  // Where there is only the grid, only the keyboard chooses a head, and only while the grid has the focus.
+  // If there is only the grid, only the keyboard selects a head, while the grid has the focus.
   chooses() {
     return !this.data.header.glance || this.grid.matches(":focus-visible");
   }
@@ -331,7 +331,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Chooses a head in the grid. Where there is only the grid, the head opens on its own page.
+   * Chooses a head in the grid. If there is only the grid, the head opens on its own page.
    * @param {Head} head
    */
   open({ layer, head }) {

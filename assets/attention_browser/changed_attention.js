@@ -1,4 +1,4 @@
-// The attention browser of a changed run: after the change, as trained, and the difference of the two.
+// The attention browser of a changed run. It shows the attention after the change, as trained, or their difference.
 
 import { select } from "../shared/controls.js";
 import { mount } from "../shared/mount.js";
@@ -19,7 +19,7 @@ export class ChangedAttention extends AttentionBrowser {
   }
 
   /**
-   * The messages of both runs, one after the other (pages/ui/components/changed_attention.py).
+   * Shows the messages of both runs, which follow each other (pages/ui/components/changed_attention.py).
    * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
    * @override
    */

@@ -27,7 +27,7 @@ export class Description {
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
   }
 
-  // Describes the cell, row or column under the pointer or pinned, and how the numbers were processed.
+  // Describes the cell, row or column that is pointed at or pinned, and how the numbers were processed.
   reflect() {
     const { browser } = this;
     const { choice, data, hoveredHead, metric } = browser;
@@ -59,14 +59,14 @@ export class Description {
     this.best.onclick = () => {
       if (!best) return;
       browser.change({ layer: best.layer, head: best.head });
-      // The button disappears; the arrow keys should continue from the head.
+      // The button disappears, so the focus moves to the grid, where arrow keys continue from the head.
       browser.grid.focus({ preventScroll: true });
     };
   }
 
   /**
-   * Describes the cell, row or column under the pointer or pinned. It is silent about one that is only pinned, before a
-   * question about it is answered.
+   * Describes the cell, row or column that is pointed at or pinned. A pinned cell is not described before the question
+   * about it is answered.
    * @param {Arranged} arranged
    * @param {Place | null} at
    * @param {Pinned} selected
@@ -78,8 +78,8 @@ export class Description {
   }
 
   /**
-   * The heads that look most from the pinned row to the pinned column, or the strongest links to and from the pinned
-   * word. The list has all of them, and each can be opened.
+   * Returns the heads that look most from the pinned row to the pinned column, or the strongest links to and from the
+   * pinned word. The list has all of them, and each can be opened.
    * @param {Place} pinned
    * @param {ReturnType<typeof rankedHeads>} ranked
    * @param {WordLinks | null} links

@@ -11,7 +11,7 @@ export const EDIT_KEYS = [
   ["Backspace", "the row as trained"],
   ["u", "undo the last change"],
 ];
-// In percent of the row.
+// Steps in percent of the row.
 const STEP = 5;
 
 /**

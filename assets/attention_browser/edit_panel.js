@@ -37,7 +37,7 @@ export class EditPanel {
   }
 
   /**
-   * After a change that was made elsewhere, the next change has the same scope.
+   * Takes over the scope of a change that was made elsewhere, so that the next change has the same scope.
    * @param {Edit} edit
    */
   follow({ layer, head }) {

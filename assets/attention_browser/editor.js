@@ -23,7 +23,7 @@ const EDITING = {
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
-// The distance in pixels that the pointer may move during a click, and the drag distance that stands for a whole row.
+// The distance in pixels that the pointer may move during a click, and the drag distance that changes a share by 100%.
 const STILL = 5;
 const WHOLE = 240;
 
@@ -32,7 +32,7 @@ export class AttentionEditor extends ChangedAttention {
   edits = [];
   /** @type {string[]} edits that were sent and are not yet answered */
   sent = [];
-  /** @type {Edit | null} the edit that is shown before the server has answered */
+  /** @type {Edit | null} the edit that is shown until the server answers */
   pending = null;
   /** @type {{ at: { row: number, column: number }, x: number, share: number, moved: boolean } | null} */
   drag = null;
@@ -64,7 +64,7 @@ export class AttentionEditor extends ChangedAttention {
     const data = await super.read(bytes);
     const { header } = data;
     const received = parsedEdits(header.edits ?? NO_EDITS);
-    // A user who edits faster than the server answers sees the last edit, not the answer to an earlier one.
+    // A user who edits faster than the server answers sees the last edit, not an older answer.
     this.sent = this.sent.slice(this.sent.indexOf(writtenEdits(received)) + 1);
     if (!this.sent.length) {
       const before = new Set(this.edits.map((edit) => writtenEdits([edit])));
@@ -100,7 +100,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Handles a click. On a cell, the row then looks there and nowhere else. On a label, its row or column is chosen.
+   * Handles a click. A click on a cell makes its row look only there. A click on a label chooses its row or column.
    * @param {Place | null} hit
    * @override
    */
@@ -154,7 +154,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * The edit that gives the chosen cell a share of its row; null if that is impossible, and `refused` says why.
+   * Returns the edit that gives the chosen cell a share of its row; null if that is impossible, and `refused` says why.
    * @param {number} percent
    * @returns {Edit | null}
    */
@@ -178,7 +178,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * An edit of a row in the user's scope, without shares.
+   * Returns an edit of a row in the user's scope, without shares.
    * @param {number} row
    * @returns {Edit}
    */
@@ -190,7 +190,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Whether an edit sets a row of the shown head.
+   * Returns whether an edit sets a row of the shown head.
    * @param {Label} label
    */
   isGiven(label) {
@@ -198,7 +198,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * The shares that an earlier edit of the same rows has already set.
+   * Returns the shares that an earlier edit of the same rows has already set.
    * @param {Edit} edit
    */
   given({ kind, layer, head, rows }) {
@@ -235,7 +235,7 @@ export class AttentionEditor extends ChangedAttention {
   undo() {
     this.undoing = this.sent.length > 0;
     if (this.undoing) return;
-    // Each undo has its own number. The server may receive one twice, when a run interrupts another.
+    // Each undo has its own number, because the server may receive it twice when a run interrupts another.
     this.server.setTriggerValue("edited", `${UNDO} ${Date.now()}`);
   }
 
@@ -261,7 +261,7 @@ export class AttentionEditor extends ChangedAttention {
     return this.version === "after" ? this.changed(layer, head) : super.arranged(layer, head);
   }
 
-  /** A head after the change, whichever version is shown; it includes edits that the server has not answered yet. */
+  /** The shown head after the change, including edits that the server has not answered yet. */
   changed(layer = this.choice.layer, head = this.choice.head) {
     const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
     const { pending } = this;

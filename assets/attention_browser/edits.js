@@ -1,5 +1,5 @@
-// Edits of attention: the places that a row looks at, in one head, in a layer's heads or in all heads. The address has
-// the same form (pages/ui/params/change_attention.py), where numbers count from 1: encoder.5.2.8~7x75,
+// Edits of attention: where a row looks, in one head, in all heads of a layer or in all heads. The address has the same
+// form (pages/ui/params/change_attention.py), in which numbers count from 1: encoder.5.2.8~7x75,
 // encoder.all.all.8-9~even.
 
 /** @import { Arranged } from "./arrangement.js" */
@@ -10,7 +10,7 @@
  * @typedef {[number, number]} Span
  */
 /**
- * Layer and head count from 0; null stands for all of them. Without shares, every visible token gets the same.
+ * Layer and head count from 0; null means all of them. Without shares, all visible tokens get equal weights.
  * @typedef {{ layer: number | null, head: number | null, rows: Span, shares: { columns: Span, percent: number }[] }} Given
  */
 /** @typedef {Given & { kind: string }} Edit */
@@ -62,7 +62,7 @@ export function parsedEdits(text) {
 const overlap = (one, other) => one[0] <= other[1] && other[0] <= one[1];
 
 /**
- * Whether an edit sets a row of a head.
+ * Returns whether an edit sets a row of a head.
  * @param {Edit} edit
  * @param {string} kind
  * @param {Head} head
@@ -74,7 +74,7 @@ export function concerns(edit, kind, { layer, head }, rows) {
 }
 
 /**
- * The list with one more edit, which replaces an earlier edit of the same rows and heads.
+ * Returns the list with one more edit, which replaces an earlier edit of the same rows and heads.
  * @param {Edit[]} edits
  * @param {Edit} edit
  */
@@ -85,8 +85,8 @@ export function withEdit(edits, edit) {
 }
 
 /**
- * The shares of a row when one column gets a percentage. The others stay, or shrink in proportion if too little is
- * left.
+ * Returns the shares of a row after one column gets a percentage. The other shares stay, or shrink in proportion if too
+ * little is left.
  * @param {Given["shares"]} shares
  * @param {Span} columns
  * @param {number} percent
@@ -101,7 +101,7 @@ export function withShare(shares, columns, percent) {
 }
 
 /**
- * A head as it will be after the run. It is shown until the server answers, and while the user drags a cell.
+ * Returns a head as it will be after the run. It is shown while the user drags a cell and until the server answers.
  * @param {Arranged} arranged
  * @param {Given} given
  * @returns {Arranged}

@@ -14,7 +14,8 @@ import { summed, sumsOf } from "./sums.js";
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
 export const HTML = "HTML, everything";
-// The data replaces the first such mark in the template of the HTML export, because the template also holds this line.
+// The data replaces only the first such mark in the template of the HTML export, because the template contains this
+// line.
 const PLACEHOLDER = "{{content}}";
 export const FILES = ["CSV", "JSON", HTML];
 
@@ -39,7 +40,7 @@ export async function save(browser, format, options) {
 }
 
 /**
- * All labels, one a line. In a figure of a long sentence some labels are shortened and some are left out.
+ * Returns all labels, one per line, because a figure of a long sentence shortens or omits some labels.
  * @param {{ title: string, arranged: Arranged }} caption
  */
 function descriptionOf({ title, arranged: { rows, columns } }) {
@@ -50,7 +51,7 @@ function descriptionOf({ title, arranged: { rows, columns } }) {
 }
 
 /**
- * A line for each cell. If several rows or columns are pinned, a line for each sum follows, numbered like 2+4.
+ * Returns a line for each cell. If several rows or columns are pinned, a line for each sum follows, numbered like 2+4.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -62,7 +63,7 @@ export function csvOf(arranged, selected) {
   const lines = [`row,from,column,to,${arranged.signed ? "change" : "weight"}`];
   /** @type {(row: number | string, from: string, column: number | string, to: string, weight: string) => void} */
   const add = (row, from, column, to, weight) => lines.push([row, quoted(from), column, quoted(to), weight].join(","));
-  // Differences have a hyphen, because programs that read the file know it as a minus sign.
+  // Differences have a hyphen as minus sign, because programs that read the file expect it.
   rows.forEach((row, r) => columns.forEach((column, c) => (
     add(r + 1, row.label, c + 1, column.label, shownWeight(arranged, r, c).replace("−", "-")))));
   if (selected.rows.size > 1) {
@@ -77,9 +78,9 @@ export function csvOf(arranged, selected) {
 }
 
 /**
- * A cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). Within the cell,
- * such text also gets one after a semicolon, a tab or a line break. A cell begins there if the list separator is not a
- * comma. Numbers written as text stay unchanged. pages/ui/charts/saving.py does the same.
+ * Returns a cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). Within
+ * the cell, such text also gets one after a semicolon, a tab or a line break. A cell begins there if the list separator
+ * is not a comma. Numbers written as text stay unchanged. pages/ui/charts/saving.py does the same.
  * @param {string} cell
  */
 export function harmless(cell) {
@@ -89,7 +90,7 @@ export function harmless(cell) {
 }
 
 /**
- * Masked cells are null, a value that no weight has.
+ * Returns the numbers as JSON. Masked cells are null, a value that no weight has.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged
@@ -114,7 +115,7 @@ export function jsonOf(header, choice, arranged, selected) {
 }
 
 /**
- * The other data for the file of all three kinds (html_export_parts.js); null until it arrives.
+ * Returns the other data for the file of all three kinds (html_export_parts.js); null until it arrives.
  * @param {KindHeader} header
  */
 export function exportPartsOf({ kind, id }) {
@@ -140,7 +141,7 @@ async function htmlExportOf({ bytes, choice, data }) {
     choice, kind: data.header.kind, texts: data.header.shown,
     kinds: await Promise.all(kinds.map(async ({ one, kind, title }) => ({ kind, title, data: await base64(one) }))),
   };
-  // A sentence may hold any text, even text that ends a script.
+  // A sentence may contain any text, even the end tag of a script.
   const written = JSON.stringify(content).replaceAll("<", "\\u003c");
   return (await inflated(template).text()).replace(PLACEHOLDER, () => written);
 }

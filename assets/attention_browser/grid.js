@@ -16,8 +16,8 @@ export const GRID_GAP = 4;
 const LOWEST_SHAPE = 0.6;
 const HIGHEST_SHAPE = 1.25;
 const STRIP = 6;
-// The mark in the corner of a head that has a name, where there is room for it. It is in the right corner, because the
-// diagonal begins in the left one, and most names are about the diagonal.
+// The letter in the corner of a head that has a name. It is in the right corner, because the diagonal begins in the
+// left corner, and most names are about the diagonal.
 /** @type {Record<string, string>} */
 const BADGES = { "previous token": "p", "next token": "n", "same token": "s", "end symbol": "e", "punctuation": "!",
   "rare word": "r", "alignment": "a", "induction": "i" };
@@ -28,10 +28,10 @@ const NARROWEST_BADGED = 24;
 /** @typedef {ReturnType<typeof gridGeometry>} GridGeometry */
 
 /**
- * The positions of the small maps, whose shape follows that of the map within limits.
+ * Returns the positions of the small maps, whose shape follows that of the map within limits.
  * @param {KindHeader} header
  * @param {number} width in CSS pixels
- * @param {boolean} withStrip a bar below each head
+ * @param {boolean} withStrip whether each head has a bar below it
  * @param {boolean} flat whether the maps are as low as allowed
  */
 export function gridGeometry({ layers, heads, queries, keys }, width, withStrip, flat = false) {
@@ -56,7 +56,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
   const label = { size: LABEL_SIZE, fill: theme.text, anchor: "middle" };
   surface.text(left - 8, 12, "head", { ...label, anchor: "end" });
   surface.text(9, top + (cellHeight * layers) / 2, "layer", { ...label, angle: -Math.PI / 2 });
-  // Names every n-th number if there is no room for all.
+  // Writes only every n-th number if there is no room for all.
   const headStep = Math.ceil((textWidth(String(heads), LABEL_SIZE) + 5) / cellWidth);
   const layerStep = Math.ceil(LABEL_SIZE / cellHeight);
   for (let head = 0; head < heads; head += headStep) {
@@ -81,7 +81,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
       if (metric) {
         const value = metric.values[layer * heads + head];
         surface.rect(x, y + height + 1, width, strip - 2, theme.border);
-        // Null if the number applies to nothing in the sentence.
+        // The value is null if the metric does not apply to the sentence.
         if (value !== null) surface.rect(x, y + height + 1, width * Math.min(1, Math.max(0, value / metric.most)), strip - 2, theme.primary);
       }
     }
@@ -89,13 +89,13 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
 }
 
 /**
- * The letters of a head's names.
+ * Returns the letters of a head's names.
  * @param {string} names
  */
 const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").join("");
 
 /**
- * The legend of the letters in the grid, if it has any.
+ * Returns the legend of the letters in the grid, if it has any.
  * @param {KindHeader} header
  */
 export function legendOf({ names }) {
@@ -122,7 +122,7 @@ export function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, c
 }
 
 /**
- * The head under the pointer, and the pointer's place across and down its map, from 0 to 1.
+ * Returns the head under the pointer, and the pointer's place across and down its map, from 0 to 1.
  * @param {GridGeometry} geometry
  * @param {number} x
  * @param {number} y

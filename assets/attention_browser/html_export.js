@@ -1,11 +1,11 @@
-// The last script of an HTML file: draws the kinds of attention that the file holds.
+// The last script of an HTML file: draws the kinds of attention that the file contains.
 
 import { fromBase64 } from "../figures/base64.js";
 import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
-// Characters of a headline. A longer one would fill the screen above the first map.
+// Largest number of characters of a headline, so that it does not fill the screen above the first map.
 const LONGEST_TITLE = 80;
 
 /**
@@ -26,7 +26,7 @@ for (const { kind, title, data } of content.kinds) {
   const section = element("section", {}, element("h2", {}, title));
   document.body.append(section);
   const browser = new AttentionBrowser(section);
-  // A file has no server that needs the state.
+  // A file has no server that would need the state.
   browser.server = { setStateValue() {}, setTriggerValue() {} };
   const { choice } = content;
   // Pinned tokens belong to their kind.
@@ -34,7 +34,7 @@ for (const { kind, title, data } of content.kinds) {
 }
 
 /**
- * A text, cut between two words if it is long.
+ * Returns a text, cut between two words if it is long.
  * @param {string} text
  */
 function beginning(text) {

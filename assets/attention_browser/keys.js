@@ -19,8 +19,8 @@ export const ATTENTION_KEYS = [
 ];
 
 /**
- * The place that an arrow key leads to. Before the first column comes the row alone; before the first row, the column
- * alone.
+ * Returns the place that an arrow key leads to. Before the first column comes the row alone; before the first row, the
+ * column alone.
  * @param {Place} place
  * @param {[number, number]} step
  * @param {number} rows

@@ -13,7 +13,7 @@ import { described } from "./readout.js";
 /** @typedef {{ width: number, height: number | null }} Room in units; a height of null is unlimited */
 
 /**
- * The strongest link of a head to a word other than the start symbol, the end symbol and the looking word.
+ * Returns the strongest link of a head to a word other than the start symbol, the end symbol and the looking word.
  * @param {KindHeader} header
  * @param {Arranged} arranged
  * @returns {{ row: number, column: number } | null}
@@ -69,7 +69,7 @@ export class LectureView {
     return lectureRoom(figure.clientWidth, figure.getBoundingClientRect().top);
   }
 
-  // Runs before any measurement, because the lines take room from the figure.
+  // Runs before any measurement, because these lines reduce the room for the figure.
   reflect() {
     const { browser } = this;
     browser.root.classList.toggle("lecture-page", this.shown === "page");
@@ -83,7 +83,7 @@ export class LectureView {
     /** @type {(words: string) => void} */
     const say = (words) => this.sentence.replaceChildren(element("b", {}, `${title} attention: `), words);
     say(header.written ? `${source} → ${header.written}` : text);
-    // The words of the sentence also stand above the columns; the written ones do not.
+    // The words of the sentence are also above the columns, but the written words are not.
     const { scrollHeight, clientHeight } = this.sentence;
     if (scrollHeight > clientHeight + 1 && (kind === "cross" || header.written)) say(header.written || target);
     const name = header.names[choice.layer * header.heads + choice.head];
@@ -92,7 +92,7 @@ export class LectureView {
       header.written ? ` (${header.version})` : "");
   }
 
-  // The place pointed at or pinned, else the strongest link.
+  // The place that is pointed at or pinned, else the strongest link.
   lookFor() {
     const { browser } = this;
     const arranged = browser.arranged();
@@ -107,7 +107,7 @@ export class LectureView {
   }
 
   /**
-   * The cell to look at when no place is pointed at or pinned.
+   * Returns the cell to look at when no place is pointed at or pinned.
    * @param {Arranged} arranged
    */
   place(arranged) {

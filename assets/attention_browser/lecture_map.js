@@ -20,23 +20,23 @@ const LEFT_OF_NAMES = 4;
 const AROUND_NAMES = LEFT_OF_NAMES + 8;
 const CORNER = 46;
 const CORNER_HEIGHT = 34;
-// In lecture mode the type shrinks, down to the last of these shares, before a name is left out or cut. In the last row
-// a smaller name takes effort to read, but a missing one cannot be read at all.
+// In lecture mode the type shrinks to these shares, one by one, before a name is left out or cut. In the last row, a
+// small name is hard to read, but a missing name cannot be read at all.
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
-// Angles of column labels, and the legibility of each as a share of that of type that is less steep.
+// Angles of column labels, each with its legibility as a share of that of the first.
 const LEANINGS = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
 // Distance between the middles of neighbouring labels, as a multiple of their type size.
 const LABEL_PITCH = 1.08;
 // Shares of the room for labels: the usual limit, and the limit if even the smallest type needs more than that.
 const LABELS_BESIDE = [0.34, 0.45];
-// There is little room above a map, unless the map is higher than wide.
+// The room above a map is small, unless the map is higher than wide.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const ABOVE_NAMES = 13;
-// For low screens.
+// The smallest length of the band for column labels, for low screens.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
-// Half of the lowest number beside the bar.
+// Half the height of the lowest number beside the colour bar.
 const LAST_TICK = 7;
 // Cells are as wide and as high as the room allows, but not too far from square.
 const WIDEST_CELL = 2.5;
@@ -57,7 +57,7 @@ export function lectureRoom(width, top) {
 }
 
 /**
- * A canvas to draw on in units.
+ * Returns a canvas to draw on in units.
  * @param {HTMLCanvasElement} canvas
  * @param {{ width: number, height: number }} geometry
  * @param {number} zoom
@@ -70,8 +70,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * The geometry of a map that fills a screen: like `mapGeometry`, without titles and bars. Of all sizes and angles of
- * labels it takes those that leave out the fewest labels, and of these the largest.
+ * Returns the geometry of a map that fills a screen: like `mapGeometry`, without titles and bars. Of all sizes and
+ * angles of labels it takes those that leave out the fewest labels, and of these the largest.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}
@@ -82,7 +82,7 @@ export function lectureGeometry({ rows, columns }, room) {
   const least = sizes[sizes.length - 1];
   const column = longestLabel(columns);
   const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
-  // Decoder steps have their long names only if no other name suffers from that.
+  // Decoder steps have their long names only if no other name has to shrink for that.
   const called = full <= LABELS_BESIDE[0] * room.width - AROUND_NAMES ? [full, brief] : [brief];
   let best = null;
   let [fewest, most] = [Infinity, 0];
@@ -104,7 +104,7 @@ export function lectureGeometry({ rows, columns }, room) {
 }
 
 /**
- * The geometry with these labels.
+ * Returns the geometry with these labels.
  * @param {{
  *   row: number, column: number, rowSize: number, columnSize: number, columnAngle: number, least: number, leastMarked: number,
  * }} labels `row` and `column` are the widths of the longest at LABEL_SIZE

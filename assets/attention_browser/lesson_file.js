@@ -8,7 +8,7 @@ const maps = JSON.parse(document.querySelector("#content")?.textContent ?? "");
 for (const place of document.querySelectorAll("[data-map]")) {
   if (!(place instanceof HTMLElement)) continue;
   const browser = new AttentionBrowser(place);
-  // A file has no server that needs the state.
+  // A file has no server that would need the state.
   browser.server = { setStateValue() {}, setTriggerValue() {} };
   const data = maps[Number(place.dataset.map)];
   browser.show(fromBase64(data));

@@ -1,4 +1,4 @@
-// One head as lines: the looking tokens are at the left, the tokens they look at are at the right.
+// Draws one head as lines from the looking tokens at the left to the tokens they look at, at the right.
 
 import { onScale } from "../shared/colours.js";
 import { shortened, textWidth } from "../shared/ruler.js";
@@ -8,7 +8,8 @@ import { TITLE_SIZE } from "./map.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { Figure } from "./map.js" */
 
-// Lines of smaller weights are too many and too faint to see; the figure says so.
+// Smallest weight that is drawn as a line. The figure states this limit, because weaker lines are too many and too
+// faint.
 export const FAINTEST = 0.02;
 const THICKEST = 9;
 // The position of the names of the drawn heads, if there are several: below the titles.
@@ -21,7 +22,7 @@ const HEADS_APART = 12;
 const LINES_HEIGHT = 668;
 
 /**
- * The geometry of the line view.
+ * Returns the geometry of the line view.
  * @param {Arranged} arranged
  * @param {number} width in CSS pixels
  * @param {number} height at most, if there is room for the labels
@@ -101,7 +102,7 @@ function drawHeads(surface, middle, heads) {
 }
 
 /**
- * The lines to draw: those of the token under the pointer, else of the selected tokens, else all.
+ * Returns a test for the lines to draw: those of the token under the pointer, else of the selected tokens, else all.
  * @param {Place | null} hover
  * @param {Pinned} selected
  * @returns {(row: number, column: number) => boolean}
@@ -114,7 +115,7 @@ function shownLines(hover, selected) {
 }
 
 /**
- * The token under the pointer: a row at the left, a column at the right.
+ * Returns the token under the pointer: a row at the left, a column at the right.
  * @param {LinesGeometry} geometry
  * @param {Arranged} arranged
  * @param {number} x

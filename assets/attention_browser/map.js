@@ -1,4 +1,4 @@
-// One head as a large map: rows look, columns are looked at.
+// Draws one head as a large map: rows look, columns are looked at.
 
 import { CHOSEN_COLOUR, fromScale, inkOn, MASKED_COLOUR, onScale, SHADES } from "../shared/colours.js";
 import { typeset } from "../shared/numbers.js";
@@ -11,9 +11,9 @@ import { sumsOf } from "./sums.js";
 /** @import { MapGeometry } from "./map_geometry.js" */
 
 export const TITLE_SIZE = 14;
-// Between smaller cells, lines would stand out more than the colours.
+// Smallest cell with lines around it. Around smaller cells, the lines would be more visible than the colours.
 const SMALLEST_LINED = 12;
-// Smallest distance at which names do not cover each other, as a multiple of their type size.
+// Smallest distance at which names do not overlap, as a multiple of their type size.
 const CLOSEST_NAMES = 0.9;
 
 /**
@@ -63,7 +63,7 @@ export function drawMap(surface, geometry, figure) {
 }
 
 /**
- * The colour of each cell; null if nothing is drawn because the weight is below the user's threshold.
+ * Returns the colour of each cell; null if nothing is drawn because the weight is below the user's threshold.
  * @param {Pick<Figure, "arranged" | "choice" | "shades" | "theme">} figure
  * @returns {CellColour}
  */
@@ -78,7 +78,7 @@ export function mapColour({ arranged, choice, shades, theme }) {
 }
 
 /**
- * The scale of the colours; differences have a scale of their own.
+ * Returns the scale of the colours; differences have a scale of their own.
  * @param {Arranged} arranged
  * @param {Pick<Choice, "scale">} choice
  */
@@ -104,7 +104,7 @@ function hatch(surface, { left, top, cellWidth, cellHeight }, arranged) {
 }
 
 /**
- * Whether a cell has room for its number.
+ * Returns whether a cell has room for its number.
  * @param {MapGeometry} geometry
  * @param {Arranged} arranged
  */
@@ -160,7 +160,7 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   columns.forEach(({ label }, index) => {
     if (!hasColumn(index)) return;
     const [shown, style] = name(label, columnBand, columnSize, markedColumns.has(index));
-    // A leaning name begins a little past the middle of its column, so that most of it is over that column.
+    // A slanted name begins a little to the right of the middle of its column, so that most of it is above that column.
     surface.text(left + (index + 0.5) * cellWidth + 4 * Math.cos(columnAngle), top - 8, shown, { ...style, angle: columnAngle });
   });
   /** @type {TextStyle} */
@@ -174,14 +174,14 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 }
 
 /**
- * The pinned indices and the one under the pointer.
+ * Returns the pinned indices and the one under the pointer.
  * @param {Set<number>} pinned
  * @param {number | undefined} pointed
  */
 const withPointed = (pinned, pointed) => new Set(pointed === undefined ? pinned : [...pinned, pointed]);
 
 /**
- * Selects the rows or columns to name: the marked ones, and every n-th of the others that no marked name would cover.
+ * Selects the rows or columns to label: all marked ones, and every n-th of the others that no marked label would cover.
  * @param {Set<number>} marked
  * @param {number} step
  * @param {number} pitch between the names of neighbours
@@ -195,7 +195,7 @@ function namesWritten(marked, step, pitch, size) {
 }
 
 /**
- * The size at which the whole name fits; not below `least`, at which the name is cut.
+ * Returns the type size at which the whole name fits, but at least `least`; at that size, the name is cut.
  * @param {string} label
  * @param {number} room
  * @param {number} size at most
@@ -210,7 +210,7 @@ function sizeWithin(label, room, size, least, bold) {
 }
 
 /**
- * The title of an axis and its middle, as close to the map's middle as a figure of this length has room for.
+ * Returns the title of an axis and its position, as close to the middle of the map as the figure's length allows.
  * @param {string} title
  * @param {number} middle
  * @param {number} length
@@ -262,7 +262,7 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme, measur
  */
 function drawProfiles(surface, geometry, { arranged, selected, theme }) {
   const { left, top, right, bottom, cellWidth, cellHeight, width, profile } = geometry;
-  // Bars are sums of weights; sums of differences say little.
+  // Bars are sums of weights. Differences have no bars, because their sums mean little.
   if (arranged.signed) return;
   const { rows, columns } = sumsOf(arranged, selected);
   const longest = profile - 14;

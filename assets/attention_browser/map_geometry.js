@@ -4,13 +4,13 @@ import { textWidth } from "../shared/ruler.js";
 /** @import { Arranged, Label, Place } from "./arrangement.js" */
 
 export const LABEL_SIZE = 13;
-// Size of column names that stand too close for LABEL_SIZE.
+// Type size of column names that are too close together for LABEL_SIZE.
 export const CLOSE_LABEL_SIZE = 11;
-// A step of the decoder: the token it reads and the token it predicts.
+// Matches the label of a decoder step: the token it reads and the token it predicts.
 export const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
 // Size of the text of the colour bar.
 export const SMALL_SIZE = 12;
-// For the title of the rows, beside their labels.
+// Room for the title of the rows, beside their labels.
 const MARGIN = 30;
 export const COLUMN_ANGLE = -Math.PI / 3;
 // Room for the colour bar: beside the map, or below a map with too little room beside it.
@@ -25,8 +25,8 @@ const SMALLEST_NUMBER = 11;
 /** @typedef {ReturnType<typeof mapGeometry>} MapGeometry */
 
 /**
- * The geometry of the map for a figure of `width` CSS pixels. It always has room for the bars of pinned rows and
- * columns. So nothing moves under the pointer when the user pins one.
+ * Returns the geometry of the map for a figure of `width` CSS pixels. It always has room for the bars of pinned rows
+ * and columns. So nothing moves under the pointer when the user pins one.
  * @param {Arranged} arranged
  * @param {number} width
  * @param {boolean} withProfiles
@@ -44,7 +44,7 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const top = Math.round(24 + columnBand * Math.sin(-COLUMN_ANGLE) + 8);
   const profile = withProfiles
     ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
-  // The last label leans over the right edge of the map.
+  // The last slanted label extends beyond the right edge of the map.
   const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
   // A cell may be narrower than a pixel, because a second of sound has fifty columns.
   const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
@@ -57,19 +57,19 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   return {
     left, top, columnSize, cellWidth, cellHeight, columnBand, width, narrow, profile, margin: MARGIN, small: SMALL_SIZE,
     smallest: SMALLEST_NUMBER, rowSize: LABEL_SIZE, columnAngle: COLUMN_ANGLE,
-    // On a page, a user who points at a shortened name reads the whole name below the map.
+    // On a page, the whole name appears below the map when the user points at a shortened one.
     least: LABEL_SIZE, leastMarked: LABEL_SIZE,
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,
     height: top + cellHeight * rows.length + profile + 6 + (narrow ? LEGEND_BELOW : 0),
-    // Names every n-th label if there is no room for all.
+    // Writes only every n-th label if there is no room for all.
     rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
     columnStep: labelStep(columns, (columnSize + (crowded ? 1 : 3)) / cellWidth),
   };
 }
 
 /**
- * The number of columns for each named one; for seconds of a sound, a round number.
+ * Returns n such that every n-th column has a label. For seconds of sound, n is a round number.
  * @param {Label[]} columns
  * @param {number} least
  */
@@ -81,14 +81,14 @@ function labelStep(columns, least) {
 }
 
 /**
- * The width of the longest label in bold, because a marked label is written in bold.
+ * Returns the width of the longest label in bold, because a marked label is written in bold.
  * @param {Label[]} side
  */
 export const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(label, LABEL_SIZE, true)));
 
 /**
- * Row labels as written. Decoder steps have full names if the longest name fits, else only their two words. A name that
- * is cut in the middle would hide both words.
+ * Returns the row labels to draw. Decoder steps have full names if the longest name fits, else only their two words.
+ * A name that is cut in the middle would hide both words.
  * @param {Label[]} rows
  * @param {number} room
  * @param {number} size that they are written in
@@ -100,7 +100,7 @@ export function namedRows(rows, room, size = LABEL_SIZE) {
 }
 
 /**
- * The cell, or the label of a row or a column, under the pointer.
+ * Returns the cell, or the label of a row or a column, under the pointer.
  * @param {MapGeometry} geometry
  * @param {number} x
  * @param {number} y
@@ -112,7 +112,7 @@ export function hitMap({ left, top, right, bottom, cellWidth, cellHeight, column
   const inRows = y >= top && y < bottom;
   if (inRows && x >= left && x < right) return { row, column };
   if (inRows && x < left) return { row };
-  // Column labels lean to the right of their columns.
+  // Column labels are slanted to the right of their columns.
   const leaning = Math.floor((x - left - Math.max(0, top - 8 - y) / Math.tan(-columnAngle)) / cellWidth);
   if (y < top && y > 24 && leaning >= 0 && leaning < Math.round((right - left) / cellWidth)) return { column: leaning };
   return null;

@@ -1,9 +1,9 @@
-// The pinned tokens: the rows and columns that hold them, and the effect of a click.
+// The pinned tokens: their rows and columns, and the effect of a click.
 
 /** @import { Arranged, Choice, Label, Pinned, Place } from "./arrangement.js" */
 
 /**
- * Rows and columns of an arrangement that hold pinned tokens.
+ * Returns the rows and columns of an arrangement that contain pinned tokens.
  * @param {Pick<Choice, "rows" | "columns">} choice
  * @param {Pick<Arranged, "rows" | "columns">} arranged
  * @returns {Pinned}
@@ -16,7 +16,7 @@ export function pinnedIn(choice, arranged) {
 }
 
 /**
- * The row and the column that are pinned, if each is the only one.
+ * Returns the pinned row and the pinned column, each if it is the only one.
  * @param {Pinned} selected
  * @returns {Place}
  */
@@ -25,7 +25,7 @@ export function pinnedCell({ rows, columns }) {
 }
 
 /**
- * The pinned tokens after a click, which pins the hit place or releases it. With `add`, the other pins stay.
+ * Returns the pinned tokens after a click, which pins or unpins the clicked place. With `add`, the other pins stay.
  * @param {Pick<Choice, "rows" | "columns">} choice
  * @param {Pick<Arranged, "rows" | "columns">} arranged
  * @param {Place | null} hit

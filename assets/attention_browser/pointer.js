@@ -21,7 +21,7 @@ export function followPointer(browser) {
 }
 
 /**
- * The place under the pointer in the large figure.
+ * Returns the place under the pointer in the large figure.
  * @param {AttentionBrowser} browser
  * @param {MouseEvent} event
  * @returns {Place | null}

@@ -16,11 +16,11 @@ export const READING = {
   touch: "Tap a cell to read it and keep it selected.",
   keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
 };
-/** @type {Record<InputKind, string>} the same for lines */
+/** @type {Record<InputKind, string>} advice on using a figure of lines */
 export const READING_LINES = {
   ...READING, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
 };
-/** @type {Record<InputKind, string>} advice where there is only the grid */
+/** @type {Record<InputKind, string>} advice if there is only the grid */
 export const GLANCING = {
   mouse: "Hover over a head to see what it does.",
   touch: "Tap a head to open it.",
@@ -39,7 +39,7 @@ export function described(arranged, at, selected, invitation) {
 }
 
 /**
- * One sentence about a cell, a row or a column of a head.
+ * Returns one sentence about a cell, a row or a column of a head.
  * @param {Arranged} arranged
  * @param {Place} at
  * @param {string} invitation
@@ -55,7 +55,7 @@ export function sentenceOf(arranged, at, invitation = "") {
     return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
       + (arranged.signed ? `${weight} compared with as trained` : `with ${weight}`);
   }
-  // A masked cell has no weight that the sentence could give.
+  // A masked cell has no weight to report.
   /** @type {(cell: number) => number | null} */
   const seen = (cell) => (arranged.masked[cell] ? null : values[cell]);
   if (from) {
@@ -70,7 +70,7 @@ export function sentenceOf(arranged, at, invitation = "") {
 }
 
 /**
- * One sentence about several rows, several columns, or the cells where both meet.
+ * Returns one sentence about several rows, several columns, or the cells where both meet.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -94,7 +94,7 @@ function sentenceOfSum(arranged, selected) {
 }
 
 /**
- * The three rows or columns with the largest values; null values are hidden.
+ * Returns the three rows or columns with the largest values; null values are hidden.
  * @param {Arranged} arranged
  * @param {"row" | "column"} name
  * @param {(index: number) => number | null} valueAt
@@ -110,7 +110,7 @@ function most(arranged, name, valueAt) {
 }
 
 /**
- * How the numbers were processed before they were drawn, one sentence each.
+ * Returns sentences that say how the numbers were processed before they were drawn.
  * @param {Choice} choice
  * @param {Pinned} selected
  */
@@ -125,8 +125,8 @@ export function notesOf(choice, selected) {
 }
 
 /**
- * All heads of all layers. The head that looks most from a cell's row to its column is first. The list is empty without
- * a cell, or if the cell is masked.
+ * Returns all heads of all layers. The head that looks most from a cell's row to its column is first. The list is empty
+ * without a cell, or if the cell is masked.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} at
@@ -149,7 +149,7 @@ export function rankedHeads(data, choice, at) {
 }
 
 /**
- * The caption of a saved figure: title, sentence, scale, and how the numbers were processed.
+ * Returns the caption of a saved figure: title, sentence, scale, and how the numbers were processed.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged

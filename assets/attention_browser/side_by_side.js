@@ -1,4 +1,4 @@
-// Maps side by side. The cell under the pointer is marked in all of them.
+// Draws maps side by side. The cell under the pointer is marked in all of them.
 
 import { saveable } from "../figures/saveable.js";
 import { shadesOf, themeOf } from "../shared/colours.js";
@@ -25,7 +25,7 @@ const READING_ALL = {
   touch: "Tap a cell to read it in all maps.",
   keys: "Arrow keys read a cell in all maps.",
 };
-// Width of a map in a saved picture, in CSS pixels; narrower maps stand below each other.
+// Width of a map in a saved picture, in CSS pixels; narrower maps are drawn below each other.
 const SMALLEST_SIDE = 320;
 // Room between maps below each other in lecture mode, in CSS pixels.
 const BETWEEN = 8;
@@ -131,8 +131,8 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * The room in lecture mode: the rest of the screen, shared by maps that stand below each other. On a phone the page
-   * scrolls.
+   * Returns the room in lecture mode: the rest of the screen, shared by maps that stand below each other. On a phone
+   * the page scrolls.
    * @param {Side} side
    * @returns {{ width: number, height: number }}
    */
@@ -167,7 +167,7 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * All maps as one picture: side by side where there is room, else below each other.
+   * Returns all maps as one picture: side by side where there is room, else below each other.
    * @param {number} room its width
    * @param {Theme} theme
    * @returns {Picture}

@@ -1,4 +1,4 @@
-// Sums over the pinned rows and columns. They add the four decimals on the screen, so that users can check them.
+// Sums over the pinned rows and columns. They add the four displayed decimals, so that users can check them.
 
 /** @import { Arranged, Label, Pinned } from "./arrangement.js" */
 
@@ -22,7 +22,7 @@ export function sumsOf(arranged, selected) {
 }
 
 /**
- * The pinned tokens of a side: their numbers from 1, in order, and their labels.
+ * Returns the pinned tokens of a side: their numbers from 1, in order, and their labels.
  * @param {Label[]} side
  * @param {Set<number>} indices
  */

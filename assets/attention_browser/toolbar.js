@@ -12,7 +12,7 @@ import { FILES, HTML } from "./exports.js";
 /** @import { Choice, KindHeader } from "./arrangement.js" */
 
 /**
- * All controls; `reflect` shows the current choice.
+ * Returns all controls; `reflect` shows the current choice.
  * @param {(part: Partial<Choice>) => void} change called with the changed part
  * @param {(head: number) => void} toggleHead adds or removes a head that is drawn as lines
  * @param {(format: string, options: SaveOptions) => unknown} save
@@ -34,7 +34,7 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
   const least = element("output");
   const threshold = element("label", { class: "field" }, element("span", {}, "Hide weights below ", least), slider);
   const chips = headChips(toggleHead);
-  // Controls that few people need are behind a button. A map with all of its controls fits on a projector's screen.
+  // Rarely used controls are behind a button, so that a map with its controls fits a projector's screen.
   const display = popup("Display", "display", [scale, palette, threshold, metric, chips]);
   const menu = saveMenu(save, FILES, (format) => format !== HTML || complete());
   const bar = element("div", { class: "bar" }, layer, head, look, display, menu,

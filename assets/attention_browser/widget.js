@@ -5,7 +5,7 @@ import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
-// attention_atlas/widget.py fills it, because a shadow root has no style sheet but its own.
+// attention_atlas/widget.py inserts the style sheet, because a shadow root does not use those of the page.
 const SHEET = "";
 
 /**
@@ -22,8 +22,8 @@ const CHOSEN = ["layer", "head", "rows", "columns"];
 const TITLES = { encoder: "Encoder attention", decoder: "Masked attention", cross: "Cross attention" };
 
 /**
- * Whether the notebook around an element is dark: judged by the first background, which may be outside a shadow root, or,
- * without a background, by the text.
+ * Returns whether the notebook around an element is dark: judged by the first background, which may be outside a shadow
+ * root, or, without a background, by the text.
  * @param {Element} within
  */
 function isDark(within) {
@@ -43,7 +43,7 @@ function render({ model, el }) {
   const host = element("div");
   el.append(host);
   const root = host.attachShadow({ mode: "open" });
-  // A notebook has commands of its own on these keys: "m" would make text of the cell.
+  // Keeps keys from the notebook, whose own commands use them: "m" would turn the cell into text.
   host.addEventListener("keydown", (event) => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); });
   const box = element("div", { class: "notebook" });
   const kinds = Object.keys(model.get("messages"));
@@ -54,7 +54,7 @@ function render({ model, el }) {
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
-  // While this side sets the traits in Python, changes from Python only repeat its own changes.
+  // While the browser sets the traits in Python, change events only repeat its own changes.
   let telling = false;
   const tell = (/** @type {Choice} */ choice) => {
     telling = true;

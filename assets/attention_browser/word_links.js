@@ -1,5 +1,5 @@
-// The links of one word, from it and to it, over all heads of a kind. The weights that stand out most from the usual
-// weights of their head come first.
+// Finds the links from a word and to it, over all heads of a kind. Weights that exceed the usual weights of their head
+// most come first.
 
 import { quote } from "../shared/direction.js";
 import { arrange, arrangementName, named, shownWeight } from "./arrangement.js";
@@ -9,24 +9,24 @@ import { GRID_GAP } from "./grid.js";
 /** @import { Arranged, Choice, KindData, Label, Place } from "./arrangement.js" */
 /** @import { GridGeometry, Head } from "./grid.js" */
 
-// Heads that look at a position, regardless of the token there.
+// Names of positional heads, which look at a position regardless of its token.
 const POSITIONAL = /\b(previous|same|next) token\b/;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
 /**
- * A link of the word, in the head in which it stands out most.
+ * A link of the word, in the head in which its weight exceeds the usual weight most.
  * @typedef {Head & { row: number, column: number, weight: string, beyond: number }} WordLink
  */
 /**
- * `strongest` has one link for every other word, and `lit` the weight that stands out most in each head.
+ * `strongest` has one link for every other word. `lit` has the largest excess over the usual weight in each head.
  * @typedef {{ strongest: WordLink[], lit: number[] }} WordLinks
  */
 
 /**
- * The links of the one row or column that is pointed at or pinned; null for a cell, and for differences. The links
- * leave out the word itself, its neighbours, punctuation, start and end symbols, and positional heads. The usual weight
- * of a head is its mean weight in the other rows at the same distance, or on the same column. The larger of the two is
- * subtracted.
+ * Returns the links of the one row or column that is pointed at or pinned; null for a cell, and for differences. The
+ * links leave out the word itself, its neighbours, punctuation, start and end symbols, and positional heads. The usual
+ * weight of a head is its mean weight in the other rows at the same distance, or on the same column. The larger of the
+ * two is subtracted.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word
@@ -63,8 +63,8 @@ export function wordLinks(data, choice, word) {
 }
 
 /**
- * The weight that stands out most in each head, among the links from a word and to it. The word is given by the
- * positions of its rows and columns; the result is null without a word.
+ * Returns the largest excess over the usual weight in each head, among the links from a word and to it. The word is
+ * given by the positions of its rows and columns; the result is null without a word.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word
@@ -83,7 +83,7 @@ export function linksOfWord(data, choice, word) {
 }
 
 /**
- * The usual weight of a head at the same distance or on the same column, whichever is larger.
+ * Returns the usual weight of a head at the same distance or on the same column, whichever is larger.
  * @param {Arranged} arranged
  * @param {number} row
  * @param {number} column
@@ -106,7 +106,7 @@ function habitAt({ rows, columns, values, masked }, row, column, same) {
 }
 
 /**
- * The strongest links in a sentence.
+ * Returns the strongest links in a sentence.
  * @param {Arranged} arranged
  * @param {Place} word
  * @param {WordLinks} links
@@ -122,7 +122,7 @@ export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
 }
 
 /**
- * The heading of the list of links, and the words that the list leaves out.
+ * Returns the heading of the list of links, and the words that the list leaves out.
  * @param {Arranged} arranged
  * @param {Place} word a row or a column
  */
@@ -135,7 +135,7 @@ export function titleOfLinks({ rows, columns }, { row, column }) {
 }
 
 /**
- * Fades the small maps in which none of a word's weights stands out.
+ * Fades the small maps in which no weight of a word exceeds the usual weight.
  * @param {CanvasSurface} surface
  * @param {GridGeometry} geometry
  * @param {WordLinks} links

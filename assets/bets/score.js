@@ -5,7 +5,7 @@ import { Component, mount } from "../shared/mount.js";
 
 const STORE = "attention-atlas-bets";
 const MARKS = /** @type {const} */ (["right", "close", "wrong"]);
-// Bets that are remembered; the oldest are forgotten.
+// Number of bets that are remembered; older bets are forgotten.
 const MOST = 500;
 
 /** @returns {Record<string, string>} the mark of each bet */
@@ -31,7 +31,7 @@ class Score extends Component {
       marks = Object.fromEntries([...Object.entries(marks), [id, mark]].slice(-MOST));
       try {
         localStorage.setItem(STORE, JSON.stringify(marks));
-      } catch { /* A browser that keeps nothing shows this bet alone. */ }
+      } catch { /* Without storage, the score counts only this bet. */ }
     }
     const all = Object.values(marks);
     const counts = MARKS.map((each) => `${all.filter((one) => one === each).length} ${each}`);

@@ -1,4 +1,4 @@
-// The attention of a step: the source sentence and the tokens read, tinted, or every head of every layer.
+// Shows the attention of a step: as colours of the source sentence and of the tokens read, or as rows of every head.
 
 import { SHADES, tinted } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -13,7 +13,7 @@ const LINE = 7;
 const GUTTER = 56;
 
 /**
- * Tokens on the colours of their weights.
+ * Returns a row of tokens, each on the colour of its weight.
  * @param {string} title
  * @param {string[]} labels
  * @param {number[]} weights
@@ -28,8 +28,8 @@ export function tintedPieces(title, labels, weights, shades, direction) {
 }
 
 /**
- * The attention of a step to the source and to the tokens read: the rows of the chosen head, or of the mean of all. A
- * layer has a head of that number in both kinds of attention. They are two heads, each with its own name.
+ * Returns the attention of a step to the source and to the tokens read: the rows of the chosen head, or of the mean of
+ * all. A layer has a head of that number in both kinds of attention. They are two heads, each with its own name.
  * @param {Translation} translation
  * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
  */
@@ -46,7 +46,7 @@ export function rowsOfStep(translation, { step, show, layer, head }) {
 }
 
 /**
- * Rows of all heads below each other, a block for each layer; a click chooses the head.
+ * Returns a picture of the rows of all heads, with a block for each layer. A click chooses the head.
  * @param {(part: Partial<StepsParams>) => void} choose
  */
 function allHeads(choose) {
@@ -108,7 +108,7 @@ function allHeads(choose) {
 }
 
 /**
- * The attention of a step: of the chosen head, of the mean or of every head.
+ * Returns the view of a step's attention: of the chosen head, of the mean or of every head.
  * @param {(part: Partial<StepsParams>) => void} choose
  */
 export function attentionRows(choose) {

@@ -1,4 +1,4 @@
-// Decoding, step by step: holds the user's settings, shows the translation, and sends the settings to the server.
+// Decoding step by step: stores the user's settings, shows the translation, and sends the settings to the server.
 
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
@@ -32,7 +32,7 @@ const DECODED = ["method", "beam_size", "length_penalty", "temperature", "top_k"
 const WIDEST_PICTURE = 900;
 
 class DecodingSteps extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array} as they arrived */
+  /** @type {ArrayBuffer | Uint8Array} the bytes as they arrived */
   bytes;
   /** @type {Translation} the bytes, unpacked; missing until the first arrive */
   translation;
@@ -102,7 +102,7 @@ class DecodingSteps extends PaintedComponent {
     if (bytes !== this.bytes) {
       this.bytes = bytes;
       const translation = new Translation(await unpack(bytes));
-      if (bytes !== this.bytes) return; // overtaken by newer data
+      if (bytes !== this.bytes) return; // Newer data has arrived meanwhile.
       // The server sends settings when a link was opened; otherwise the user's own settings stay.
       if (translation.asked.number !== this.synced.number) {
         this.player.pause();
@@ -158,7 +158,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * The server splits a typed word into tokens. It answers with the translation that begins with them.
+   * Sends a typed word. The server splits it into tokens and answers with a translation that begins with them.
    * @param {string} text
    */
   type(text) {
@@ -188,7 +188,8 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Takes another translation. From now on the model decides all that was not forced, even if a translation was given.
+   * Switches to another translation. The model then decides everything that is not forced, even if a translation was
+   * given.
    * @param {Partial<StepsParams>} part
    * @param {number} step
    */
@@ -257,7 +258,7 @@ class DecodingSteps extends PaintedComponent {
     const act = actions[event.key];
     const index = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;
     const candidate = translation.steps[params.step]?.candidates[index];
-    // The space bar presses the button that has the focus; only the timeline has no other use for that key.
+    // The space bar belongs to the button that has the focus. In the timeline, it plays or pauses.
     if (event.key === " " && (event.target === this.root || this.timeline.contains(/** @type {Node} */ (event.target)))) {
       this.player.toggle();
     } else if (candidate) {

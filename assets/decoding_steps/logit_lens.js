@@ -1,4 +1,4 @@
-// The logit lens: the prediction of each layer alone, a line for each layer (nostalgebraist 2020).
+// The logit lens: a line for each layer with the prediction that this layer makes (nostalgebraist 2020).
 
 import { quote } from "../shared/direction.js";
 import { element } from "../shared/element.js";

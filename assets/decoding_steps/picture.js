@@ -38,7 +38,7 @@ export function stepPicture(translation, params, width, theme, shades) {
 }
 
 /**
- * Tokens on the colours of their numbers, which stand below them.
+ * Draws tokens on the colours of their numbers, which are written below them.
  * @param {Sheet} sheet
  * @param {{ labels: string[], weights: number[], direction: "ltr" | "rtl" }} row weights from 0 to 1
  * @param {Colour[]} shades

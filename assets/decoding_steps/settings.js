@@ -22,8 +22,8 @@ export const STEP_KEYS = [
 /** @typedef {"beam_size" | "length_penalty" | "temperature" | "top_k" | "top_p" | "seed"} NumberName */
 
 /**
- * A labelled box for a number; `show` sets its value. If the step is 1, the box accepts whole numbers only. Otherwise
- * only the arrows use the step, and a typed number may lie between.
+ * Returns a labelled box for a number; `show` sets its value. If the step is 1, the box accepts whole numbers only.
+ * Otherwise only the arrows use the step, and a typed number may lie between.
  * @param {string} label
  * @param {{ min: number, max: number, step: number }} limits
  * @param {(value: number) => void} change
@@ -32,7 +32,7 @@ function number(label, { min, max, step }, change) {
   const box = element("input", { type: "number", "aria-label": label, min, max, step, onchange: () => {
     const typed = Number(box.value);
     const possible = box.value !== "" && typed >= min && typed <= max && (step < 1 || Number.isInteger(typed));
-    // Keeps as many digits as the URL. An invalid number is replaced by the last valid one.
+    // The number is rounded to the digits that the URL keeps. An invalid number is replaced by the last valid one.
     box.value = String(possible ? Math.round(1e6 * typed) / 1e6 : shown);
     if (possible) change(Number(box.value));
   } });
@@ -40,14 +40,14 @@ function number(label, { min, max, step }, change) {
   /** @param {number} value */
   const show = (value) => {
     shown = value;
-    // The text that the user is typing stays.
+    // Text that the user is typing is not replaced.
     if (box !== focused(box)) box.value = String(value);
   };
   return Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { show });
 }
 
 /**
- * The controls for the choice of the next token, and for the heads whose attention is shown.
+ * Returns the controls that decide how the next token is chosen and which heads' attention is shown.
  * @param {(part: Partial<StepsParams>) => void} decode called with a change that makes the server decode again
  * @param {(part: Partial<StepsParams>) => void} view called with a change of the view only
  * @param {{ showKeys: () => void, showTree: () => void }} open

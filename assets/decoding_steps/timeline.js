@@ -1,4 +1,4 @@
-// The translation as it is written, a button for each step, and the controls that move between steps.
+// Shows the translation as it is written, with a button for each step and controls that move between steps.
 
 import { tinted } from "../shared/colours.js";
 import { focused, keepingFocus, select } from "../shared/controls.js";
@@ -14,7 +14,7 @@ export const PACE = 1000;
 /** @typedef {{ shades: Colour[], text: string }} StepsTheme */
 
 /**
- * A button for each step; `mark` marks the current one.
+ * Returns a button for each step; `mark` marks the current one.
  * @param {(step: number) => void} go
  */
 export function timeline(go) {
@@ -39,7 +39,7 @@ export function timeline(go) {
 }
 
 /**
- * The controls that move between the steps of a decoding.
+ * Returns the controls that move between the steps of a decoding.
  * @param {{
  *   go: (step: number) => void, toggle: () => void, hesitate: () => void, pace: (speed: number) => void,
  *   restart: () => void,

@@ -1,4 +1,4 @@
-// A translation from the server: its steps, and every head's attention at each.
+// A translation from the server: its steps, and the attention of every head at each step.
 
 import { quote } from "../shared/direction.js";
 import { typeset, withMinus } from "../shared/numbers.js";
@@ -66,7 +66,7 @@ import { weightOf } from "../shared/wire.js";
 export const NATS = (value) => typeset(value, 2);
 
 /**
- * Four decimals, or a power of ten where they would all be 0, because no token has a probability of exactly 0.
+ * Returns a probability with four decimals, or as a power of ten if these would all be 0, because no probability is 0.
  * @param {number} logProb
  */
 export function probabilityOf(logProb) {
@@ -75,7 +75,7 @@ export function probabilityOf(logProb) {
 }
 
 /**
- * A probability as a label, with the full number in the text that appears under the pointer.
+ * Returns a probability as a label, with the full number in the text that appears under the pointer.
  * @param {number} logProb
  */
 export function roughProbability(logProb) {
@@ -112,7 +112,7 @@ export class Translation {
   }
 
   /**
-   * Weights of the decoder at a step.
+   * Returns weights of the decoder at a step.
    * @param {number} plane layer * heads + head; the last is the mean
    * @param {number} step
    */
@@ -123,7 +123,7 @@ export class Translation {
   }
 
   /**
-   * Weights of the cross-attention at a step.
+   * Returns weights of the cross-attention at a step.
    * @param {number} plane as for the decoder
    * @param {number} step
    */
@@ -134,7 +134,7 @@ export class Translation {
   }
 
   /**
-   * The tokens that the decoder has read at a step.
+   * Returns the tokens that the decoder has read at a step.
    * @param {number} step
    */
   readUpTo(step) {
@@ -142,7 +142,7 @@ export class Translation {
   }
 
   /**
-   * The plane to show; the mean if all heads are shown.
+   * Returns the index of the plane to show; the mean if all heads are shown.
    * @param {Pick<StepsParams, "show" | "layer" | "head">} params
    */
   plane({ show, layer, head }) {
@@ -156,7 +156,7 @@ export class Translation {
   }
 
   /**
-   * The sum of the log-probabilities up to and including a step.
+   * Returns the sum of the log-probabilities up to and including a step.
    * @param {number} step
    */
   scoreAt(step) {
@@ -165,8 +165,8 @@ export class Translation {
 }
 
 /**
- * The most likely tokens of a step, followed by the token it took, if that is not one of them. A token that was sampled
- * or forced may have a much lower rank.
+ * Returns the most likely tokens of a step, followed by the token it took, if that is not one of them. A token that was
+ * sampled or forced may have a much lower rank.
  * @param {Step} step
  * @returns {Candidate[]}
  */
@@ -175,7 +175,7 @@ export function candidatesOf({ candidates: likeliest, id, out, logProb }) {
 }
 
 /**
- * One sentence about a step, made from its numbers.
+ * Returns a sentence about a step, composed from its numbers.
  * @param {Translation} translation
  * @param {number} step
  */

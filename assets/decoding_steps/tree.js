@@ -1,4 +1,4 @@
-// The search tree of the beam: a column for each step, its expansions in the order of their scores, the best on top.
+// Draws the search tree of the beam. Each step is a column, with its expansions in order of score, the best on top.
 
 import { checkbox } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -14,8 +14,8 @@ import { NATS, probabilityOf } from "./translation.js";
 export const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 
 /**
- * The place of every node: its column is its step, its row is its place among the shown nodes of that step. It is null
- * if the node is not shown.
+ * Returns the place of every node: its column is its step, its row is its place among the shown nodes of that step. It
+ * is null if the node is not shown.
  * @param {Pick<TreeNode, "step" | "fate">[]} nodes
  * @param {boolean} pruned whether pruned nodes are shown
  */
@@ -31,7 +31,7 @@ export function treePlaces(nodes, pruned) {
 }
 
 /**
- * The nodes from the first step to this one.
+ * Returns the nodes from the first step to this one.
  * @param {TreeNode[]} nodes
  * @param {number} index
  * @returns {TreeNode[]}
@@ -42,7 +42,7 @@ export function pathTo(nodes, index) {
 }
 
 /**
- * The node that an arrow key moves to. Nodes count from 1 here, and 0 stands for no node.
+ * Returns the node that an arrow key moves to. Nodes count from 1 here, and 0 stands for no node.
  * @param {SearchTree} tree
  * @param {number} chosen
  * @param {string} key
@@ -64,7 +64,7 @@ export function nextNode({ nodes, best }, chosen, key, pruned) {
 }
 
 /**
- * The tree as a picture; clicks and arrow keys choose a node.
+ * Returns the tree as a picture; clicks and arrow keys choose a node.
  * @param {{ look: (node: number) => void, follow: (forced: number[], step: number) => void }} act
  */
 export function tree({ look, follow }) {
@@ -205,7 +205,7 @@ export function tree({ look, follow }) {
     if (x < scrollLeft || x + NODE.width > scrollLeft + clientWidth) scroll.scrollLeft = x - clientWidth / 2;
   }
 
-  // Continues from the chosen node as if its tokens had been forced.
+  // Continues from the chosen node by forcing its tokens.
   function take() {
     const { nodes } = shown;
     follow(pathTo(nodes, chosen - 1).map(({ id }) => id), nodes[chosen - 1].step);

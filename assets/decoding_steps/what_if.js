@@ -1,5 +1,5 @@
-// Alternatives: the candidates of a step, which the user takes or bans, a box for a typed one, and the visited
-// translations.
+// Shows alternatives: the candidates of a step, which the user takes or bans, a box to type another one, and the
+// visited translations.
 
 import { keepingFocus } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -10,7 +10,7 @@ import { candidatesOf, NATS, probabilityOf, roughProbability } from "./translati
 /** @import { Candidate, Decoded, Translation, Visited } from "./translation.js" */
 
 /**
- * The candidates of a step.
+ * Returns the list of the candidates of a step.
  * @param {{ take: (piece: number) => void, ban: (piece: number) => void, type: (text: string) => void }} act
  */
 export function candidates({ take, ban, type }) {
@@ -66,8 +66,8 @@ export function candidates({ take, ban, type }) {
 }
 
 /**
- * All visited translations, the first one on top. Each shows the part from where it differs from the first. Below are
- * the forced and the suppressed tokens.
+ * Returns all visited translations, the first one on top. Each shows the part from where it differs from the first.
+ * Below are the forced and the suppressed tokens.
  * @param {{
  *   follow: (params: Decoded, parts: number | null) => void, readElsewhere: () => void, release: () => void,
  *   allow: (token: number) => void,
@@ -105,7 +105,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
     if (own.top < room.top) list.scrollTop -= room.top - own.top + 4;
   }
 
-  /** @type {(busy: boolean) => void} while the page waits for another translation, this one cannot be used elsewhere */
+  /** @type {(busy: boolean) => void} disables the use on other pages while the server computes another translation */
   const wait = (busy) => { elsewhere.disabled = busy; };
 
   /** @type {(translation: Translation) => void} */

@@ -1,6 +1,6 @@
-// The Transformer as a drawing whose boxes are links to the pages. On the first page it is large and has three maps of
-// its attention. Below it are the user's sentence and its translation, whose words lead through the drawing. On the
-// page Inside a layer, its boxes are the parts that a sentence goes through there.
+// Draws the Transformer; the boxes are links to the pages. On the first page it is large and has three maps of
+// attention. The user's sentence and its translation are with it, and a chosen word lights up its path through the
+// drawing. On the page Inside a layer, the boxes are the parts of the model that the page explains.
 
 import { element, svgElement } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -30,7 +30,7 @@ const PARTS_BOXES = [
   ["generator.", "To the output", 181, 3],
 ];
 const PARTS_BOX = { width: 148, height: 23 };
-// Parts of a language model: one stack, and nothing beside it.
+// Parts of a language model, which has only one stack.
 /** @type {[string, string, number, number][]} */
 const PARTS_OF_ONE_STACK = [
   ["decoder.", "Into the model", 91, 119],
@@ -93,7 +93,7 @@ class Diagram extends Component {
     // A hidden drawing in lecture mode has no width.
     const room = this.root.clientWidth || LEAST_ROOM;
     const places = room < LEAST_ROOM ? STACKED : SIDE_BY_SIDE;
-    // The drawing follows the theme by itself; a new drawing would lose the focus.
+    // The drawing follows the theme by itself. Drawing it again would lose the focus.
     const message = JSON.stringify([data, "kinds" in data ? places : null]);
     if (message === this.message) {
       this.story.drawLines();
@@ -121,7 +121,7 @@ class Diagram extends Component {
   }
 
   /**
-   * Shows the way of a chosen word through the drawing, and sends the word to the small maps.
+   * Lights up the path of a chosen word through the drawing, and sends the word to the small maps.
    * @param {Word | null} word
    */
   lead(word) {

@@ -17,8 +17,8 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
  *   kinds: { encoder: AttentionBox, decoder: AttentionBox, cross: AttentionBox } }} DrawingMessage
  */
 
-// The large drawing has columns for the encoder and the decoder, read from the bottom up. They stand beside each other,
-// or on a phone with the decoder on top. `down` is how far the encoder stands below its place beside the decoder.
+// The large drawing has columns for the encoder and the decoder, read from the bottom up. They are side by side, or on
+// a phone with the decoder on top. `down` is how far the encoder stands below its place beside the decoder.
 // `aside` is where the path from the encoder to the decoder's cross-attention runs: between both, or around the
 // outside.
 const COLUMN = 360;
@@ -41,7 +41,7 @@ const ATTENTION = 76;
 const HALL = 25.6;
 
 /**
- * A box of attention: a real map, the two sides that it relates, and the name of its head.
+ * Returns a box of attention: a real map, the two sides that it relates, and the name of its head.
  * @param {string} page
  * @param {number} left
  * @param {number} top
@@ -78,7 +78,7 @@ function barBox(page, name, left, top, height, label) {
 }
 
 /**
- * A sentence as one line, shortened if it is too long.
+ * Returns a drawing of a sentence on one line, shortened if it is too long.
  * @param {string} string
  * @param {number} left
  * @param {number} top
@@ -97,7 +97,7 @@ function sentenceLine(string, left, top, style, size, longest, side = "") {
 }
 
 /**
- * The layer norm of a sub-layer or of a stack. In lecture mode its name would be too small to read.
+ * Returns the layer norm of a sub-layer or of a stack. In lecture mode its name would be too small to read.
  * @param {number} middle
  * @param {number} y
  * @param {boolean} large
@@ -108,9 +108,9 @@ function normPill(middle, y, large) {
 }
 
 /**
- * A layer: its sub-layers from the bottom up, each with its residual connection. The norm stands before a sub-layer or,
- * in post-norm models, after the sum. A pre-norm stack ends in a norm of its own; a post-norm stack has just been
- * normalised. Norms are drawn last, over the arrows.
+ * Returns the drawing of a layer: its sub-layers from the bottom up, each with its residual connection. The norm stands
+ * before a sub-layer or, in post-norm models, after the sum. A pre-norm stack ends in a norm of its own; a post-norm
+ * stack has just been normalised. Norms are drawn last, over the arrows.
  * @param {number} left
  * @param {DrawingMessage} data
  * @param {[number, (top: number) => Node][]} parts height and box of each
@@ -147,7 +147,7 @@ function layerOf(left, { norm, lecture: large = false }, parts, count) {
 }
 
 /**
- * Takes a box out of the Tab order, because another box has the same link.
+ * Removes a box from the Tab order, because another box has the same link.
  * @param {SVGElement} box
  */
 function again(box) {
@@ -156,7 +156,7 @@ function again(box) {
 }
 
 /**
- * The arrows that light up for a chosen word.
+ * Returns the arrows that light up for a chosen word.
  * @param {SVGElement} arrows
  */
 const way = (arrows) => svgElement("g", { class: "way" }, arrows);
@@ -201,7 +201,7 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     way(arrow([middle.decoder, next], [middle.decoder, next - 11])),
     barBox("decoding", "Decoding step by step", decoderLeft, next, BAR, words.next),
     again(barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in)),
-    // In lecture mode, both sentences stand above the drawing.
+    // In lecture mode, both sentences are above the drawing.
     ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest, "target")]),
     sentenceLine(words.far + apart(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest),
   ];

@@ -3,7 +3,7 @@
 import { svgElement } from "../shared/element.js";
 
 /**
- * A box that is a link.
+ * Returns a box that is a link.
  * @param {string} page the target file of the link
  * @param {string} name of the link
  * @param {{ x: number, y: number, width: number, height: number }} place

@@ -1,4 +1,4 @@
-// A sentence and its translation as a control: a word shows its strongest links over all heads of all kinds of
+// Shows a sentence and its translation. Choosing a word shows its strongest links over all heads of all kinds of
 // attention.
 
 import { ARROWS, clamped } from "../shared/controls.js";
@@ -38,7 +38,7 @@ const MEASURED = "Attention weights of this run, not causes. Shown are the links
 const percent = (weight) => `${Math.round(100 * weight)}%`;
 
 /**
- * The text of a link: the other word, its share, and its head.
+ * Returns the text of a link: the other word, its share, and its head.
  * @param {StoryMessage} story
  * @param {Link} link
  * @param {boolean} looks whether the described word is the one that looks
@@ -50,7 +50,7 @@ export function said(story, [kind, row, column, layer, head, weight], looks) {
 }
 
 /**
- * Rows and columns of a word in each kind of attention that has it.
+ * Returns the rows and columns of a word in each kind of attention that contains it.
  * @param {StoryMessage} story
  * @param {Word} word
  * @returns {Record<string, { rows: number[], columns: number[] }>}
@@ -62,8 +62,8 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * The address of a link: its head, with its row marked. It shows tokens if this row of words would include another
- * word.
+ * Returns the address of a link: its head, with its row marked. It shows tokens if this row of words would include
+ * another word.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}
@@ -82,7 +82,7 @@ export class Story {
   key;
   /** @type {Word | null} */
   word = null;
-  /** @type {Word | null} the word that stays when the pointer leaves */
+  /** @type {Word | null} the chosen word, which is shown again when the pointer leaves */
   kept = null;
 
   /**
@@ -216,7 +216,7 @@ export class Story {
       const bend = kind === "cross" ? (endY - startY) / 2 : (up ? -1 : 1) * (16 + 44 * far / (far + 200));
       const path = `M${from.middle} ${startY}C${from.middle} ${startY + bend} ${to.middle} ${endY + (kind === "cross" ? -bend : bend)} `
         + `${to.middle} ${endY}`;
-      // The share stands at the other word, where no two lines meet.
+      // The share is written at the other word, where no two lines meet.
       const place = { x: (looks ? to : from).middle, y: looks ? endY + (kind === "encoder" ? -12 : 12) : startY + (up ? -12 : 12) };
       return [svgElement("path", { class: `${kind}${looks ? "" : " looked"}`, d: path, "stroke-width": 1.5 + 5 * weight }),
         svgElement("text", { ...place, "text-anchor": "middle" }, percent(weight))];

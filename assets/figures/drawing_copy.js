@@ -1,4 +1,5 @@
-// Copies a drawing, so that it looks the same outside its page and holds only the elements and attributes named here.
+// Copies a drawing for use outside its page. The copy looks the same and has only the elements and attributes named
+// here.
 
 import { svgElement } from "../shared/element.js";
 import { drawingContext } from "../shared/ruler.js";
@@ -10,7 +11,7 @@ const ELEMENTS = new Set(["g", "path", "rect", "line", "circle", "ellipse", "pol
 const ATTRIBUTES = new Set(["id", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", "d", "points", "cx", "cy", "r", "rx", "ry",
   "width", "height", "transform", "viewBox", "preserveAspectRatio", "offset", "gradientUnits", "gradientTransform",
   "clipPathUnits", "markerWidth", "markerHeight", "markerUnits", "refX", "refY", "orient", "text-anchor"]);
-// A drawing and a link become groups.
+// Nested drawings and links become groups.
 const GROUPS = new Set(["svg", "a"]);
 const REFERENCES = ["clip-path", "marker-start", "marker-mid", "marker-end"];
 // The initial values of the style properties; children inherit the first ones.
@@ -24,7 +25,7 @@ const INHERITED = {
 const OWN = { "opacity": "1", "stop-color": "rgb(0, 0, 0)", "stop-opacity": "1" };
 const STYLES = Object.entries({ ...INHERITED, ...OWN });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
-// Pixels of an enlarged map per pixel of the drawing.
+// Factor by which a map of few pixels is enlarged.
 const MAP_DENSITY = 4;
 // A map with more cells is painted (pages/ui/charts/matrix.py), and saved as an image within the drawing.
 const MOST_SHAPES = 2_000;
@@ -32,8 +33,8 @@ const MOST_SHAPES = 2_000;
 const FOR_POINTERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 /**
- * A copy that looks the same outside its page. It has styles as attributes, no classes, and only what ELEMENTS and
- * ATTRIBUTES allow.
+ * Returns a copy that looks the same outside its page. It has styles as attributes, no classes, and only what ELEMENTS
+ * and ATTRIBUTES allow.
  * @param {SVGSVGElement} drawing
  * @param {Map<string, string>} recoloured
  */
@@ -105,7 +106,7 @@ function setStyle(copy, key, value, recoloured) {
 const swatch = drawingContext(new OffscreenCanvas(1, 1), { willReadFrequently: true });
 
 /**
- * A computed colour as #rrggbb, and its opacity.
+ * Returns a computed colour as #rrggbb, and its opacity.
  * @param {string} value
  */
 function opaque(value) {
@@ -122,7 +123,7 @@ function opaque(value) {
 }
 
 /**
- * Draws thousands of cells as one image, which loses nothing. A file with as many shapes would take long to open.
+ * Replaces thousands of cells by one lossless image. A file with as many shapes would take long to open.
  * @param {SVGGElement} cells
  * @param {Map<string, string>} recoloured
  */

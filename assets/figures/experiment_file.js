@@ -1,4 +1,4 @@
-// Opens a saved experiment, or a figure that carries one, and sends the server the experiment alone.
+// Opens a saved experiment, or a figure that contains one, and sends only the experiment to the server.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -23,7 +23,8 @@ class ExperimentFile extends Component {
   }
 
   /**
-   * The text from the mark on. A file without the mark is sent as it begins; the server says what is wrong with it.
+   * Returns the text from the mark on. Of a file without the mark, the beginning is sent, and the server reports the
+   * error in it.
    * @param {File} file
    */
   async experimentIn(file) {

@@ -9,10 +9,10 @@ import { layoutWidth } from "./svg_file.js";
 /** @import { SaveOptions } from "./save_menu.js" */
 /** @import { Picture } from "./svg_file.js" */
 
-// Milliseconds in which a figure is laid out again, and between two checks of it.
+// Timeout for a new layout of a figure, and the pause between two checks, in milliseconds.
 const LAYOUT_PATIENCE = 5_000;
 const LOOK_AGAIN = 120;
-// Half of the thickest line of a drawing that begins at its edge.
+// Half the width of the thickest line at the edge of a drawing.
 const STROKE = 2;
 
 /**
@@ -47,7 +47,7 @@ export async function withPicture(place, name, options, light, take) {
 }
 
 /**
- * Whether a figure is shown in the dark theme.
+ * Returns whether a figure is shown in the dark theme.
  * @param {HTMLElement} place
  */
 const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_THEME["--st-background-color"];
@@ -73,7 +73,7 @@ function asLight(drawing, light, act) {
 }
 
 /**
- * An element of a component in which the theme's colours have names.
+ * Returns an element of a component that defines the theme's colours as variables.
  * @param {HTMLElement} place
  */
 function hostOf(place) {
@@ -94,7 +94,7 @@ function ownFigure(place, name) {
 }
 
 /**
- * The layers of the drawing, the lowest first.
+ * Returns the layers of the drawing, the lowest first.
  * @param {HTMLElement} place
  * @returns {SVGSVGElement[]}
  */

@@ -1,7 +1,8 @@
-// A chart that Vega has painted because it has thousands of cells. It becomes a drawing while it is copied.
+// Copies a chart that Vega has painted on a canvas because it has thousands of cells. For the copy, Vega draws it as
+// SVG.
 
 /**
- * The element in which Vega has painted its chart.
+ * Returns the element in which Vega has painted its chart.
  * @param {HTMLElement} place
  */
 export const paintedCanvas = (place) => place.querySelector("[data-testid=stVegaLiteChart] > canvas");
@@ -16,7 +17,7 @@ export async function redrawn(painted, act) {
   if (!text) throw new Error("This map cannot be saved as it is painted. Choose words instead of tokens, or a shorter sentence.");
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const drawing = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.importNode(parsed, true)));
-  // The file has its own background, or none.
+  // Removes the chart's background, because the file has its own or none.
   drawing.querySelector(":scope > rect")?.remove();
   drawing.style.cssText = "position: fixed; left: -99999px; top: 0";
   // The same colours as in a chart that is not painted (INK in pages/ui/charts/matrix.py).
@@ -30,7 +31,8 @@ export async function redrawn(painted, act) {
 }
 
 /**
- * The Vega view behind a chart. Streamlit does not expose it, so the function searches the data that React keeps.
+ * Returns the Vega view behind a chart. Streamlit does not expose it, so the function searches the data that React
+ * keeps.
  * @param {HTMLElement} chart
  * @returns {{ toSVG: () => Promise<string> } | null}
  */

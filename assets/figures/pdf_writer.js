@@ -12,7 +12,7 @@ import { base64 } from "./base64.js";
 /** @import { Server } from "../shared/mount.js" */
 
 const TEXT_FONT = "Source Sans 3";
-// This font has characters that the other lacks: the space mark, and more scripts.
+// This font has characters that the other font lacks: the space mark, and more scripts.
 const OTHER_FONT = "DejaVu Sans";
 const POINTS_PER_PIXEL = 0.75;
 const POINTS_PER_MM = 72 / 25.4;
@@ -71,7 +71,7 @@ async function pdfOf(root, title, fonts) {
   const experiment = svg.querySelector("metadata");
   experiment?.remove();
   pdf.setProperties({ title, creator: "Attention Atlas", keywords: experiment?.textContent ?? "" });
-  // The document is measured where the page does not show it.
+  // The document must be on the page to be measured, but is invisible there.
   const place = element("div", { style: "position: fixed; left: -99999px; top: 0" });
   document.body.append(place);
   place.append(svg);
@@ -99,7 +99,7 @@ function inEmbeddedFonts(text, letters) {
   const has = (family) => (letter) => Boolean(letters.get(family)?.[letter.codePointAt(0) ?? 0]);
   const [inText, inOther] = [has(TEXT_FONT), has(OTHER_FONT)];
   const all = [...string];
-  // In right-to-left text the letters must be joined and put in order, which only the browser does.
+  // The letters of right-to-left text must be joined and reordered, which only the browser does.
   if (RIGHT_TO_LEFT.test(string) || !all.every((letter) => inText(letter) || inOther(letter))) {
     text.replaceWith(pictureOf(text));
     return;

@@ -29,7 +29,7 @@ export async function pngFile(picture, caption, options, density) {
 }
 
 /**
- * The picture with a text, which begins with its keyword (PNG specification, tEXt).
+ * Returns the picture with a text, which begins with its keyword (PNG specification, tEXt).
  * @param {Uint8Array} png
  * @param {string} text ASCII
  */
@@ -48,7 +48,7 @@ function withText(png, text) {
 }
 
 /**
- * The CRC-32 of some bytes.
+ * Returns the CRC-32 of some bytes.
  * @param {Uint8Array} bytes
  */
 function checksum(bytes) {
@@ -104,7 +104,7 @@ async function imageOf(svg) {
 }
 
 /**
- * A function that paints a text of a document that is currently on the page.
+ * Returns a function that paints a text of a document that is currently on the page.
  * @param {SVGTextElement} text
  * @param {number} density
  * @returns {(context: CanvasRenderingContext2D) => void}

@@ -20,7 +20,7 @@ const COPY_LINK = "Copy link";
 const chosenOptions = { column: "", caption: true, transparent: false, light: false };
 
 /**
- * The menu; `root` opens and closes. `save` saves a figure, and reports a failure as an error.
+ * Returns the menu, whose `root` opens and closes. `save` saves a figure and throws an error if it fails.
  * @param {(format: string, options: SaveOptions) => unknown} save
  * @param {string[]} others formats in addition to those of pictures
  * @param {(format: string) => boolean} can whether a format can be saved now
@@ -45,7 +45,7 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
     said.textContent = "";
     buttons.forEach((button) => {
       const format = button.textContent ?? "";
-      // A file has no server, which would send the PDF writer, and a link would lead to the file.
+      // An HTML file has no server to send the PDF writer, and a link would lead to the file itself.
       const served = location.protocol !== "file:" || (format !== "PDF" && format !== COPY_LINK);
       button.hidden = !served || !can(format);
     });
@@ -71,7 +71,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return;
   }
-  // If the app comes over http from another machine, browsers offer only the older method.
+  // If the app is opened over http from another machine, browsers offer only the older method.
   const box = element("textarea", { style: "position: fixed; opacity: 0" });
   box.value = text;
   document.body.append(box);

@@ -1,4 +1,4 @@
-// A picture of text and boxes, in which each part is below the one before.
+// Builds a picture of text and boxes from top to bottom.
 
 import { wrapped } from "../shared/ruler.js";
 import { PICTURE_EDGE } from "../shared/surface.js";

@@ -14,8 +14,8 @@ const COLUMNS = { one: 77, two: 160 };
 const PIXELS_PER_MM = 4.6;
 const CAPTION_LINE = 19;
 const CAPTION_SIZE = 13;
-// If the page's font is not installed, programs show an SVG in another one, whose words are up to this much wider.
-// LibreOffice has DejaVu.
+// If the page's font is not installed, programs show an SVG in another font, whose words are up to this much wider.
+// LibreOffice uses DejaVu.
 const WIDER_FONT = 1.22;
 
 /**
@@ -23,16 +23,16 @@ const WIDER_FONT = 1.22;
  * for a figure that can be drawn on nothing else. `name` is the part of the file's name that says which part of the
  * figure this is.
  * @typedef {{
- *   geometry: { width: number }, draw: (surface: Surface) => void, end: number, theme: Theme, vector?: boolean, name?: string,
- * }} Picture
+ *   geometry: { width: number }, draw: (surface: Surface) => void, end: number, theme: Theme, vector?: boolean, name?:
+ * string, }} Picture
  */
 /**
- * The text below a picture, and what only programs read: `description`, and the experiment that the file carries.
+ * The text below a picture. Only programs read `description` and the experiment that the file contains.
  * @typedef {{ title: string, sentence: string, notes: string, description: string, experiment?: string }} Caption
  */
 
 /**
- * The width at which a figure is laid out, in CSS pixels; null for its current width.
+ * Returns the width at which a figure is laid out, in CSS pixels; null for its current width.
  * @param {SaveOptions} options
  */
 export function layoutWidth({ column }) {

@@ -1,4 +1,5 @@
-// The gallery: each exhibit is a head, with sentences whose words are coloured by its attention. All of them are links.
+// The gallery: each exhibit is a head with sentences, whose words are coloured by its attention. Heads and sentences
+// are links.
 
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
@@ -19,7 +20,7 @@ import { galleryPicture } from "./picture.js";
 
 // Width of the saved picture, in CSS pixels.
 const WIDEST = 760;
-// Number of frames in which a page may still grow after the user comes back.
+// Number of frames in which a page may still grow after the user returns to it.
 const GROWING = 40;
 /** @type {{ top: number, back: boolean } | null} scroll position at the last followed link; whether Back followed */
 let left = null;
@@ -52,7 +53,7 @@ class HeadGallery extends Component {
   show({ exhibits, lecture = false }) {
     this.root.classList.toggle("lecture", lecture);
     const message = JSON.stringify(exhibits);
-    // A new copy of a link would lose the focus.
+    // Unchanged links are not drawn again, because a new copy would lose the focus.
     if (message === this.message) return;
     this.message = message;
     this.exhibits = exhibits;
@@ -63,14 +64,14 @@ class HeadGallery extends Component {
     left = null;
   }
 
-  // The part of the page that scrolls.
+  // The element of the page that scrolls.
   get page() {
     const root = this.root.getRootNode();
     return root instanceof ShadowRoot ? root.host.closest("[data-testid=stMain]") : null;
   }
 
   /**
-   * Scrolls once the page is long enough.
+   * Scrolls as soon as the page is long enough.
    * @param {number} top
    * @param {number} frames number of frames to wait
    */

@@ -36,7 +36,7 @@ export function galleryPicture(exhibits, width, theme, shades) {
 }
 
 /**
- * A word in the colour of the head's attention to it.
+ * Returns a word in the colour of the head's attention to it.
  * @param {Strip["words"][number]} word
  * @param {Colour[]} shades
  * @returns {Parameters<Sheet["row"]>[0][number]}

@@ -1,12 +1,12 @@
 // A board of switches and the names of its heads, which are the names in the address.
 
 /**
- * A board: the maps of its heads are one picture, and a switch shows its part of it.
+ * A board. The maps of its heads are one picture, and each switch shows a part of it.
  * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
  */
 
 /**
- * The names of the heads of one layer of a board.
+ * Returns the names of the heads of one layer of a board.
  * @param {Board} board
  * @param {number} layer
  */

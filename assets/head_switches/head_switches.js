@@ -56,10 +56,10 @@ class HeadSwitches extends Component {
     this.boards = boards;
     this.changed = changed;
     const received = new Set(off === NO_HEADS ? [] : off.split(BETWEEN_HEADS));
-    // A user who clicks faster than the server answers sees the last click, not the answer to an earlier one.
+    // A user who clicks faster than the server answers sees the effect of the last click, not an older answer.
     this.sent = this.sent.slice(this.sent.indexOf(this.written(received)) + 1);
     if (!this.sent.length) {
-      // A head that was switched elsewhere, by an example or a link, becomes visible.
+      // Opens the board of a head that was switched elsewhere, by an example or a link.
       const [switched] = boards.flatMap(namesOf).filter((name) => received.has(name) && !this.off.has(name));
       if (switched) {
         [this.open] = switched.split(".");
@@ -82,7 +82,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * A closed board as one button.
+   * Returns a closed board as one button.
    * @param {Board} board
    */
   closed(board) {
@@ -101,7 +101,7 @@ class HeadSwitches extends Component {
     const names = this.boards.filter((board) => board.kind === kind).flatMap(namesOf);
     const current = names.find((name) => this.off.has(name)) ?? names[0];
     this.fill();
-    // The pressed button no longer exists, and another one has had the focus meanwhile.
+    // The pressed button no longer exists, so the focus moves to the current head of the opened board.
     this.current = current;
     this.draw();
     this.heads().find((head) => head.tabIndex === 0)?.focus();
@@ -154,7 +154,7 @@ class HeadSwitches extends Component {
     this.tell();
   }
 
-  /** Switches off the other heads of the current one's board, and switches it on. */
+  /** Switches the current head on and all other heads of its board off. */
   keepCurrent() {
     const board = this.boards.find((each) => namesOf(each).includes(this.current));
     if (!board) return;

@@ -14,7 +14,8 @@ const BOARD = { narrowest: 200, gap: 20, title: 24, label: 22, size: 13, space: 
 const PIXELS_A_CELL = 6;
 
 /**
- * Boards side by side where there is room, else below each other. Heads that are off are pale and crossed out.
+ * Draws the boards side by side where there is room, else below each other. Heads that are off are pale and crossed
+ * out.
  * @param {Board[]} boards
  * @param {Set<string>} off
  * @param {number} width
@@ -71,7 +72,7 @@ function drawBoard(surface, board, image, off, side, theme) {
 }
 
 /**
- * The map of one head.
+ * Returns the map of one head.
  * @param {HTMLImageElement} image
  * @param {Board} board
  * @param {number} layer

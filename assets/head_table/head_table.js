@@ -11,9 +11,9 @@ const DIGITS = 3;
 /** @typedef {{ number: number, name: string, values: (number | string | null)[] }} HeadRow */
 
 export class HeadTable extends Component {
-  /** @type {string[][]} the measurement of each, and its part if there are several; the first are the heads */
+  /** @type {string[][]} each column's measurement, and its part if it has several; the first column has the heads */
   columns;
-  /** @type {HeadRow[]} their first value is their number, by which the heads are sorted */
+  /** @type {HeadRow[]} rows whose first value is the head's number, for sorting */
   rows;
   /** @type {{ column: number, upwards: boolean } | null} */
   sorted = null;
@@ -58,7 +58,7 @@ export class HeadTable extends Component {
     });
   }
 
-  // The names of the columns. Columns of one measurement stand below its name, which is written once.
+  // Writes the names of the columns. The name of a measurement is written once, above all of its columns.
   header() {
     /** @type {{ name: string, at: number[] }[]} */
     const groups = [];

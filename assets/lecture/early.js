@@ -1,11 +1,10 @@
-// Sets up the clicker and the history before the page is drawn; app.py runs it first, in every run. It is a script,
-// because a module would wait for the document.
+// Prepares the clicker and the history before the page is drawn. app.py runs it first, in every run. It is a classic
+// script, because a module would wait for the document.
 
 (() => {
   const page = /** @type {import("../shared/page.js").Page} */ (globalThis);
   if (page.early) return;
-  // Collects the keys of a clicker that is pressed while the page loads. Lecture takes over, and presses the keys
-  // again.
+  // Collects the keys of a clicker that are pressed while the page loads. Lecture replays them when it takes over.
   /** @type {string[]} */
   const keys = [];
   /** @param {KeyboardEvent} event */
@@ -15,8 +14,8 @@
   if (!page.clickerHeard) addEventListener("keydown", hear, true);
   page.early = { keys, hear };
 
-  // Streamlit changes page in up to three steps. The address first loses the old page's parameters, then gets those of
-  // the next page, then shows the next page. The back button stops only at the last one.
+  // Streamlit changes the page in up to three steps. The address first loses the old page's parameters, then gets those
+  // of the next page, then shows the next page. The back button must stop only at the last step.
   const push = history.pushState.bind(history);
   let half = "";
   history.pushState = (state, unused, url) => {
@@ -29,6 +28,6 @@
     }
     half = !search || !moves ? href : "";
   };
-  // The user's next action is a step of its own.
+  // The user's next action is a separate step of the history.
   for (const done of ["pointerdown", "keydown"]) addEventListener(done, () => { half = ""; }, true);
 })();

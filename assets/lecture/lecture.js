@@ -66,7 +66,7 @@ class Lecture extends Component {
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
-    // On a busy machine the page's own script may run after this.
+    // On a busy machine, early.js may run after this.
     page.clickerHeard = true;
     if (page.early) removeEventListener("keydown", page.early.hear, true);
     addEventListener("pointermove", this.onPointer);
@@ -129,8 +129,8 @@ class Lecture extends Component {
   }
 
   /**
-   * Page.css enlarges all type. Streamlit measures some sizes of a figure when it draws it, and removes the style sheet
-   * only after that.
+   * Switches the enlarged type of page.css on or off. Streamlit measures some sizes of a figure when it draws it, and
+   * removes a style sheet only after that.
    * @param {boolean} lecture
    */
   reflectMode(lecture) {
@@ -145,7 +145,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Goes to the figure's next or previous step, else to the next or previous slide.
+   * Moves to the figure's next or previous step, else to the next or previous slide.
    * @param {number} by
    */
   step(by) {
@@ -157,7 +157,7 @@ class Lecture extends Component {
       return;
     }
     const count = this.data?.slides.length ?? 0;
-    // While another slide is loading, the figure is still that of the slide before.
+    // While another slide is loading, the figure is still that of the previous slide.
     const here = this.wanted === this.data?.slide;
     if ((here && stepFigure(by, count > 0)) || !count) return;
     const wanted = this.wanted + by;

@@ -17,7 +17,7 @@ import { element } from "../shared/element.js";
  */
 
 /**
- * The dialog; `reflect` shows the current slides.
+ * Returns the dialog; `reflect` shows the current slides.
  * @param {(act: LectureAct) => void} act
  */
 export function slidesDialog(act) {
@@ -31,7 +31,7 @@ export function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
-  // The data of the current list, and the button that a moved slide keeps the focus on.
+  // The data of the current list, and the button of a moved slide that keeps the focus.
   let made = "";
   let moved = /** @type {{ slide: number, label: string } | null} */ (null);
   const add = button("Add this page", () => act({ what: "add" }));
@@ -39,7 +39,7 @@ export function slidesDialog(act) {
   file.onchange = async () => {
     const [chosen] = file.files ?? [];
     if (chosen && data) {
-      // The server rejects a file that is too large, and reads no more of it.
+      // Reads no more of a file than the server needs to reject it as too large.
       act({ what: "load", text: await chosen.slice(0, data.limit + 1).text() });
     }
     file.value = "";

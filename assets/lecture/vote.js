@@ -1,4 +1,4 @@
-// The lecturer's side of a vote: the question with the QR code, the bars that rise, and the model's own answer.
+// The lecturer's view of a vote: the question with the QR code, the bars, and the model's own answer.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -10,7 +10,7 @@ import { Component, mount } from "../shared/mount.js";
  */
 /** @import { ShownVote } from "../vote/phone.js" */
 
-// Milliseconds between two requests: the bars of a hundred phones rise in a few steps. And until the next try.
+// Milliseconds between two requests, so that the bars of a hundred phones rise in a few steps; and until a retry.
 const PAUSE = 150;
 const AGAIN = 2000;
 
@@ -94,7 +94,7 @@ class Vote extends Component {
     const { asked, address, image, problem } = this.data;
     const status = this.state?.status ?? "none";
     const shown = status === "none" ? asked : this.state;
-    // Only the page with the question has the model's answer.
+    // Only the page that asked the question has the model's answer.
     const known = asked && asked.question === this.state?.question && String(asked.choices) === String(this.state.choices);
     /** @type {(label: string, onclick: () => void, name?: string) => HTMLElement} */
     const button = (label, onclick, name = "") => element("button", { type: "button", class: name, onclick }, label);
@@ -131,7 +131,7 @@ class Vote extends Component {
   }
 
   /**
-   * A choice with the bars of the audience and, once revealed, of the model.
+   * Returns the row of a choice, with the bar of the audience and, once revealed, the bar of the model.
    * @param {string} choice
    * @param {number} at
    */

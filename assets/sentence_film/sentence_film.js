@@ -1,5 +1,5 @@
-// A sentence as a film: one word on its way through the model. Every frame has its numbers, a sentence, and the page
-// that shows more.
+// Shows a sentence as a film that follows one word through the model. Every frame has its numbers, a sentence, and a
+// link to a page that shows more.
 
 import { onStep } from "../shared/clicker.js";
 import { shadesOf, tinted } from "../shared/colours.js";
@@ -12,8 +12,8 @@ import { SyncedState } from "../shared/synced_state.js";
 import { transport, transportButton } from "../shared/transport.js";
 
 /**
- * A number with what it belongs to. Cells with the same key in two frames are the same token. `tint` is the place of the
- * number on the colours of its line; without one it has no colour.
+ * A number with its label. Cells with the same key in two frames are the same token. `tint` is the position of the
+ * number on the colour scale of its line; without it, the cell has no colour.
  * @typedef {{ key: string, label: string, number: string, tint?: number, mark?: "chosen" | "masked" }} Cell
  */
 /** @typedef {{ name: string, palette: string, cells: Cell[] }} FilmLine */
@@ -22,14 +22,16 @@ import { transport, transportButton } from "../shared/transport.js";
  * @typedef {{ title: string, says: string, link?: [string, string, Record<string, string>], lines: FilmLine[] }} FilmFrame
  */
 /**
- * `asked.params.frame` counts from 1, and is 0 when the film is closed. `play` says that the user has just asked for the film.
+ * `asked.params.frame` counts from 1, and is 0 when the film is closed. `play` says that the user has just asked for
+ * the film.
  * @typedef {{
  *   id: string, frames: FilmFrame[], direction: string, play?: boolean, lecture?: boolean,
  *   asked: { number: number, params: { frame: number } },
  * }} FilmMessage
  */
 
-// Milliseconds: all frames together, the way of a token to its place in the next frame, and the wait between new cells.
+// Durations in milliseconds: of the whole film, of a token's movement to its place in the next frame, and between new
+// cells.
 const WHOLE = 60_000;
 const MOVE = 700;
 const AFTER = 45;
@@ -38,7 +40,7 @@ const AFTER = 45;
 export const paceOf = (count) => WHOLE / count;
 
 /**
- * The frame that a key leads to, from 0; undefined for other keys.
+ * Returns the frame that a key leads to, from 0; undefined for other keys.
  * @param {string} key
  * @param {number} at
  * @param {number} count
@@ -50,7 +52,7 @@ export function frameAfter(key, at, count) {
 }
 
 /**
- * A line of a frame: its name, and its numbers as a list.
+ * Returns the element of a line of a frame: its name, and its numbers as a list.
  * @param {FilmLine} line
  * @param {string} dir direction of reading
  */
@@ -74,7 +76,7 @@ export class SentenceFilm extends Component {
   data;
   /** @type {{ frame: number }} */
   params;
-  /** @type {string} the frame on the screen */
+  /** @type {string} identifies the frame on the screen */
   drawn = "";
   synced = new SyncedState(this, "params", () => ({ ...this.params }));
   player = new Player({

@@ -7,8 +7,8 @@ import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 
 /**
- * The message from the server (pages/ui/reading/my_sentences.py). `given`: the session has a list, perhaps an empty one.
- * `asked`: how often the user has asked for the dialog.
+ * The message from the server (pages/ui/reading/my_sentences.py). `given`: the session has a list, perhaps an empty
+ * one. `asked`: how often the user has asked for the dialog.
  * @typedef {{ text: string, given: boolean, at: number, count: number, said: string, asked: number,
  *   limit: number }} ListMessage
  */
@@ -38,7 +38,7 @@ class SentenceList extends Component {
         element("button", { type: "button", class: "primary", onclick: () => this.send(this.area.value) }, "Use these"),
         element("button", { type: "button", onclick: () => this.send("") }, "Forget them"),
         element("button", { type: "button", onclick: () => this.dialog.close() }, "Close")));
-    // A letter typed here is not a shortcut of the page.
+    // Keeps typed letters from the page, which would treat them as shortcuts.
     this.dialog.onkeydown = (event) => event.stopPropagation();
     this.root.append(this.steps[0], this.open, this.steps[1], this.dialog);
   }

@@ -1,4 +1,4 @@
-// A lecturer's clicker. Every component is a module of its own, so the lecture's controls send the figures an event.
+// A lecturer's clicker. Components are separate modules, so the lecture's controls reach the figures by an event.
 
 const LEFT = "lectureleave";
 
@@ -13,7 +13,7 @@ export function stepFigure(by, slides) {
   return !dispatchEvent(new CustomEvent("lecturestep", { detail: { by, slides }, cancelable: true }));
 }
 
-/** Announces that another slide was requested, which replaces what the figures of this one have not yet sent. */
+/** Announces that another slide was requested, so that figures of this slide discard what they have not sent. */
 export function leaveSlide() {
   dispatchEvent(new Event(LEFT));
 }

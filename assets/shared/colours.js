@@ -13,7 +13,7 @@ import { drawingContext } from "./ruler.js";
 export const PALETTES = PALETTE.sequential;
 export const HEAD_COLOURS = PALETTE.heads;
 export const MASKED_COLOUR = PALETTE.masked;
-// Contrast is at least 3 : 1 on both themes for frames, and 4.5 : 1 on its own theme for text (WCAG 2.2, 1.4.11 and
+// Frames have a contrast of at least 3 : 1 in both themes, and text of 4.5 : 1 in its own theme (WCAG 2.2, 1.4.11 and
 // 1.4.3).
 export const CHOSEN_COLOUR = "#ea580c";
 const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
@@ -25,7 +25,7 @@ export const SCALES = ["0 to 1", "each head its own", "square root"];
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 
 /**
- * 256 colours of a palette, or the diverging ones for "difference".
+ * Returns the 256 colours of a palette, or the diverging colours for "difference".
  * @param {string} palette
  * @returns {Colour[]}
  */
@@ -39,7 +39,7 @@ export function shadesOf(palette) {
 }
 
 /**
- * The position of a weight on the colour scale, 0 to 1.
+ * Returns the position of a weight on the colour scale, 0 to 1.
  * @param {number} value
  * @param {string} scale
  * @param {number} largest weight of the head
@@ -52,7 +52,7 @@ export function onScale(value, scale, largest) {
 }
 
 /**
- * The weight at a place on the colour scale: the inverse of `onScale`.
+ * Returns the weight at a place on the colour scale: the inverse of `onScale`.
  * @param {number} place
  * @param {string} scale
  * @param {number} largest weight of the head
@@ -68,7 +68,7 @@ export function fromScale(place, scale, largest) {
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 
 /**
- * Dark or light text on a colour, whichever is easier to read.
+ * Returns dark or light for text on a colour, whichever is easier to read.
  * @param {Colour} colour
  */
 export function inkOn(colour) {
@@ -76,7 +76,7 @@ export function inkOn(colour) {
 }
 
 /**
- * Uses relative luminance as in WCAG 2.
+ * Returns the relative luminance defined in WCAG 2.
  * @param {Colour | Uint8ClampedArray} colour
  */
 export function isLight([r, g, b]) {
@@ -85,7 +85,7 @@ export function isLight([r, g, b]) {
 }
 
 /**
- * Red, green, blue and opacity of any colour of CSS.
+ * Returns the red, green, blue and opacity of any CSS colour.
  * @param {string} colour
  */
 export function painted(colour) {
@@ -96,7 +96,7 @@ export function painted(colour) {
 }
 
 /**
- * An element on a colour of the scale from 0 to 1.
+ * Creates an element whose background is a colour of the scale from 0 to 1.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
  * @param {Record<string, any>} attributes
@@ -123,7 +123,7 @@ export const LIGHT_THEME = {
 export const lightTheme = () => themeNamed((name) => LIGHT_THEME[name]);
 
 /**
- * The page's current colours, light or dark.
+ * Returns the page's current colours, light or dark.
  * @param {Element} root
  */
 export function themeOf(root) {

@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 
 /**
- * A labelled list of choices; `fill` replaces them, and `box` is the list itself.
+ * Returns a labelled list of choices; `fill` replaces them, and `box` is the list itself.
  * @param {string} label
  * @param {string[][] | null} options values, each with its text
  * @param {(value: string) => void} change
@@ -20,13 +20,13 @@ export function select(label, options, change) {
 }
 
 /**
- * The choices 1 to `count`, whose values count from 0.
+ * Returns choices that are labelled 1 to `count` and whose values count from 0.
  * @param {number} count
  */
 export const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
 
 /**
- * A labelled checkbox.
+ * Returns a labelled checkbox.
  * @param {string} label
  * @param {(checked: boolean) => void} change
  */
@@ -36,7 +36,7 @@ export function checkbox(label, change) {
 }
 
 /**
- * The nearest valid index in a list of `count` items.
+ * Returns the nearest valid index in a list of `count` items.
  * @param {number} index
  * @param {number} count
  */
@@ -49,7 +49,7 @@ export const clamped = (index, count) => Math.min(count - 1, Math.max(0, index))
 export const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**
- * The element that has the focus, in the document or shadow root of a node.
+ * Returns the element that has the focus, in the document or shadow root of a node.
  * @param {Node} node
  */
 export function focused(node) {

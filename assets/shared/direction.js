@@ -4,12 +4,12 @@
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
 export const ARROW = " → ";
-// A symbol and its meaning, whose letters are Latin in any text.
+// Matches a symbol and its meaning, whose letters are Latin in any text.
 export const SYMBOL = /<[^<>\s]+>( [a-z]+)?/g;
 
 /**
- * The direction of a string. Its first letter decides, as in HTML's dir=auto. A string that leads from one thing to
- * another has the direction of its arrow.
+ * Returns the direction of a string. Its first letter decides, as in HTML's dir=auto. A string that leads from one
+ * thing to another has the direction of its arrow.
  * @param {string} string
  * @returns {"ltr" | "rtl"}
  */
@@ -19,7 +19,7 @@ export function directionOf(string) {
 }
 
 /**
- * A string to draw. A right-to-left part is isolated, so that it reorders nothing around it.
+ * Returns a string for drawing. A right-to-left part is isolated, so that it reorders nothing around it.
  * @param {string} string
  */
 export function isolated(string) {
@@ -35,13 +35,13 @@ export function isolated(string) {
 export const apart = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2068${string}\u2069` : string);
 
 /**
- * The same between quotation marks.
+ * Returns the isolated string between quotation marks.
  * @param {string} label
  */
 export const quote = (label) => `“${apart(label)}”`;
 
-// The side of its point on which a string lies, whatever its direction. The meaning of start and end in canvas and SVG
-// depends on the direction.
+// The side of its point on which a string is drawn, whatever its direction. In canvas and SVG, the meaning of start and
+// end depends on the direction.
 /** @type {Record<"start" | "middle" | "end", CanvasTextAlign>} */
 export const ALIGN = { start: "left", middle: "center", end: "right" };
 export const MIRRORED = { start: "end", middle: "middle", end: "start" };

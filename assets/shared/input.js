@@ -3,13 +3,13 @@
 /** @typedef {"mouse" | "touch" | "keys"} InputKind */
 
 /**
- * Whether a click on a link opens a tab or a window. With one of these keys held, the browser opens it.
+ * Returns whether a click on a link opens a tab or a window. With one of these keys held, the browser opens it.
  * @param {MouseEvent} event
  */
 export const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }) => ctrlKey || metaKey || shiftKey || altKey;
 
 /**
- * The last input device used on an element. Before any is used, it is the device that the screen is made for.
+ * Returns the last input device used on an element. Before any is used, it is the device that the screen is made for.
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}
  */

@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 
 /**
- * The list of keys, as a dialog.
+ * Returns the list of keys, as a dialog.
  * @param {string[][]} keys each with its action
  */
 export function keysDialog(keys) {
@@ -13,7 +13,7 @@ export function keysDialog(keys) {
 }
 
 /**
- * The button that opens the list of keys.
+ * Returns the button that opens the list of keys.
  * @param {() => void} showKeys
  */
 export function keysButton(showKeys) {
@@ -21,7 +21,7 @@ export function keysButton(showKeys) {
 }
 
 /**
- * Whether a component may handle a key press: not if it is for a control, the browser or the list of keys.
+ * Returns whether a component may handle a key press: not if it is for a control, the browser or the list of keys.
  * @param {KeyboardEvent} event
  * @param {HTMLDialogElement} dialog
  */

@@ -32,7 +32,7 @@ export class Component {
   }
 }
 
-/** A component that is painted on the next frame, once for any number of changes, and again after a change of width. */
+/** A component that is painted on the next frame, only once for several changes, and again if its width changes. */
 export class PaintedComponent extends Component {
   /** @type {number | null} the requested frame, if there is one */
   frame = null;

@@ -5,7 +5,7 @@ import { opensElsewhere } from "./input.js";
 /** @import { Server } from "./mount.js" */
 
 /**
- * A link to a page, with parameters that differ from those of the current address.
+ * Returns a link to a page, with parameters that differ from those of the current address.
  * @param {string} label
  * @param {string} page
  * @param {Record<string, string>} changed
@@ -15,7 +15,7 @@ export function pageLink(label, page, changed) {
 }
 
 /**
- * All links below an element.
+ * Returns all links below an element.
  * @param {HTMLElement} root
  * @returns {(SVGAElement | HTMLAnchorElement)[]}
  */
@@ -53,7 +53,8 @@ export function openLinks(component) {
 }
 
 /**
- * The message to the server that opens a clicked link; undefined if the browser opens it, or if nothing was clicked.
+ * Returns the message to the server that opens a clicked link; undefined if the browser opens it, or if nothing was
+ * clicked.
  * @param {HTMLElement} root
  * @param {MouseEvent} event
  */

@@ -1,4 +1,4 @@
-// Plays something that has steps: one after another, once, until the last one.
+// Plays a sequence of steps once, until the last one.
 
 /**
  * The steps: `count` has their number, `at` the current one, and `pace` the milliseconds until the next. `show` shows
@@ -16,7 +16,8 @@ export class Player {
     this.played = played;
   }
 
-  // From the beginning if the last step is shown. If it plays already, the next step comes at the current pace.
+  // Starts from the beginning if the last step is shown. If it is already playing, the new pace applies to the next
+  // step.
   play() {
     const { count, at, show, pace, changed } = this.played;
     clearTimeout(this.timer);

@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 
 /**
- * The panel opens below the button, or above it if there is no room below.
+ * Returns a button with a panel. The panel opens below the button, or above it if there is no room below.
  * @param {string} label of the button
  * @param {string} name of its class
  * @param {(Node | string)[]} contents of the panel
@@ -46,7 +46,7 @@ export function popup(label, name, contents, prepare = () => {}) {
 }
 
 /**
- * Whether a panel has no room below its button, and more above it.
+ * Returns whether a panel has too little room below its button, and more room above it.
  * @param {number} top of the button, from the top of the screen
  * @param {number} bottom of the button
  * @param {number} height of the panel

@@ -1,11 +1,11 @@
-// Measures text in the page's font, and shortens it to the available room.
+// Measures text in the page's font, and shortens it to fit.
 
 import { ARROW, SYMBOL } from "./direction.js";
 
 export const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif';
 
 /**
- * The canvas context for measuring and drawing.
+ * Returns the canvas context for measuring and drawing.
  * @template {HTMLCanvasElement | OffscreenCanvas} Canvas
  * @param {Canvas} canvas
  * @param {CanvasRenderingContext2DSettings} [settings]
@@ -20,7 +20,7 @@ export function drawingContext(canvas, settings) {
 const ruler = drawingContext(new OffscreenCanvas(1, 1));
 
 /**
- * The width of a text in CSS pixels.
+ * Returns the width of a text in CSS pixels.
  * @param {string} string
  * @param {number} size
  * @param {boolean} bold
@@ -31,8 +31,8 @@ export function textWidth(string, size, bold = false) {
 }
 
 /**
- * The distance from a text's middle down to its baseline, in CSS pixels. Few programs know SVG's own attribute for the
- * middle, dominant-baseline; all know dy.
+ * Returns the distance from a text's middle down to its baseline, in CSS pixels. Few programs know SVG's own attribute
+ * for the middle, dominant-baseline; all know dy.
  * @param {number} size
  * @param {boolean} bold
  */
@@ -46,8 +46,8 @@ export function middleShift(size, bold) {
 }
 
 /**
- * The string, cut in the middle if it is wider than `width` pixels. If it leads from one thing to another, each is cut
- * separately.
+ * Returns the string, cut in the middle if it is wider than `width` pixels. If it leads from one thing to another, each
+ * is cut separately.
  * @param {string} string
  * @param {number} width
  * @param {number} size
@@ -68,7 +68,7 @@ export function shortened(string, width, size, bold = false) {
     return `${shortened(from, fromRoom, size, bold)}${ARROW}${shortened(to, room - fromRoom, size, bold)}`;
   }
   const words = string.split(" ");
-  // From a sentence, whole words are left out.
+  // A sentence is shortened by whole words.
   for (let remaining = words.length - 1; words.length > 4 && remaining > 1; remaining--) {
     const front = Math.ceil(remaining / 2);
     const cut = [...words.slice(0, front), "…", ...words.slice(words.length - (remaining - front))].join(" ");
@@ -84,7 +84,8 @@ export function shortened(string, width, size, bold = false) {
 }
 
 /**
- * The string as lines of at most `width` pixels. It is broken between words, or within a word that is itself wider.
+ * Returns the string as lines of at most `width` pixels. It is broken between words, or within a word that is itself
+ * wider.
  * @param {string} string
  * @param {number} width
  * @param {number} size

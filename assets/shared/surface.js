@@ -1,4 +1,4 @@
-// Two drawing surfaces with the same methods, a canvas and an SVG document. A figure is drawn once and saved as seen.
+// Two drawing surfaces with the same methods: a canvas and an SVG document. The same code draws a figure on both.
 
 import { css } from "./colours.js";
 import { ALIGN, directionOf, isolated, MIRRORED } from "./direction.js";

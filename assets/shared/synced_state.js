@@ -3,7 +3,7 @@
 import { onLeaveSlide } from "./clicker.js";
 /** @import { Server } from "./mount.js" */
 
-// In milliseconds. Long enough that holding an arrow key sends one message, short enough to seem immediate.
+// Delay in milliseconds: long enough that holding an arrow key sends one message, short enough to seem immediate.
 const TELL_AFTER = 250;
 
 /**
@@ -53,11 +53,11 @@ export class SyncedState {
     this.component[this.name] = { ...(before ? before.component[this.name] : asked) };
     this.known = before?.known ?? this.current();
     this.number = number;
-    // The user's last change may not have been sent.
+    // The user's last change may not have been sent yet.
     if (before) this.send();
   }
 
-  // Sends the state at the time of sending, once for any number of changes before that.
+  // Sends only the latest state, once for all changes before.
   send(after = TELL_AFTER) {
     this.cancel();
     this.timer = setTimeout(() => {

@@ -4,7 +4,7 @@ import { element } from "./element.js";
 import { GLOSSARY } from "./glossary.js";
 
 /**
- * A term whose explanation appears by pointer, by focus and by tap; Esc closes it.
+ * Returns a term whose explanation appears by pointer, by focus and by tap; Esc closes it.
  * @param {string} text as displayed
  * @param {string} word of the glossary
  */
@@ -38,7 +38,7 @@ export function term(text, word) {
 }
 
 /**
- * The same control, with its label explained.
+ * Returns the given control with an explanation at its label.
  * @template {HTMLElement} Field
  * @param {Field} field of `select` or `number`
  * @param {string} word of the glossary

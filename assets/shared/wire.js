@@ -7,7 +7,7 @@ const WEIGHT_STEPS = 60000;
 export const MASKED_CODE = 65535;
 
 /**
- * A message of the server: a header, and the bytes after it.
+ * Returns a message of the server: a header, and the bytes after it.
  * @param {ArrayBuffer | Uint8Array} bytes
  * @returns {{ header: any, body: Uint8Array<ArrayBuffer> }}
  */
@@ -18,7 +18,7 @@ export function unframe(bytes) {
 }
 
 /**
- * A compressed body, as a response that can be read.
+ * Returns a compressed body, as a response that can be read.
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
 export function inflated(bytes) {
@@ -40,7 +40,7 @@ export async function unpack(bytes) {
 }
 
 /**
- * The weight for a code; 0 for a masked cell.
+ * Returns the weight for a code; 0 for a masked cell.
  * @param {number} code
  */
 export function weightOf(code) {

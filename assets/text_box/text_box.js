@@ -64,14 +64,14 @@ export class TextBox extends Component {
       event.preventDefault();
       this.send();
     };
-    // A letter typed here is not a shortcut of the page.
+    // Keeps typed letters from the page, which would treat them as shortcuts.
     this.root.onkeydown = (event) => {
       if (event.key.length === 1) event.stopPropagation();
     };
   }
 
   /**
-   * `data.text` is the server's text; typed text stays, unless the server's text changes.
+   * Shows `data.text`, the server's text. Typed text stays until the server's text changes.
    * @param {BoxMessage} data
    */
   show(data) {
@@ -82,7 +82,7 @@ export class TextBox extends Component {
     this.input.title = data.help;
     this.button.textContent = data.button;
     this.root.classList.toggle("primary", data.primary);
-    // A restarted server counts from 0.
+    // A restarted server counts its requests from 0 again.
     const asked = before && data.asked > before.asked;
     if (before && before.text === data.text && before.belongs === data.belongs && !asked) return;
     const draft = before ? null : recall(data.name);

@@ -1,4 +1,4 @@
-// The losses, and a score of every head, over the steps of a training: panels with one axis of steps.
+// Draws the losses and a score of every head over the steps of a training, in panels that share the axis of steps.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { CHOSEN_COLOUR } from "../shared/colours.js";
@@ -48,7 +48,7 @@ export function curvesGeometry(width, lecture) {
 }
 
 /**
- * The step at a point of the figure.
+ * Returns the step at a point of the figure.
  * @param {CurvesGeometry} geometry
  * @param {number} x
  * @param {number} steps of the training
@@ -58,7 +58,7 @@ export function stepAt({ left, right }, x, steps) {
 }
 
 /**
- * The panel of the losses, and the panel of the heads.
+ * Returns the panel of the losses, and the panel of the heads.
  * @param {Film} film
  * @param {FilmView} view
  * @returns {CurvePanel[]}
@@ -109,7 +109,7 @@ export function panelsOf(film, view) {
 }
 
 /**
- * Numbers at which an axis is marked.
+ * Returns the numbers to mark on an axis.
  * @param {CurvePanel} panel
  */
 export function marksOf({ log, low, high }) {
@@ -120,7 +120,7 @@ export function marksOf({ log, low, high }) {
 }
 
 /**
- * Round numbers from 0 to the highest, equally far apart.
+ * Returns round numbers from 0 to the highest, equally far apart.
  * @param {number} highest
  * @param {number} most the largest count, 0 not counted
  */
@@ -138,7 +138,7 @@ export function roundMarks(highest, most) {
 export const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
 
 /**
- * Places of labels that would overlap: as close to their points as they fit, in the order of the points.
+ * Returns positions of labels without overlap, as close to their points as possible and in the same order.
  * @param {number[]} places
  * @param {number} top
  * @param {number} bottom
@@ -230,7 +230,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
     const last = curve.points.findLast(([, value]) => value !== null);
     return last ? [{ curve, y: place(/** @type {number} */ (last[1])) }] : [];
   });
-  // If there is no room for all names, there is for those of the thick lines.
+  // If there is no room for all names, only thick lines are named.
   const crowded = named.length > (bottom - top) / LABEL_LINE + 1;
   const shown = crowded ? named.filter(({ curve }) => curve.thickness > 2) : named;
   const places = spread(shown.map(({ y }) => y), top, bottom, LABEL_LINE);

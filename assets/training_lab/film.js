@@ -1,4 +1,4 @@
-// The unpacked result of a training: its numbers, and the attention of every stored moment.
+// The unpacked result of a training: its numbers, and the attention of every snapshot.
 
 import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @import { AxisTitles } from "../attention_browser/arrangement.js" */
@@ -7,8 +7,9 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
- * The user's view (pages/ui/params/training_lab.py). A moment of -1 follows the training. Heads count from 1, over all
- * layers, and 0 is the head of the first event of its kind. The score "auto" is the score of the first event.
+ * The user's view (pages/ui/params/training_lab.py). If the moment is -1, the view follows the training. Heads count
+ * from 1 over all layers, and 0 means the head of the first event of its kind. The score "auto" is the score of the
+ * first event.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
@@ -35,7 +36,7 @@ export class Film {
   }
 
   /**
-   * The snapshot that shows a moment: the last one that is not later.
+   * Returns the snapshot that shows a moment: the last one that is not later.
    * @param {FilmView} view
    */
   indexOf({ moment }) {
@@ -45,7 +46,7 @@ export class Film {
   }
 
   /**
-   * The shown head of a kind, over all layers, from 0.
+   * Returns the shown head of a kind, over all layers, from 0.
    * @param {FilmKind} kind
    * @param {FilmView} view
    */
@@ -55,7 +56,7 @@ export class Film {
   }
 
   /**
-   * The score that is drawn.
+   * Returns the score that is drawn.
    * @param {FilmView} view
    */
   scoreOf({ score }) {
@@ -63,7 +64,7 @@ export class Film {
   }
 
   /**
-   * A head's name, in words.
+   * Returns a head's name, in words.
    * @param {number} head over all layers
    */
   headName(head) {
@@ -73,7 +74,7 @@ export class Film {
   }
 
   /**
-   * The maps of all kinds at a snapshot.
+   * Returns the maps of all kinds at a snapshot.
    * @param {number} index of the snapshot
    * @param {FilmView} view
    * @returns {SideMessage[]}
@@ -96,7 +97,7 @@ export class Film {
   }
 
   /**
-   * The numbers of a snapshot, as a sentence.
+   * Returns the numbers of a snapshot, as a sentence.
    * @param {number} index
    */
   described(index) {

@@ -1,4 +1,4 @@
-// The Fourier spectrum of the number embeddings at a moment of a training: a bar for each frequency.
+// Draws the Fourier spectrum of the number embeddings at a moment of a training, with a bar for each frequency.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { PALETTE } from "../shared/palette.js";
@@ -19,7 +19,7 @@ const NAMED_FREQUENCIES = 5;
 /** @typedef {ReturnType<typeof spectrumGeometry>} SpectrumGeometry */
 
 /**
- * The geometry of the spectrum. Its bars begin and end where the curves do.
+ * Returns the geometry of the spectrum. Its bars begin and end where the curves do.
  * @param {number} width
  */
 export function spectrumGeometry(width) {
@@ -28,7 +28,7 @@ export function spectrumGeometry(width) {
 }
 
 /**
- * The largest frequencies of a snapshot, in words.
+ * Returns the largest frequencies of a snapshot, in words.
  * @param {number[]} spectrum norms of the frequencies from 1
  */
 export function largestFrequencies(spectrum) {

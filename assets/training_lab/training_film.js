@@ -1,4 +1,4 @@
-// A training as a film: the maps of a moment, all of the curves, and the controls that move between moments.
+// Shows a training as a film: the maps of a moment, all curves, and controls that move between moments.
 
 import { lectureZoom, zoomedSurface } from "../attention_browser/lecture_map.js";
 import { LABEL_SIZE } from "../attention_browser/map_geometry.js";
@@ -20,13 +20,13 @@ import { drawSpectrum, largestFrequencies, SPECTRUM_TITLE, spectrumGeometry } fr
 /** @import { CurvesGeometry } from "./curves.js" */
 /** @import { FilmKind, FilmView } from "./film.js" */
 
-// Milliseconds for each snapshot while the film plays: a hundred in ten seconds.
+// Duration of a snapshot in milliseconds: a hundred snapshots take ten seconds.
 const FRAME = 100;
-// Snapshots that a press of a lecturer's clicker moves by.
+// Number of snapshots that a press of a lecturer's clicker moves by.
 const CLICK = 5;
 
 class TrainingFilm extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array} as they arrived */
+  /** @type {ArrayBuffer | Uint8Array} the bytes as they arrived */
   bytes;
   /** @type {Film} the bytes, unpacked; missing until the first arrive */
   film;
@@ -80,7 +80,7 @@ class TrainingFilm extends PaintedComponent {
     if (bytes !== this.bytes) {
       this.bytes = bytes;
       const film = new Film(await unpack(bytes));
-      if (bytes !== this.bytes) return; // overtaken by newer data
+      if (bytes !== this.bytes) return; // Newer data has arrived meanwhile.
       // The server sends a moment when a link was opened; otherwise the user's own moment stays.
       if (film.header.asked.number !== this.synced.number) {
         this.player.pause();
@@ -98,7 +98,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * The moment of a snapshot: its step, or -1 for the newest one, so that the view follows newer ones.
+   * Returns the moment of a snapshot: its step, or -1 for the newest one, so that the view follows newer ones.
    * @param {number} index
    */
   momentOf(index) {
@@ -177,7 +177,7 @@ class TrainingFilm extends PaintedComponent {
     for (const { kind, field } of this.heads) field.box.value = String(film.headOf(kind, view));
   }
 
-  // Fills the lists of the training's heads and events. Each event is a button that goes to it and shows its head.
+  // Fills the lists of heads and events. Each event is a button that moves to its step and shows its head.
   list() {
     const { film } = this;
     const { layers, heads, events } = film.header;
@@ -197,7 +197,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * The moment as a picture: its maps above the curves, and the curves above the spectrum.
+   * Returns the moment as a picture: its maps above the curves, and the curves above the spectrum.
    * @param {number} width
    * @param {Theme} theme
    * @returns {Picture}

@@ -19,7 +19,8 @@ const own = remembered();
 let shown;
 
 /**
- * A random name for the ballots of this browser, and its last ballot. A reload does not make a second voter of it.
+ * Returns a random name for the ballots of this browser, and its last ballot. A reload does not make a second voter of
+ * it.
  * @returns {{ voter: string, vote?: number, choice?: number }}
  */
 function remembered() {
@@ -30,7 +31,7 @@ function remembered() {
     localStorage.setItem(STORE, JSON.stringify(kept));
     return kept;
   } catch {
-    // The browser keeps nothing, so the page must.
+    // Without browser storage, the page keeps the ballot itself.
     return fresh;
   }
 }

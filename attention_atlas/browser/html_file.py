@@ -14,7 +14,7 @@ from attention_atlas.browser.wire import unframe
 from transformer.files.paths import APP
 from transformer.values.kinds import Kind
 
-# The browser puts the data here; assets/attention_browser/exports.js looks for the first one.
+# Placeholder that the data replaces; assets/attention_browser/exports.js looks for its first occurrence.
 PLACEHOLDER = "{{content}}"
 ENTRY = "attention_browser/html_export"
 PAGE = """
@@ -29,11 +29,11 @@ POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inli
 
 
 def theme(root: str = ":root", *, dark: str = "") -> str:
-    """The app's colours, light and dark, under the names that Streamlit gives them in a page.
+    """Return the app's colours, light and dark, under the names that Streamlit gives them in a page.
 
     Args:
-        root: the selector that has them.
-        dark: selector of the root if it is dark; empty for the preference of the user's system.
+        root: CSS selector of the element that defines the colours.
+        dark: CSS selector of that element in the dark theme; empty to follow the user's system.
     """
     settings = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 
@@ -49,11 +49,11 @@ def theme(root: str = ":root", *, dark: str = "") -> str:
 
 
 def template(entry: str, body: str) -> str:
-    """A document without its content, which `filled` adds.
+    """Return a document without its content, which `filled` adds.
 
     Args:
-        entry: the last script, which draws the content; a module in assets/, without ".js".
-        body: HTML above what the script draws.
+        entry: the module in assets/ that draws the content, without ".js". It runs last.
+        body: HTML above the content that the script draws.
     """
     return f"""<!doctype html>
 <html lang="en">
@@ -72,7 +72,7 @@ def template(entry: str, body: str) -> str:
 
 
 def filled(document: str, content: Mapping[str, Any]) -> str:
-    """A document with its content. A text may contain anything, even the end tag of a script."""
+    """Return a document with its content, which is escaped, because a text may contain the end tag of a script."""
     return document.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
 
 
@@ -85,12 +85,12 @@ TEMPLATE = template(
 
 
 def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> str:
-    """The document.
+    """Return the document of some kinds of attention.
 
     Args:
-        messages: of `browser_payload`, by kind.
+        messages: the messages of `browser_payload`, by kind.
         kind: the kind that the user sees first.
-        title: of the document; empty for the beginning of the text.
+        title: title of the document; empty for the beginning of the text.
     """
     headers = {each: unframe(message)[0] for each, message in messages.items()}
     content = {

@@ -11,18 +11,18 @@ from transformer.analysis.words import parted
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind
 
-# Kinds of attention, called as their pages are.
+# Names of the kinds of attention, which are also the titles of their pages.
 TITLES: dict[Kind, str] = {"encoder": "Encoder attention", "decoder": "Masked attention", "cross": "Cross attention"}
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 FROM = "from: the {} that looks"
 TO = "to: the {} looked at"
 SECONDS = "second of the sound"
-# Stands for the part of a word that is in another row.
+# Replaces the part of a word that another row predicts.
 CUT = "…"
 
 
 def row_labels(axes: Axes) -> list[str]:
-    """Labels of the queries; a decoder row names what it reads and what it predicts."""
+    """Return the labels of the queries. A decoder row names the token it reads and the token it predicts."""
     labels = [group_label(group, axes.row_text, words=axes.words) for group in axes.rows]
     if axes.predicted is None:
         return labels
@@ -30,7 +30,7 @@ def row_labels(axes: Axes) -> list[str]:
 
 
 def output_label(axes: Axes, row: int) -> str:
-    """The text that the tokens of a decoder row predict; merged words read as in the text.
+    """Return the text that a decoder row predicts, spelled as in the text if tokens are merged into words.
 
     A word's row has several steps, which predict the rest of that word and the text after it. Dots stand for the
     letters of a word that this row does not predict ("in: ihrem → out: …m Bruder").
@@ -50,7 +50,7 @@ def output_label(axes: Axes, row: int) -> str:
 
 
 def _within_word(piece: Piece, text: str) -> bool:
-    """Whether a letter or digit begins a token and one of the same word stands right before it."""
+    """Return whether a token begins with a letter or digit that continues the word before it."""
     if piece.span is None or piece.special:
         return False
     start, end = piece.span
@@ -61,19 +61,19 @@ def _within_word(piece: Piece, text: str) -> bool:
 
 
 def column_labels(axes: Axes) -> list[str]:
-    """Labels of the keys."""
+    """Return the labels of the keys."""
     return [group_label(group, axes.column_text, words=axes.words) for group in axes.columns]
 
 
 def titles(words: bool, rows: Sequence[Piece] = (), columns: Sequence[Piece] = ()) -> tuple[str, str]:
-    """Titles of the axes: of the rows, and of the columns, in seconds for sound."""
+    """Return the titles of the row axis and the column axis; for sound, the columns are seconds."""
     size = "word" if words else "token"
     of_rows, of_columns = (SECONDS if side and side[0].role == "frame" else size for side in (rows, columns))
     return FROM.format(of_rows), TO.format(of_columns)
 
 
 def told_apart(labels: Iterable[str]) -> list[str]:
-    """Labels of buttons and columns, numbered from the second of those that a sentence would call the same.
+    """Return the labels, with a number added to the second and later of those that read the same in a sentence.
 
     A browser identifies a clicked button by its label, and the user must find the word that a sentence names.
     """
@@ -86,5 +86,5 @@ def told_apart(labels: Iterable[str]) -> list[str]:
 
 
 def place_of(labels: Sequence[str], at: int) -> str:
-    """The position that a sentence about a map adds to a label, if another label of that side reads the same."""
+    """Return the position that a sentence adds to a label if another label of that axis reads the same."""
     return f" (position {at + 1})" if [bare(each) for each in labels].count(bare(labels[at])) > 1 else ""

@@ -14,7 +14,7 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
     """Return the kind and the complete choice to open with.
 
     Raises:
-        AttentionError: this is no trace, it has no such kind, layer or head, or there is no such choice.
+        AttentionError: the argument is not a trace, or the kind, layer, head or choice does not exist.
     """
     if not isinstance(trace, Trace):
         raise AttentionError("This is no trace: make one with Trace.from_attention, or give arrays and tokens to show.")

@@ -19,11 +19,11 @@ from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
-# If start and end symbols are hidden, the rest of a row is scaled up to 1, and that rest may be very small. Its weights
-# are therefore sent doubled as often as possible, and at most this often.
+# If start and end symbols are hidden, the other weights of a row are scaled up to a sum of 1. They may be very small.
+# To keep their decimals, they are sent multiplied by 2 as often as possible, and at most this often.
 MOST_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-# Tokens or words, with the special ones or without: (words, special).
+# Every arrangement as (words, special): tokens or words, with or without special tokens.
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
 # Default initial selection, by the names of `Choice` in assets/attention_browser/arrangement.js.
 CHOICE: Mapping[str, Any] = MappingProxyType(
@@ -47,7 +47,7 @@ AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
 def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """How often the weights of each row on tokens that are not special can be doubled, and their sum stays at most 1.
+    """Return how often a row's weights on ordinary tokens can be doubled while their sum stays at most 1.
 
     Args:
         weights: [..., R, C].
@@ -63,13 +63,13 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 def payload(
     trace: Trace, kind: Kind, header: Mapping[str, Any], arrangements: Iterable[tuple[bool, bool]] = EVERY_ARRANGEMENT
 ) -> bytes:
-    """A message of `wire`: what the browser needs to draw a kind, and the codes of all its weights.
+    """Return the message for one kind of attention: a header for drawing it, and the codes of all its weights.
 
     Args:
-        trace: of a run.
-        kind: of attention.
-        header: what else the browser needs.
-        arrangements: those that can be chosen there.
+        trace: the trace of a run.
+        kind: the kind of attention.
+        header: other data that the browser needs.
+        arrangements: the arrangements that the user can choose.
     """
     weights, mask = trace.attention(kind), trace.mask(kind)
     layers, heads, queries, keys = weights.shape
@@ -110,17 +110,17 @@ def browser_payload(
     beside: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """Everything that the browser needs for one kind.
+    """Return the message with everything that the browser needs for one kind.
 
     Args:
         trace, metrics: the data to show.
         choice: initial selection, with a value for each name of CHOICE except `heads`; a layer and a head of -1 select
             those that have the most to show.
-        number: the browser shows `choice` if it was asked under another number before, or never.
-        glance: only the small maps.
-        quiet: describe only the cell under the pointer in words, not the pinned one.
-        beside: text is next to the browser, so that it never takes the full screen.
-        also: names of heads in addition to those for their behaviour in this run.
+        number: number of the request. The browser applies `choice` only if the number is new to it.
+        glance: whether to draw only the small maps.
+        quiet: whether to describe only the cell under the pointer, not the pinned cell.
+        beside: whether text is next to the browser, so that the browser must not fill the screen.
+        also: names of heads, in addition to names that follow from this run.
     """
     kind, asked = metrics.kind, dict(choice)
     if asked["layer"] < 0 and asked["head"] < 0:
@@ -137,7 +137,7 @@ def browser_payload(
             "quiet": quiet,
             "beside": beside,
             "asked": {"number": number, "choice": asked},
-            # As typed for the files of numbers, and as shown everywhere else.
+            # "texts" has the text as typed, for files of numbers; "shown" has the text for display.
             "id": sentence_id(trace),
             "texts": {"source": trace.source_text, "target": trace.target_text},
             "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
@@ -159,12 +159,12 @@ def browser_payload(
 
 
 def sentence_id(trace: Trace) -> str:
-    """An id that distinguishes the data of one sentence from those of another."""
+    """Return an id that distinguishes the data of one sentence from those of another."""
     return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
-    """A metric of all heads, with the value of a full bar; null where it does not apply."""
+    """Return a metric of all heads with the value of a full bar. A value is null where the metric does not apply."""
     known = values[~np.isnan(values)]
     return {
         "key": metric.name,

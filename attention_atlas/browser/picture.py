@@ -15,7 +15,7 @@ from attention_atlas.browser.palette import PALETTE, shades
 from transformer.analysis.view import view_of
 from transformer.values.trace import Kind, Trace
 
-# Largest size of the map and of a cell, and the distance of two labels, in pixels.
+# Largest size of the map and of a cell, and the smallest distance between two labels, in pixels.
 WIDTH, HEIGHT, CELL, LINE = 640, 480, 26, 14
 # Average width of a character; wide characters take two.
 CHARACTER = 7
@@ -26,10 +26,10 @@ KEY = "Each row attends to the columns; dark is 0, yellow is 1."
 
 
 def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
-    """The map of a head as an SVG document.
+    """Return the map of a head as an SVG document.
 
     Args:
-        trace, kind: the attention.
+        trace, kind: the trace and the kind of attention.
         choice: with values for "layer", "head", "words" and "hide" of `attention_atlas.browser.payload.CHOICE`.
     """
     view = view_of(trace, kind, words=choice["words"], special=not choice["hide"])
@@ -66,7 +66,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
 
 
 def image(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
-    """The picture as an HTML element, which JupyterLab also shows if it does not trust the notebook."""
+    """Return the picture as an HTML element, which JupyterLab also shows if it does not trust the notebook."""
     data = b64encode(picture(trace, kind, choice).encode()).decode("ascii")
     return f'<img alt="{_title(kind, choice)}" src="data:image/svg+xml;base64,{data}">'
 
@@ -76,7 +76,9 @@ def _title(kind: Kind, choice: Mapping[str, Any]) -> str:
 
 
 def _cells(weights: np.ndarray, mask: np.ndarray) -> str:
-    """Cells of one unit, in one path for each colour; neighbours of one colour in a row are one line."""
+    """Return the cells as one SVG path per colour. Cells are one unit wide, and equal neighbours in a row form one
+    line.
+    """
     colours = [*shades(LEVELS), PALETTE["masked"]]
     levels = np.where(mask, np.rint(weights * (LEVELS - 1)), LEVELS).astype(int)
     paths: dict[int, list[str]] = {}
@@ -93,11 +95,11 @@ def _short(label: str) -> str:
 
 
 def _width(labels: Sequence[str]) -> int:
-    """The width of the longest label, in pixels, as far as that is known without a font."""
+    """Return the estimated width of the longest label in pixels; no font is available to measure it."""
     wide = [sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in label) for label in labels]
     return CHARACTER * max(wide, default=0)
 
 
 def _apart(labels: Sequence[str], size: float) -> range:
-    """The places of the labels that fit without covering each other."""
+    """Return the positions of the labels that fit without overlapping."""
     return range(0, len(labels), int(np.ceil(LINE / size)))

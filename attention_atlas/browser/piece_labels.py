@@ -10,9 +10,9 @@ from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, has_s
 from transformer.values.pieces import Piece
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
-# Enclose text whose first letter decides its direction, independent of the surrounding text.
+# Unicode's isolate marks. The first letter of the enclosed text decides its direction, whatever is around it.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
-# Invisible characters that reverse the text after them: isolates up to their end, embeddings and overrides.
+# Invisible characters that can reverse the text after them: isolates up to their end, embeddings and overrides.
 ISOLATES = frozenset("\u2066\u2067\u2068")
 TURNING = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
@@ -20,16 +20,16 @@ RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
 def isolated(text: str) -> str:
-    """Text for use within a sentence: right-to-left text does not reorder the sentence's punctuation or numbers."""
+    """Return text isolated for use within a sentence, so that right-to-left text does not reorder the sentence."""
     shown = visible(text)
     backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in shown)
     return f"{ISOLATE}{shown}{END_OF_ISOLATE}" if backwards else shown
 
 
 def visible(text: str) -> str:
-    """Text for display, with the same length: a character that would reverse the text next to it becomes U+FFFD.
+    """Return text of the same length for display. A character that would reverse the text next to it becomes U+FFFD.
 
-    An isolate that the text itself closes stays: it reverses nothing outside, and `isolated` makes such isolates.
+    An isolate that the text itself closes stays. It reverses nothing outside, and `isolated` creates such isolates.
     """
     if TURNING.isdisjoint(text):
         return text
@@ -47,11 +47,11 @@ def visible(text: str) -> str:
 
 
 def piece_label(piece: Piece, text: str) -> str:
-    """The label of a token, from `label_parts`: white space is visible, special tokens are named, and bytes and unknown
-    tokens show the text that they stand for.
+    """Return the label of a token, from `label_parts`. White space is visible, and special tokens have names. Bytes and
+    unknown tokens show the text that they represent.
 
     Args:
-        piece: of the vocabulary.
+        piece: the token.
         text: the text that its span refers to.
     """
     covered, spelling = label_parts(piece, text)
@@ -59,17 +59,17 @@ def piece_label(piece: Piece, text: str) -> str:
 
 
 def bare(label: str) -> str:
-    """A label within a sentence, where the white space before a word needs no mark."""
+    """Return a label for use within a sentence, without the mark of the white space before it."""
     return BEFORE_WORD.sub("", label)
 
 
 def entry_label(vocabulary: TextVocabulary, piece: int) -> str:
-    """The label of a token of the vocabulary without a text."""
+    """Return the label of a vocabulary entry that is not part of a text."""
     return piece_label(Piece(piece, vocabulary.texts[piece], None, vocabulary.symbols.role(piece)), "")
 
 
 def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:
-    """A token, or for words the characters of `text` that its tokens cover."""
+    """Return the label of a token, or for a word the characters of `text` that its tokens cover."""
     if not words or pieces[0].span is None:
         return piece_label(pieces[0], text)
     spans = [piece.span for piece in pieces if piece.span is not None]

@@ -1,8 +1,8 @@
-"""Joins the ES modules of assets/ that an entry needs into the one file that a browser fetches or a document holds.
+"""Joins a component's ES modules from assets/ into one file, which a browser fetches or a document contains.
 
 A browser could import the modules themselves. The first page would then fetch 52 files instead of 7 and appear half a
-second later. Joined modules share a scope, so a name is defined only once and is imported under the same name
-(tests/javascript). A style sheet next to a module, under its name, is included.
+second later. Joined modules share a scope, so each name must be defined only once and imported under the same name;
+tests/javascript checks this. A style sheet with the name of a module is included.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_WORDS = "GLOSSARY = {};"
 
 
 def script(entry: str) -> str:
-    """One module of JavaScript: that of the entry, after all that it imports; with its exports by default."""
+    """Return the entry and everything that it imports as one JavaScript module, with the entry's exports by default."""
     *imported, last = modules(entry)
     joined = "\n".join([*(DEFAULT.sub("", _stripped(module)) for module in imported), _stripped(last)])
     if NO_WORDS not in joined:
@@ -34,14 +34,14 @@ def script(entry: str) -> str:
 
 
 def style(entry: str) -> str:
-    """The style sheets of an entry and of all that it imports, as one."""
+    """Return the style sheets of an entry and of its imports as one."""
     sheets = [module.with_suffix(".css") for module in modules(entry)]
     return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.exists())
 
 
 @cache
 def modules(entry: str) -> tuple[Path, ...]:
-    """The files of an entry, each after those that it imports, as JavaScript runs them."""
+    """Return the files of an entry in the order in which JavaScript runs them: imports first."""
     found: dict[Path, None] = {}
 
     def visit(module: Path) -> None:
@@ -61,14 +61,14 @@ def _source(module: Path) -> str:
 
 @cache
 def _stripped(module: Path) -> str:
-    """Without imports, exports and comments; a library of others as it comes, for it exports to the page."""
+    """Return the source without imports, exports and comments. Third-party libraries stay as they are."""
     source = _source(module)
     return source if module.parent.name == "vendor" else COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))
 
 
 @cache
 def explanations() -> dict[str, str]:
-    """The explanations in assets/glossary.toml, for each word and for other words with the same meaning."""
+    """Return the explanations in assets/glossary.toml, for each word and for other words with the same meaning."""
     groups = tomllib.loads((ASSETS / "glossary.toml").read_text(encoding="utf-8"))["group"]
     terms = [term for group in groups for term in group["term"]]
     return {word: term["text"] for term in terms for word in (term["name"], *term.get("also", ()))}

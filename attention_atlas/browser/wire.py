@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-# A weight is sent as floor(60,000 w + 3), so each number of four decimals has six codes. Rounding a received weight
-# then gives the four decimals of the tensor. Steps of 1/65,535 would not.
+# A weight w is sent as floor(60,000 w + 3), so each number with four decimals has six codes. Rounding a received weight
+# then gives the same four decimals as the tensor. Steps of 1/65,535 would not.
 STEPS = 60_000
 PER_DECIMAL = 6
 MASKED_CODE = 65_535
@@ -21,7 +21,7 @@ LENGTH_BYTES = 4
 
 
 def codes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Weights as 16-bit numbers.
+    """Return weights as 16-bit numbers.
 
     Args:
         weights: [..., R, C], 0 to 1.
@@ -35,27 +35,27 @@ def codes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def frame(header: Mapping[str, Any], body: bytes) -> bytes:
-    """A little-endian length, a JSON header of that many bytes, and a body."""
-    # JSON has neither NaN nor infinity.
+    """Return a message: the length of the header (little-endian), the header as JSON, and the body."""
+    # Standard JSON has neither NaN nor infinity.
     head = json.dumps(header, allow_nan=False).encode("ascii")
     return len(head).to_bytes(LENGTH_BYTES, "little") + head + body
 
 
 def unframe(message: bytes) -> tuple[dict[str, Any], bytes]:
-    """Header and body of a message."""
+    """Return the header and the body of a message."""
     end = LENGTH_BYTES + int.from_bytes(message[:LENGTH_BYTES], "little")
     return json.loads(message[LENGTH_BYTES:end]), message[end:]
 
 
 def with_more(message: bytes, **more: Any) -> bytes:
-    """The same message with more in its header, which is not empty."""
+    """Return the message with more fields in its header, which must not be empty."""
     length = int.from_bytes(message[:LENGTH_BYTES], "little")
     added = json.dumps(more, allow_nan=False).encode("ascii")[1:-1] + b", "
     return (length + len(added)).to_bytes(LENGTH_BYTES, "little") + b"{" + added + message[LENGTH_BYTES + 1 :]
 
 
 def pack(header: Mapping[str, Any], numbers: np.ndarray) -> bytes:
-    """A message whose body is codes, compressed: all low bytes, then all high ones.
+    """Return a message whose body has the compressed codes: first all low bytes, then all high bytes.
 
     Args:
         numbers: uint16, any shape.
@@ -65,7 +65,7 @@ def pack(header: Mapping[str, Any], numbers: np.ndarray) -> bytes:
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], np.ndarray]:
-    """Header and codes of a message, uint16 [N]."""
+    """Return the header and the codes (uint16 [N]) of a message."""
     header, body = unframe(message)
     low, high = np.frombuffer(zlib.decompress(body), dtype=np.uint8).reshape(2, -1).astype(np.uint16)
     return header, low | (high << 8)

@@ -1,4 +1,4 @@
-"""The attention browser as a file shows it in a real Chromium, without a server or a network."""
+"""Drives the attention browser of a saved file in a real Chromium, without a server or a network."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from transformer.values.trace import KINDS, Kind, Trace
 
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 SVG = "{http://www.w3.org/2000/svg}"
-# Colours of the published scale at the weights 0, 1/4, 1/2, 3/4 and 1.
+# Colours of the published colour scale at the weights 0, 1/4, 1/2, 3/4 and 1.
 VIRIDIS = {0.0: (68, 1, 84), 0.25: (59, 82, 139), 0.5: (33, 145, 140), 0.75: (94, 201, 98), 1.0: (253, 231, 37)}
 
 
 def in_pieces(**shown: object) -> AttentionParams:
-    """Return a choice: the first head, tokens not merged into words, and any other settings."""
+    """Return a choice of the first head with tokens not merged into words, and any other settings."""
     return AttentionParams(**{"layer": 0, "head": 0, "words": False, **shown})
 
 
@@ -106,7 +106,7 @@ class Component:
             self.settle()
 
     def hover(self, x: float, y: float) -> str:
-        """Hover over a place of the large figure; return the readout."""
+        """Hover over a place of the large figure, and return the readout."""
         self.large.hover(position={"x": x, "y": y})
         self.settle()
         return self.readout
@@ -134,13 +134,13 @@ class Component:
         return list(csv.DictReader(io.StringIO(self.save("CSV").decode("utf-8"))))
 
     def cells(self, rows: int, columns: int) -> np.ndarray:
-        """Return the cells of the map, measured in its saved picture: x, y, width and height, [R, C, 4]."""
+        """Return x, y, width and height of each cell [R, C, 4], measured in the saved picture of the map."""
         rectangles = self.svg().findall(f"{SVG}rect")[1 : 1 + rows * columns]
         names = ("x", "y", "width", "height")
         return np.array([[float(one.get(name)) for name in names] for one in rectangles]).reshape(rows, columns, 4)
 
     def pixels(self, canvas: Locator) -> np.ndarray:
-        """Return the colours of a canvas, [height, width, 4]; at a density of 1 its pixels are pointer coordinates."""
+        """Return the colours of a canvas, [height, width, 4]. At a density of 1, its pixels are pointer coordinates."""
         picture = canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2]
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))))
 
@@ -193,7 +193,7 @@ def opened_document(
     choice: AttentionParams | None = None,
     **look: object,
 ) -> Iterator[Component]:
-    """Return the single file with all attention, as a user with nothing but the file opens it."""
+    """Write and open the HTML file with all attention, as a user without the app does."""
     file = folder / "attention.html"
     file.write_text(document(trace, kind, choice or in_pieces(), translator.tokenizer), encoding="utf-8")
     with opened_file(offline, file, **look) as page:
@@ -209,10 +209,10 @@ def opened_file(
     color_scheme: Literal["light", "dark"] = "light",
     last: str = f":nth-match(.atlas[data-drawn], {len(KINDS)})",
 ) -> Iterator[Page]:
-    """Draw a file on an `offline_page`, by default one with all three kinds; requests and errors fail the test.
+    """Open a file in an `offline_page`, by default one with all three kinds. Requests and errors fail the test.
 
     Args:
-        last: selector of what the file draws last.
+        last: selector of the element that the file draws last.
     """
     page, problems = offline
     problems.clear()

@@ -1,4 +1,4 @@
-"""A real server and a real Chromium."""
+"""Fixtures for tests with a real server and a real Chromium."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def server() -> Iterator[str]:
 
 @dataclass
 class Visitor:
-    """A user with a browser: a page, and all errors on it."""
+    """A user with a browser page; records all errors on it."""
 
     page: Page
     address: str
@@ -125,7 +125,7 @@ class Visitor:
         self.wait()
 
     def wait(self) -> None:
-        """Wait until all requests are answered and drawn, and nothing of the previous page is left."""
+        """Wait until all requests are answered and drawn, and the previous page is removed."""
         self.page.evaluate("runs.quiet = 0")
         # Polling at every frame would make Chromium draw each of them.
         self.page.wait_for_function(SETTLED, polling=25)
@@ -154,7 +154,7 @@ class Visitor:
         self.page.get_by_text(text, exact=False).filter(visible=True).first.wait_for()
 
     def drawn(self, mark: Locator) -> None:
-        """Wait until Vega has drawn a chart for good; it redraws once it knows the width of the chart's place."""
+        """Wait until Vega has finished drawing a chart. It redraws when it knows the available width."""
         while True:
             found = mark.element_handle()
             self.page.wait_for_timeout(700)
@@ -261,7 +261,7 @@ def window(browser: Browser, **options: object) -> Iterator[Page]:
 
 
 class Desks:
-    """Pages that tests use one after the other; a new page takes seconds to load Streamlit's JavaScript."""
+    """Browser pages that tests share one after another, because a new page loads Streamlit's JavaScript for seconds."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
@@ -273,7 +273,7 @@ class Desks:
     def visitor(
         self, address: str, *, viewport: ViewportSize = VIEWPORT, color_scheme: Literal["light", "dark"] = "light"
     ) -> Iterator[Visitor]:
-        """A new user, at a page without state from earlier tests that no other user shares."""
+        """Provide a new user whose page has no state from earlier tests and is not shared."""
         self.visited.add(address)
         page = self.free.pop() if self.free else self.pages.enter_context(window(self.browser))
         page.set_viewport_size(viewport)
@@ -306,7 +306,7 @@ def serve() -> Callable[..., AbstractContextManager[str]]:
 
 @pytest.fixture
 def unvisited(server: str, desks: Desks) -> Iterator[str]:
-    """A server that no user has visited: the shared one, or a new one if other tests came first."""
+    """A server that no user has visited: the shared server if no test has used it, else a new one."""
     with running_server() if server in desks.visited else nullcontext(server) as address:
         yield address
 
@@ -326,7 +326,7 @@ def reader(desks: Desks, server: str) -> Iterator[Visitor]:
 
 @pytest.fixture(scope="session")
 def offline(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """The page without a network on which the tests open files in turn."""
+    """A page without a network, in which tests open files one after another."""
     with offline_page(browser) as opened:
         yield opened
 

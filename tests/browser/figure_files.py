@@ -16,7 +16,7 @@ from pypdf import PdfReader
 
 SVG = "{http://www.w3.org/2000/svg}"
 FONTS = [str(path) for path in (Path(__file__).parents[2] / "assets" / "fonts").glob("*.ttf")]
-# Elements of a saved drawing; none of them runs code or fetches anything.
+# Elements that a saved drawing may have. None of them runs code or fetches anything.
 ELEMENTS = {
     "svg",
     "desc",
@@ -40,7 +40,7 @@ ELEMENTS = {
 # Points per millimetre.
 POINT = 72 / 25.4
 DENSITY = 2
-# Stands for a space; Source Sans lacks the glyph.
+# The mark for a space, for which Source Sans has no glyph.
 MARK = "␣"
 
 
@@ -53,7 +53,7 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
         width: width as the menu words it.
         chosen: whether each box is ticked: caption, transparent, light.
     """
-    # The figure's own menu comes after the menu of a figure inside it.
+    # The last menu is the figure's own; an inner figure's menu comes before it.
     menu = figure.locator(".save").last
     menu.locator("summary").click()
     menu.get_by_label("Width").select_option(label=width)
@@ -101,7 +101,7 @@ def rendered(root: ElementTree.Element, background: str | None = None) -> np.nda
 
 
 def only(root: ElementTree.Element, kept: ElementTree.Element) -> ElementTree.Element:
-    """Return the drawing with only one of its texts."""
+    """Return a copy of the drawing with only one of its texts."""
 
     def copy(element: ElementTree.Element) -> ElementTree.Element | None:
         if element is kept:
@@ -144,7 +144,7 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
         left, top, right, bottom = alone
         room = np.s_[max(0, top - 5) : bottom + 6, max(0, left - 5) : right + 6]
         theirs, ours = ink(independent[room]), ink(seen[room])
-        # No other drawing element lies in the label's place.
+        # Skips labels that overlap other elements of the drawing.
         offset = np.array([min(5, left), min(5, top)] * 2)
         if theirs is None or np.abs(theirs - offset - (alone - [left, top] * 2)).max() > 1:
             continue
@@ -152,7 +152,7 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
         label = "".join(text.itertext())
         apart = ours - theirs
         if MARK in label and "rotate(" in (text.get("transform") or ""):
-            # The wider font of such a label shifts it along its own direction.
+            # A slanted label in a wider font moves along its own direction.
             continue
         if MARK in label:
             # resvg takes all letters of such a label from the wider font that has the mark, so the label's anchor is

@@ -1,7 +1,7 @@
 """JavaScript that records which script runs a Streamlit page requested and whether they have ended."""
 
-# Runs before the page begins. Streamlit's own `data-test-script-state` ignores a click whose run has not begun. It also
-# is `notRunning` between two runs when the first requested the second.
+# Runs before the page's own scripts. Streamlit's `data-test-script-state` does not know a click whose run has not
+# begun. It is also `notRunning` between two runs if the first one requested the second.
 RUNS = """(() => {
     // Tags of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto: number of the field and type.
     const RERUN_SCRIPT = 0x5a, HASH = 0x0a, METADATA = 0x12, NEW_SESSION = 0x22, SCRIPT_FINISHED = 0x30;

@@ -1,4 +1,4 @@
-"""axe-core finds no serious or critical violation on any page, in light and dark themes."""
+"""Tests with axe-core that no page has a serious or critical violation, in the light and the dark theme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MORE = {
     "switch_heads_off": "off_heads=cross.1.8-cross.6.5&off_importance=true",
     "training_lab": "lab_item=abcdef",
 }
-# Rules that a theme can break; names, roles and order are the same in both themes.
+# Rules that depend on the theme. Names, roles and order are the same in both themes.
 COLOURS = ("color-contrast", "link-in-text-block")
 # scrollable-region-focusable: Streamlit's formula boxes scroll on narrow columns and cannot receive focus.
 STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
@@ -43,12 +43,12 @@ def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
 
 
 def charts(page: Page) -> None:
-    """Wait until every chart on the page is drawn; axe does not report problems of a chart that is missing."""
+    """Wait until every chart on the page is drawn, because axe cannot check a chart that is missing."""
     page.wait_for_function(CHARTS_DRAWN)
 
 
 def serious_in_both_themes(reader: Visitor) -> list[str]:
-    """Return serious violations in light and the colour violations in dark; one visit takes half the time of two."""
+    """Return serious violations in the light theme and colour violations in the dark theme, in a single visit."""
     found = []
     for scheme, brighter, rules in (("light", ">", ()), ("dark", "<", COLOURS)):
         reader.page.emulate_media(color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""Layout of a map, its grid and their controls on every page that has them."""
+"""Tests of the layout of maps, grids and controls on every page that has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.browser.conftest import window
 SENTENCE = "text=The+animal+did+not+cross+the+street+because+it+was+too+tired."
 PAGES = ("/encoder_attention", "/cross_attention", "/masked_attention", "/language_model", "/change_attention")
 SIZES = [(1440, 900), (1024, 768)]
-# JavaScript: top and bottom of each part of the component on the screen.
+# JavaScript: the top and bottom of each part of the component on the screen.
 PLACES = """root => Object.fromEntries(
     [".grid", ".legend", ".stage > .bar", ".save", ".help", ".stage > .readout", ".save .choices"].map(name => {
         const { top, bottom } = root.querySelector(name).getBoundingClientRect();

@@ -1,4 +1,4 @@
-"""The attention browser draws the numbers that it received, and its readouts agree, on traces with known attention."""
+"""Tests that maps and readouts of the attention browser show the received numbers, on traces with known attention."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace whose encoder heads have one row per weight of VIRIDIS; the rest of each row lies on the last
-    column.
-    """
+    """Return a trace whose encoder heads have a row per weight of VIRIDIS; the last column has the rest of a row."""
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
     weights[..., -1] = 1.0
@@ -66,7 +64,7 @@ def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
 @pytest.mark.parametrize(
     ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
 )
-def test_permutation_is_drawn_in_the_right_cells(browse, small_translator, known, layer, head):
+def test_map_of_a_permutation_has_its_bright_cells_in_the_right_places(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_pieces(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)
@@ -109,13 +107,13 @@ def test_masked_cell_looks_different_from_zero(browse, small_translator, known, 
 
 
 def shade_table() -> np.ndarray:
-    """Return a table of colours between the known ones of the scale."""
+    """Return a table of colours, interpolated between the known colours of the scale."""
     places = np.linspace(0, 1, 101)
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 
 
 @pytest.mark.thorough
-def test_copying_model_copies(browse, copying_translator):
+def test_map_of_a_copying_model_shows_its_known_attention(browse, copying_translator):
     trace = copying_translator.trace("The dog reads.")
     with browse(copying_translator, trace, "cross") as shown:
         rows, columns = labels(trace, "cross")
@@ -162,7 +160,7 @@ def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, 
 
 
 @pytest.mark.thorough
-def test_small_maps_show_and_report_the_same(browse, small_translator, known):
+def test_small_maps_and_their_readouts_show_the_same_weights(browse, small_translator, known):
     names = head_names(head_metrics(known, "encoder", small_translator.tokenizer.scores))
     with browse(small_translator, known, "encoder") as shown:
         box = shown.grid.bounding_box()

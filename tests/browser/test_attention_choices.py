@@ -1,4 +1,4 @@
-"""Keyboard and pointer input to the attention browser, and its response."""
+"""Tests of the attention browser's response to keyboard and pointer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_arrow_keys_read_cells_and_enter_pins_them(browse, small_translator, tra
         assert "Arrow keys in the large figure" in shown.readout
 
 
-def test_letter_keys_change_the_look(browse, small_translator, trace):
+def test_letter_keys_change_the_display_settings(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
         shown.large.focus()
         shown.press("m")
@@ -76,8 +76,8 @@ def test_letter_keys_change_the_look(browse, small_translator, trace):
         assert not shown.control("Words").is_checked()
 
 
-def test_switching_to_words_drops_the_token_that_was_read(browse, small_translator, trace):
-    """The last token has no counterpart among the fewer words."""
+def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, small_translator, trace):
+    """There are fewer words than tokens, so the last token has no counterpart."""
     with browse(small_translator, trace, "encoder", in_pieces(look="lines")) as shown:
         shown.large.focus()
         shown.press(*["ArrowDown"] * 12, "w")
@@ -85,7 +85,7 @@ def test_switching_to_words_drops_the_token_that_was_read(browse, small_translat
         assert len(shown.svg().findall(f"{SVG}line")) > 3
 
 
-def test_key_list_opens_and_closes(browse, small_translator, trace):
+def test_list_of_keys_opens_and_closes(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_pieces(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()
@@ -99,7 +99,7 @@ def test_key_list_opens_and_closes(browse, small_translator, trace):
         assert not dialog.is_visible()
 
 
-def test_tab_passes_through_and_focus_is_visible(browse, small_translator, trace):
+def test_tab_key_moves_through_all_controls_with_visible_focus(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
         shown.grid.focus()
         inside = "root => root.contains(document.activeElement)"
@@ -123,7 +123,7 @@ def test_rows_without_the_end_symbol_are_rescaled_exactly(browse, small_translat
         assert np.allclose(weights(shown), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
 
 
-def test_threshold_hides_weights_and_says_so(browse, small_translator, trace):
+def test_threshold_hides_weights_and_the_page_states_it(browse, small_translator, trace):
     spread = np.zeros_like(trace.decoder)
     spread[..., 0] = 0.4
     spread += 0.6 * np.eye(spread.shape[-1])
@@ -142,7 +142,7 @@ def test_threshold_hides_weights_and_says_so(browse, small_translator, trace):
 
 
 @pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
-def test_different_colour_scale_is_stated(browse, small_translator, trace, name, weight):
+def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, trace, name, weight):
     """Every weight is a quarter."""
     even = np.zeros_like(trace.encoder)
     even[..., :4] = 0.25
@@ -164,7 +164,7 @@ def test_different_colour_scale_is_stated(browse, small_translator, trace, name,
 
 
 def coloured(component: Component, colour: str) -> int:
-    """Return how many pixels of the large figure have this colour at any strength."""
+    """Return the number of pixels in the large figure that have this colour at any strength."""
     pixels = component.pixels(component.large).astype(int)
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40
@@ -172,7 +172,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Return ends and strength of a head's lines, from its saved drawing."""
+    """Return the ends and the strength of a head's lines, from its saved drawing."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)
@@ -195,7 +195,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         svg = shown.svg()
         rows, _ = labels(crossing, "encoder")
-        # The first text of this token is the one on the looking side.
+        # The token's text occurs on both sides; the first occurrence is on the side that looks.
         at = next(text.get("transform") for text in svg.iter(f"{SVG}text") if text.text == rows[1])
         x, y = map(float, at.removeprefix("translate(").partition(")")[0].split())
         everything = coloured(shown, FIRST_HEAD)
@@ -208,7 +208,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
         assert len(remaining) == 2 and len({line[0] for line in remaining}) == 1, "both from one token"
 
 
-def test_adding_a_head_changes_no_line_of_the_first(browse, small_translator, crossing):
+def test_adding_a_head_does_not_change_the_lines_of_the_first(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         alone = lines(shown, FIRST_HEAD)
         assert lines(shown, SECOND_HEAD) == []
@@ -224,7 +224,7 @@ def test_adding_a_head_changes_no_line_of_the_first(browse, small_translator, cr
         assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
 
 
-def test_keyboard_stays_on_the_head_that_it_added(browse, small_translator, crossing):
+def test_keyboard_focus_stays_on_the_head_that_it_added(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         chip = shown.control("head 2")
         chip.focus()

@@ -1,4 +1,4 @@
-"""Exports of the attention browser: pictures, numbers, and one file with everything."""
+"""Tests of the attention browser's exports: pictures, numbers, and one HTML file with everything."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trace(small_translator) -> Trace:
     return small_translator.trace("The dog reads.", "Der Hund liest.")
 
 
-def test_saved_drawing_holds_every_label(browse, small_translator, trace):
+def test_saved_drawing_contains_every_label(browse, small_translator, trace):
     for kind in ("encoder", "decoder", "cross"):
         with browse(small_translator, trace, kind) as shown:
             rows, columns = labels(trace, kind)
@@ -40,7 +40,7 @@ def test_saved_drawing_holds_every_label(browse, small_translator, trace):
 
 
 @pytest.mark.thorough
-def test_saved_drawing_holds_labels_that_did_not_fit(browse, small_translator):
+def test_saved_drawing_contains_labels_that_did_not_fit_on_the_screen(browse, small_translator):
     trace = small_translator.trace("The old man reads a book in the garden. " * 3, "Der Hund liest.")
     with browse(small_translator, trace, "encoder") as shown:
         svg = shown.svg()
@@ -84,7 +84,7 @@ def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kin
 
 
 @pytest.mark.thorough
-def test_no_export_of_a_table_holds_a_formula(visit, server):
+def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
     """Neither the button nor copying exports one."""
     with visit(server) as reader:
         page = reader.page
@@ -118,7 +118,7 @@ def test_long_sentence_is_broken_into_lines(browse, small_translator):
     assert len(lines) > 2 and max(map(len, lines)) < 80
 
 
-def test_saved_picture_equals_the_screen(browse, small_translator, trace):
+def test_saved_picture_has_the_colours_of_the_screen(browse, small_translator, trace):
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder") as shown:
         once, twice = (Image.open(io.BytesIO(shown.save(name))).convert("RGB") for name in ("PNG", "PNG 2×"))
@@ -134,7 +134,7 @@ def test_saved_picture_equals_the_screen(browse, small_translator, trace):
 
 
 @pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.thorough)])
-def test_sums_are_the_same_numbers_everywhere(browse, small_translator, trace, kind):
+def test_sums_are_equal_on_the_screen_and_in_every_export(browse, small_translator, trace, kind):
     choice = in_pieces(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
     view = view_of(trace, kind)
     rows, columns = labels(trace, kind)
@@ -160,7 +160,7 @@ def test_sums_are_the_same_numbers_everywhere(browse, small_translator, trace, k
             assert "(columns 1, 2, 4)" in said and said.endswith(f"with {total:.4f} in all")
 
 
-def test_sum_of_rows_is_read_out(browse, small_translator, trace):
+def test_readout_gives_the_sum_of_pinned_rows(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     down = sums(view_of(trace, "encoder"), 0, 0, (0, 3), of_rows=True)["sum of rows 1, 4"]
     best = sorted(down, key=float, reverse=True)[:3]
@@ -180,7 +180,7 @@ def places_in_document(shown: Component) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("size", [pytest.param((1440, 900), marks=pytest.mark.thorough), (390, 844)], ids=str)
-def test_pinning_moves_nothing(browse, small_translator, trace, size):
+def test_pinning_a_token_does_not_move_the_layout(browse, small_translator, trace, size):
     rows, columns = trace.encoder.shape[2:]
     viewport = {"width": size[0], "height": size[1]}
     with browse(small_translator, trace, "encoder", viewport=viewport) as shown:
@@ -192,7 +192,7 @@ def test_pinning_moves_nothing(browse, small_translator, trace, size):
 
 @pytest.mark.thorough
 def test_single_file_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
-    """With 64 tokens: saving sends no message to the server, and the file opens where nothing can be fetched."""
+    """Saving 64 tokens sends no message to the server, and the file opens without a network."""
     with visit(server) as reader:
         sent = []
         reader.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("frame")))

@@ -1,4 +1,4 @@
-"""The app as a user meets it: real server, real Chromium, the shipped model."""
+"""End-to-end tests of the app with a real server, a real Chromium and the shipped model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.analysis.heads.telling import telling_head
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
-def test_typed_sentence_leads_to_its_heatmap(reader, shipped):
+def test_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.translate("The cat sleeps on the sofa.")
@@ -74,7 +74,7 @@ def click_the_last_head(reader, number=0):
     grid.click(position={"x": 0.97 * box["width"], "y": 0.96 * box["height"]})
 
 
-def test_click_on_a_small_map_opens_it_and_keys_continue_from_there(reader):
+def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     click_the_last_head(reader)
@@ -84,7 +84,7 @@ def test_click_on_a_small_map_opens_it_and_keys_continue_from_there(reader):
     reader.page.keyboard.press("ArrowLeft")
     reader.head(6, 7)
     expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
-    # The page draws the numbers on request, and only then loads the highlighter for Python.
+    # The page draws the numbers on request. Only then does it load the syntax highlighter for Python.
     part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 7")
     expect(part.get_by_test_id("stCode")).to_have_count(0)
     part.locator("summary").click()
@@ -123,7 +123,7 @@ def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     reader.head(layer + 1, head + 1)
     reader.page.wait_for_url(re.compile(f"layer={layer + 1}"))
     expect(there).to_be_hidden()
-    # The focus moved on to the small maps.
+    # The focus has moved to the small maps.
     key, beside = ("ArrowLeft", head - 1) if head else ("ArrowRight", 1)
     reader.page.keyboard.press(key)
     reader.head(layer + 1, beside + 1)
@@ -145,10 +145,10 @@ def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_address_shows_the_same_to_another_user(visit, server, shipped):
+def test_address_restores_the_same_view_for_another_user(visit, server, shipped):
     trace = shipped.trace("Where is my hat?")
     opened = telling_head(trace, head_metrics(trace, "decoder", shipped.tokenizer.key_scores("decoder")))
-    # These differ from the current values; choosing a current value is no choice.
+    # These differ from the current values, because choosing a current value changes nothing.
     layer, head = 6 - opened.layer, 8 - opened.head
     with visit(server) as one:
         one.open("/masked_attention")
@@ -179,7 +179,7 @@ def test_reload_and_back_button_keep_the_choices(reader):
     reader.choose("Cross attention")
     reader.page.wait_for_url(re.compile("cross_attention.*layer=2"))
     for taken_back in (True, False):
-        # The choice from before the back button can be made again.
+        # The choice that the back button undid can be made again.
         reader.control("Head").select_option("8")
         reader.head(2, 8)
         reader.page.wait_for_url(re.compile("head=8"))

@@ -1,4 +1,4 @@
-"""The "Change what it looks at" page in a real Chromium: by pointer, controls and keys."""
+"""Tests of the "Change what it looks at" page in a real Chromium, by pointer, controls and keys."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def edits(reader):
 
 
 def becomes(reader, pattern):
-    """Wait until the address has these edits and the map shows them."""
+    """Wait until the address contains these edits and the map shows them."""
     expect(reader.page).to_have_url(re.compile(rf"edit_edits={pattern}(&|$)"), timeout=30_000)
     reader.wait()
     return edits(reader)
 
 
-def test_click_moves_the_row_there_and_a_link_shows_the_same(visit, server):
+def test_click_moves_a_rows_attention_and_its_link_restores_the_edit(visit, server):
     changed = re.compile("layer 1, head 7: .* 100%")
     with visit(server) as reader:
         reader.open(PAGE)
@@ -46,7 +46,7 @@ def test_click_moves_the_row_there_and_a_link_shows_the_same(visit, server):
 
 
 @pytest.mark.thorough
-def test_drag_sets_a_share_and_the_controls_change_it(reader):
+def test_drag_sets_the_share_of_a_cell_and_the_controls_change_it(reader):
     reader.open(PAGE)
     reader.maps(1)
     panel = reader.page.locator(".panel")
@@ -75,7 +75,7 @@ def test_drag_sets_a_share_and_the_controls_change_it(reader):
 
 
 @pytest.mark.thorough
-def test_keys_match_the_pointer(reader):
+def test_keys_make_the_same_edits_as_the_pointer(reader):
     reader.open(PAGE.replace("edit_kind=cross", "edit_kind=decoder"))
     reader.maps(1)
     page = reader.page
@@ -115,7 +115,7 @@ def test_changed_attention_is_shown_beside_the_original(reader):
 
 
 @pytest.mark.thorough
-def test_click_erases_words(reader):
+def test_click_on_a_word_erases_it(reader):
     reader.open("/change_attention?text=I+have+a+dream.")
     reader.maps(1)
     reader.page.get_by_role("button", name="dream", exact=True).click()

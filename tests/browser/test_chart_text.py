@@ -1,4 +1,4 @@
-"""Charts whose labels are words of programs, formulas and markup, in a real Chromium."""
+"""Tests in a real Chromium that chart labels may be reserved words, formulas or markup."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def labels(reader, key: str) -> list[str]:
 @pytest.mark.parametrize(
     "path", [path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES]
 )
-def test_sentence_with_an_if_has_all_of_its_charts(reader, path):
+def test_sentence_that_contains_if_has_all_of_its_charts(reader, path):
     reader.open(f"{path}&text={quote(QUOTED)}")
     found = all_labels(reader, PAGES[path])
     assert any("if" in text for chart in found for text in chart)
 
 
-# The sentence above contains one of them.
+# The sentence above contains only one of the reserved words.
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", range(0, len(RESERVED), 20))
-def test_every_reserved_word_labels_a_chart(reader, start):
+def test_every_reserved_word_can_be_a_chart_label(reader, start):
     words = RESERVED[start : start + 20]
     reader.open(f"/compare_heads?compare_part=layers&words=true&text={quote(' '.join(words))}")
     for chart in all_labels(reader, 3):

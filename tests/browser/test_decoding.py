@@ -1,4 +1,4 @@
-"""The Decoding page as a lecturer meets it: real server, real Chromium, the shipped model."""
+"""End-to-end tests of the Decoding page with a real server, a real Chromium and the shipped model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def translations(someone, count):
 
 
 @pytest.mark.thorough
-def test_typed_sentence_leads_to_another_path_in_five_clicks(visit, server):
+def test_user_reaches_a_different_translation_in_five_clicks(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open("/")
         lecturer.maps(3)
@@ -59,7 +59,7 @@ def test_typed_sentence_leads_to_another_path_in_five_clicks(visit, server):
 
 
 @pytest.mark.thorough
-def test_keyboard_alone_leads_to_another_path(reader):
+def test_user_reaches_a_different_translation_by_keyboard_alone(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     drawn = reader.page.locator(".steps").get_attribute("data-drawn")
@@ -90,7 +90,7 @@ def test_keyboard_alone_leads_to_another_path(reader):
     step(reader, 1)
 
 
-def test_link_to_a_forced_token_shows_the_same_to_another_user(reader, visit, server, shipped):
+def test_link_restores_a_forced_token_for_another_user(reader, visit, server, shipped):
     reader.open(f"/decoding?{DREAM}&step=2&layer=2&head=5")
     step(reader, 2)
     reader.page.locator(".timeline [aria-current=step]").press("ArrowRight")
@@ -133,7 +133,7 @@ def test_animation_plays_without_the_server_and_keeps_typed_text(reader):
 
 
 @pytest.mark.thorough
-def test_typed_word_is_used(reader):
+def test_word_that_the_user_types_is_written_by_the_model(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     reader.page.get_by_label("Another token or word").fill("keinen")
@@ -159,7 +159,7 @@ def test_token_can_be_banned_and_allowed_again(reader):
 
 
 @pytest.mark.thorough
-def test_ban_keeps_forced_tokens(reader):
+def test_banning_a_token_keeps_the_forced_tokens(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     first, other = candidate(reader, 1), candidate(reader, 2)
@@ -187,7 +187,7 @@ def test_tokens_may_be_banned_in_any_order(reader):
 
 
 @pytest.mark.thorough
-def test_setting_between_two_arrow_steps_is_accepted(reader):
+def test_setting_changed_between_two_arrow_key_steps_is_applied(reader):
     reader.open(f"/decoding?{DREAM}&method=sample")
     step(reader, 1)
     box = reader.page.get_by_label("Temperature", exact=True)
@@ -197,12 +197,12 @@ def test_setting_between_two_arrow_steps_is_accepted(reader):
         reader.page.wait_for_url(re.compile(f"temperature={used}"))
         expect(box).to_have_value(used)
         step(reader, 1)
-        # The position must also hold when a remark above appears or disappears.
+        # The position must also stay when a hint above appears or disappears.
         expect(box).to_be_focused()
 
 
 @pytest.mark.thorough
-def test_open_key_list_receives_the_keys(reader):
+def test_keys_go_to_the_open_list_of_shortcuts(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.locator(".timeline button").first.press("?")
@@ -216,7 +216,7 @@ def test_open_key_list_receives_the_keys(reader):
 
 
 @pytest.mark.thorough
-def test_tree_is_one_click_below_the_settings(visit, server):
+def test_tree_is_reached_by_one_click_from_the_settings(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)
@@ -225,7 +225,7 @@ def test_tree_is_one_click_below_the_settings(visit, server):
 
 
 @pytest.mark.thorough
-def test_keys_walk_through_the_tree(reader, shipped):
+def test_arrow_keys_move_through_the_tree(reader, shipped):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.get_by_label("Method", exact=True).select_option("beam")
@@ -244,7 +244,7 @@ def test_keys_walk_through_the_tree(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_tree_shows_the_score_that_sorts_it(reader, shipped):
+def test_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
     shown = reader.page.locator(".node").evaluate_all(
@@ -264,7 +264,7 @@ def test_tree_shows_the_score_that_sorts_it(reader, shipped):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [1024, 390])
-def test_tree_wider_than_the_screen_says_so_and_has_scroll_buttons(visit, server, shipped, width):
+def test_tree_wider_than_the_screen_has_scroll_buttons(visit, server, shipped, width):
     text = "The old man is reading a newspaper in the garden of his house."
     steps = len(shipped.trace_decoding(text, DecodingSettings("beam")).translation.tree.cutoffs)
     with visit(server, viewport={"width": width, "height": 768}) as lecturer:
@@ -315,7 +315,7 @@ def test_chosen_translation_is_visible_in_the_list(visit, server, size):
 
 
 @pytest.mark.thorough
-def test_forced_prefix_is_reported_and_can_be_released(reader):
+def test_forced_prefix_is_shown_and_can_be_removed(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     reader.page.locator(".candidates .take").nth(1).click()
@@ -355,14 +355,14 @@ def test_start_over_returns_to_the_models_own_translation(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_sampled_translation_is_used_on_other_pages_and_back(reader, shipped):
+def test_sampled_translation_is_kept_on_other_pages_and_on_return(reader, shipped):
     reader.open(f"/decoding?{DREAM}&layer=1&head=1&method=sample&seed=2&temperature=2")
     step(reader, 1)
     sampled = shipped.translate("I have a dream.", DecodingSettings("sample", temperature=2.0, seed=2)).text
     pieces = strip(reader)
     reader.page.get_by_role("button", name="Use this translation on all pages").click()
     reader.see("The model now reads")
-    # On this page it stays a sample; none of it is forced.
+    # On this page, the translation is still a sample without forced tokens.
     step(reader, 1)
     assert strip(reader) == pieces
     expect(reader.page.locator(".timeline .forced")).to_have_count(0)
@@ -401,7 +401,7 @@ def test_untrusted_text_is_shown_literally(reader):
 @pytest.mark.parametrize(
     ("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark"), ((390, 844), "light")], ids=str
 )
-def test_every_view_fits_the_screen(visit, server, scheme, size):
+def test_every_view_of_the_decoding_page_fits_the_screen(visit, server, scheme, size):
     viewport = {"width": size[0], "height": size[1]}
     with visit(server, color_scheme=scheme, viewport=viewport) as someone:
         for settings in ("method=beam&beam_size=5&node=3", "method=sample&show=all", "show=mean&step=2"):

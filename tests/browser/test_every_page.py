@@ -11,7 +11,7 @@ from tests.browser.conftest import CHARTS_DRAWN
 from tests.places import PLACES
 
 SIZES = ((1440, 900), (1024, 768))
-# A formula that does not fit scrolls inside its box, which hides its end.
+# A formula wider than its box scrolls, which would hide its end.
 CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
     formula => formula.scrollWidth > formula.clientWidth + 2).map(formula => formula.textContent)"""
 
@@ -19,8 +19,8 @@ CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
 # tests/browser/test_frame.py visits one page per section.
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_fits_both_screens_under_its_title_and_logs_no_problem(reader, place):
-    """After the test, `reader` fails on a console message, a failed request, or a request to another server."""
+def test_page_fits_both_screen_sizes_and_logs_no_problem(reader, place):
+    """The fixture `reader` fails the test on a console message, a failed request, or a request to another server."""
     reader.resize(*SIZES[0])
     page = reader.page
     reader.open(f"{place.path}{urlencode({'text': 'I have a dream.', 'layer': 2, 'head': 5, **place.more})}")

@@ -1,4 +1,4 @@
-"""The "Positional encoding" and "Inside a layer" pages as a user meets them."""
+"""End-to-end tests of the pages "Positional encoding" and "Inside a layer"."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def drawn(reader, count=1):
 
 
 @pytest.mark.parametrize("path", STAGES)
-def test_no_stage_is_wider_than_the_screen(reader, path):
+def test_every_stage_fits_the_width_of_the_screen(reader, path):
     reader.open(path)
     drawn(reader)
     for (width, height), scheme in (((1440, 900), "light"), ((1024, 768), "dark")):
@@ -58,7 +58,7 @@ def test_no_stage_is_wider_than_the_screen(reader, path):
         drawn(reader)
 
 
-def test_typed_sentence_leads_to_the_curves(shipped, visit, server):
+def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server):
     """A lecturer types a sentence, then reaches a map of four words, the sum of a cell, and positions 2 and 3 in five
     clicks.
     """
@@ -69,7 +69,7 @@ def test_typed_sentence_leads_to_the_curves(shipped, visit, server):
         lecturer.maps(1)
         lecturer.translate("i have a dream")
         page.wait_for_url(re.compile("text=i"))
-        # A new sentence opens with the choice that the server asks for.
+        # A new sentence opens with the choice that the server requests.
         lecturer.wait()
         lecturer.control("Hide start and end").check()
         page.wait_for_url(re.compile("hide=true"))
@@ -114,7 +114,7 @@ def test_click_in_the_map_explains_the_cell(shipped, reader):
     reader.see(f"{trace.encoder[1, 4, 2, 3]:.4f}")
 
 
-def test_click_in_a_gradient_map_writes_out_its_sum(shipped, reader):
+def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
     """The second click checks that a clicked map can be clicked again."""
     columns = len(shipped.trace("I have a dream.").source_pieces)
     reader.open(f"/backpropagation?{DREAM}&backward_stage=decoder.cross_attention.scores")
@@ -127,7 +127,7 @@ def test_click_in_a_gradient_map_writes_out_its_sum(shipped, reader):
         reader.see("The 2 terms add up to")
 
 
-def test_cell_can_be_clicked_again_after_the_boxes_chose_another(shipped, reader):
+def test_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped, reader):
     columns = len(shipped.trace("I have a dream.").source_pieces)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
@@ -144,7 +144,7 @@ def test_cell_can_be_clicked_again_after_the_boxes_chose_another(shipped, reader
     reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
 
 
-def test_buttons_walk_through_the_stages_and_the_address_follows(reader, visit, server):
+def test_buttons_step_through_the_stages_and_update_the_address(reader, visit, server):
     reader.open(f"/inside_a_layer?{DREAM}")
     reader.see("1 of 61: tokens")
     reader.page.get_by_role("button", name="Next").click()

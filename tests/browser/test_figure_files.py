@@ -1,4 +1,4 @@
-"""Figures as files for papers and slides: saved by a real browser, read by other programs."""
+"""Tests of saved figures: a real browser saves them, and other programs read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.browser.test_accessibility import charts
 ONE, TWO = "one column (77 mm)", "two columns (160 mm)"
 SENTENCE = "The animal didn't cross the street."
 LIGHT_TEXT, WHITE, DARK_BACKGROUND = "#0f172a", "#ffffff", "#0f1420"
-# Pixels of a layout; labels that extend beyond a chart get room beside it.
+# Width of a layout in pixels, without the additional room for labels that extend beyond a chart.
 LAYOUT = {ONE: range(354, 370), TWO: range(736, 752)}
 # Text that could be read as markup, a formula or an entity, or that neither font of a PDF has.
 UNTRUSTED = '<b>x</b> &amp; "><script>alert(1)</script> =1+2 日本'
@@ -137,7 +137,7 @@ def test_map_of_thousands_of_cells_has_one_image_and_labels_as_text(visit, serve
 
 
 @pytest.mark.thorough
-def test_untrusted_text_is_text_in_every_file(reader):
+def test_untrusted_text_is_escaped_in_every_saved_file(reader):
     reader.open(f"/inside_a_layer?inside_part=cell&text={quote(UNTRUSTED)}")
     figure = reader.page.locator("[class*=st-key-figure_]:has(.role-axis-label)").first
     figure.locator(".role-axis-label text").first.wait_for()

@@ -1,4 +1,4 @@
-"""The film on the first page, as a user meets it: asked for, stepped, followed to its pages, saved and closed."""
+"""End-to-end tests of the film on the first page: starting, stepping, following links, saving and closing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def film(reader):
     return at
 
 
-def test_film_is_asked_for_stepped_and_followed_to_its_pages(reader, film, offline, shipped, tmp_path):
+def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, film, offline, shipped, tmp_path):
     keyboard = reader.page.keyboard
     reader.page.emulate_media(reduced_motion="no-preference")
     reader.open("/?" + urlencode({"text": SENTENCE}))
@@ -34,7 +34,7 @@ def test_film_is_asked_for_stepped_and_followed_to_its_pages(reader, film, offli
     reader.page.get_by_role("button", name="New to this? Watch one minute").click()
     film(1)
     expect(reader.page.get_by_role("button", name="Pause")).to_be_visible()
-    # A key stops the film that plays, wherever it is.
+    # A key stops the film while it plays.
     keyboard.press("Home")
     expect(reader.page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     for frame in range(2, 6):
@@ -68,7 +68,7 @@ def test_film_is_asked_for_stepped_and_followed_to_its_pages(reader, film, offli
 
 
 @pytest.mark.thorough
-def test_film_without_motion_is_accessible_and_a_clicker_steps_its_slide(reader, film):
+def test_film_is_accessible_without_motion_and_a_clicker_steps_through_it(reader, film):
     reader.resize(1024, 768)
     reader.page.emulate_media(reduced_motion="reduce")
     reader.open("/?" + urlencode({"text": SENTENCE}))

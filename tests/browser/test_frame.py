@@ -1,4 +1,4 @@
-"""The frame of every page: the menus, the layout on a projector and on a phone, and the first seconds of a server."""
+"""Tests of the frame of every page: menus, layout on a projector and a phone, and the start of a server."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ WATCH = """window.seen = new Set();
 new MutationObserver(() => {
     for (const link of document.querySelectorAll("[data-testid=stSidebarNavLink]")) seen.add(link.textContent);
 }).observe(document, { childList: true, subtree: true });"""
-# JavaScript: the text of an element with the text that its style adds.
+# JavaScript: the text of an element, including text that its style sheet adds.
 READ_TITLE = """element => {
     const added = getComputedStyle(element, "::after").content;
     return element.textContent + (added === "none" ? "" : JSON.parse(added));
 }"""
 
 
-# A deep link makes Streamlit find the page's file before app.py has named the pages; the first page is app.py itself.
+# With a deep link, Streamlit finds the page's file before app.py has named the pages. The first page is app.py itself.
 @pytest.mark.thorough(seconds=8)
 @pytest.mark.parametrize("path", ["/cross_attention", "/"])
-def test_fresh_server_never_lists_its_files(unvisited, visit, path):
+def test_fresh_server_never_shows_streamlits_default_menu_of_files(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
         # The style is in the document itself, so it applies before any Streamlit script runs.
@@ -60,9 +60,9 @@ def test_every_page_is_in_a_menu_that_names_it_and_fits(reader):
     reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
     for section, listed in sections().items():
-        # Each menu is opened for one page; tests/ui/test_app.py compares the names of all.
+        # Each menu is opened for one page only; tests/ui/test_app.py compares the names of all pages.
         name, title = next((page.name, page.title) for page in listed if page.name in LARGE)
-        # Away from a button of the last page, whose tooltip may cover the menu.
+        # Move the pointer away from a button of the last page, whose tooltip may cover the menu.
         reader.page.mouse.move(0, 0)
         expect(reader.page.get_by_test_id("stTooltipContent")).to_have_count(0)
         menus.filter(has_text=section).click()
@@ -103,7 +103,7 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 
 
 @pytest.mark.thorough
-def test_way_back_to_the_models_own_translation_is_not_covered(reader):
+def test_button_for_the_models_own_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
     # The text box is not covered, either.
@@ -184,7 +184,7 @@ def test_map_begins_near_the_top_of_a_projector(reader, page):
         )
     ],
 )
-def test_form_leaves_the_top_of_a_projector_to_a_map(reader, path):
+def test_sentence_form_leaves_room_for_a_map_near_the_top(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -201,7 +201,7 @@ def test_form_leaves_the_top_of_a_projector_to_a_map(reader, path):
         "/inside_a_layer?subject=language_model&inside_part=mask&",
     ],
 )
-def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
+def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -211,7 +211,7 @@ def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.fits(path)
 
 
-def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
+def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     text = "The animal didn't cross the street because it was too tired."
     page = reader.page
     reader.open(f"/?text={quote_plus(text)}")
@@ -220,12 +220,12 @@ def test_a_word_shows_its_story_and_leads_to_its_head(reader, shipped):
     expect(chosen).to_have_text("it")
     expect(ranking.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
     expect(page.locator(".links path")).to_have_count(4)
-    # After hovering, the selected word is shown again; a German word says which words it looked at.
+    # After hovering, the selected word is shown again. A German word shows the words that it looked at.
     page.get_by_role("option", name="es", exact=True).hover()
     expect(ranking).to_contain_text("As it was written, “es” looked at")
     page.mouse.move(1, 1)
     expect(chosen).to_have_text("it")
-    # By keyboard: along the sentence, over to the other one, and to nothing.
+    # By keyboard: move along the sentence, to the other sentence, and to no word.
     english.focus()
     page.keyboard.press("ArrowRight")
     expect(chosen).to_have_text("was")
@@ -277,7 +277,7 @@ STACKED = """root => {
 
 
 @pytest.mark.thorough
-def test_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shipped):
+def test_large_drawing_shows_the_sentence_and_links_to_the_pages(reader, shipped):
     reader.open(f"/?{DREAM}")
     drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")
     reader.page.get_by_role("listbox", name="English words").focus()

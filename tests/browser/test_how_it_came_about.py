@@ -1,4 +1,4 @@
-"""The "How it came about" page in a real Chromium."""
+"""Tests of the "How it came about" page in a real Chromium."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 
 def test_click_on_an_edge_chooses_its_path(reader):
-    """The other choice, by keyboard, is a box of Streamlit."""
+    """By keyboard, the path is chosen in a select box of Streamlit."""
     reader.open("/how_it_came_about?text=I+have+a+dream.&graph_position=4&graph_most=12")
     edges = reader.page.locator("[data-testid=stVegaLiteChart] svg .mark-line path")
     reader.drawn(edges.first)

@@ -1,4 +1,4 @@
-"""Lecture mode in a real browser: the keys of a clicker, sizes on a projector and on a phone, F5."""
+"""Tests of lecture mode in a real browser: keys of a clicker, sizes on a projector and a phone, and reloading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.places import PLACES
 
 TWELVE = {"text": "The animal did not cross the street because it was too tired."}
 PROJECTOR = {"width": 1024, "height": 768}
-# Pixels of the lecturer's controls, at the lower edge.
+# Height in pixels of the lecturer's controls at the lower edge.
 CONTROLS = 44
 SLIDES = Slides(
     (
@@ -25,7 +25,7 @@ SLIDES = Slides(
         Slide.of("lessons", {**TWELVE, "lesson_id": "one_row"}),
     )
 )
-# The smallest type of the two lines, in points; the figure's type is a constant of the same size.
+# The smallest type of the two lines above a figure, in points. A constant of the same size defines the figure's type.
 TYPE = """() => {
     const [host] = [...document.querySelectorAll("*")].filter(e => e.shadowRoot?.querySelector("canvas.large"));
     const lines = [...host.shadowRoot.querySelectorAll(".head p, .head b")];
@@ -113,7 +113,7 @@ def test_main_figure_of_every_part_fits_a_projector(reader, place, more):
     assert not found["scrolls"] and (found["few"] or found["cell"] < 200), found
 
 
-def test_clicker_leads_through_a_lecture(reader):
+def test_clicker_steps_through_a_whole_lecture(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("about", slides=str(SLIDES)))
@@ -135,7 +135,7 @@ def test_clicker_leads_through_a_lecture(reader):
     reader.wait()
     lecture(reader, "lecture 2")
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
-    # Blanking works with any focus; every other key does nothing meanwhile.
+    # Blanking the screen works with any focus. While the screen is blank, every other key only shows the page again.
     page.locator("canvas.large").focus()
     for key in (".", "PageDown"):
         keyboard.press(".")
@@ -150,7 +150,8 @@ def test_clicker_leads_through_a_lecture(reader):
     assert code.partition("?")[0] == page.url.partition("?")[0] and "layer=2&head=1" in code
     keyboard.press("Escape")
     expect(page.locator("dialog.code")).to_be_hidden()
-    # A lesson shows its step. Its own buttons walk through it; the clicker shows the answer and then leaves the lesson.
+    # A lesson shows its step. Its own buttons step through it; the clicker shows the answer and then goes to the next
+    # slide.
     keyboard.press("PageDown")
     lecture(reader, "lecture 3")
     reader.see("One row of a map · 1 of 4")
@@ -176,7 +177,7 @@ def test_clicker_leads_through_a_lecture(reader):
 
 
 @pytest.mark.thorough
-def test_back_key_goes_back_one_slide(reader):
+def test_back_button_goes_back_one_slide(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
@@ -188,7 +189,7 @@ def test_back_key_goes_back_one_slide(reader):
     page.go_back()
     reader.head(4, 3)
     expect(page).to_have_url(re.compile(r"/cross_attention\?.*slide=1"))
-    # Following the menu is a step of its own.
+    # A page opened from the menu is a separate step of the history.
     keyboard.press("Escape")
     lecture(reader, "page 3")
     reader.choose("About the model")
@@ -221,7 +222,7 @@ def test_no_key_is_lost_or_repeated_while_the_page_loads(reader):
 
 
 @pytest.mark.thorough
-def test_clicker_without_slides_goes_through_heads_and_steps(reader):
+def test_clicker_without_slides_steps_through_heads_and_decoding_steps(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("masked_attention", layer="1", head="8", lecture="true"))
     reader.head(1, 8)
@@ -299,7 +300,7 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     keyboard.press("?")
     expect(reader.page.get_by_role("dialog", name="Keys")).to_contain_text("QR code")
     keyboard.press("Escape")
-    # The bar covers the lower edge, and not the headline.
+    # The lecturer's controls cover the lower edge, but not the headline.
     reader.page.mouse.move(500, 300)
     bar, line = (reader.page.locator(each).bounding_box() for each in (".lecture .controls", ".atlas .head"))
     assert bar["y"] > line["y"] + line["height"]
@@ -361,7 +362,7 @@ def test_presented_lesson_outside_the_slides_goes_from_step_to_step(reader):
 
 
 @pytest.mark.thorough
-def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
+def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", layer="4", head="3"))
     reader.head(4, 3)
@@ -397,7 +398,7 @@ def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
 
 # Every lecture has these buttons; test_frame.py checks pages on phones.
 @pytest.mark.thorough
-def test_lecture_page_needs_one_thumb_on_a_phone(reader):
+def test_lecture_page_can_be_used_with_one_thumb_on_a_phone(reader):
     reader.resize(**PHONE)
     reader.open(address("cross_attention", lecture="true", layer="4", head="3"))
     reader.head(4, 3)

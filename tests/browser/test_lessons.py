@@ -1,4 +1,4 @@
-"""A lesson in a real Chromium: by keyboard, on small screens, on paper and without a network."""
+"""Tests of a lesson in a real Chromium: by keyboard, on small screens, on paper and without a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def said(reader):
 
 
 def test_lesson_works_by_keyboard(reader):
-    """A user predicts, sees the measured answer, continues, without a pointer and without seeing the answer first."""
+    """Without a pointer, a user predicts, sees the measured answer and continues. The answer is hidden before."""
     reader.open(ROW)
     reader.maps(1)
     expect(said(reader)).to_contain_text("Layer 3, head 1")
@@ -43,8 +43,8 @@ def test_lesson_works_by_keyboard(reader):
 
 
 @pytest.mark.thorough
-def test_laptop_keys_work(reader):
-    """The buttons name the keys, and the key for the next step shows the answer first."""
+def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
+    """The buttons name the keys. The key for the next step first shows the answer."""
     reader.open(ROW)
     reader.maps(1)
     show = reader.page.locator(".st-key-lesson_show kbd")
@@ -62,7 +62,7 @@ def test_laptop_keys_work(reader):
 
 
 @pytest.mark.thorough
-def test_reopened_step_asks_again(reader):
+def test_reopened_lesson_step_asks_its_question_again(reader):
     """Both the map and the words beside it are reset."""
     page = reader.page
     reader.open("/lessons?lesson_id=many_heads&lesson_step=2")

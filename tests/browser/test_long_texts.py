@@ -1,4 +1,4 @@
-"""The "Long texts" page as a user meets it, in a real server and a real Chromium."""
+"""Tests of the "Long texts" page, in a real server and a real Chromium."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 
 @pytest.mark.thorough
-def test_own_text_has_three_maps_and_a_measured_cost(visit, server):
+def test_typed_text_shows_three_maps_and_a_measured_cost(visit, server):
     with visit(server) as reader:
         reader.open("/long_texts?text=x")
         reader.page.locator("[data-drawn=maps] canvas").nth(2).wait_for()

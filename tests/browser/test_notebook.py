@@ -1,4 +1,4 @@
-"""The widget in JupyterLab and in marimo, in an environment without torch, Streamlit and a network."""
+"""Tests of the widget in JupyterLab and marimo, in an environment without torch, Streamlit or a network."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def serving(programs: Path, work: Path, command: Callable[[int], Sequence[str]],
     Args:
         programs: folder of its program.
         work: folder of the notebook.
-        command: of a port.
+        command: returns the command line for a port.
         health: path that answers when the server is ready.
     """
     with socket.socket() as free:
@@ -184,7 +184,7 @@ def run(page: Page, cell: int) -> None:
 
 
 def choose_by_hand(page: Page) -> None:
-    """Choose layer 2, then the head before by a key, then pin the first cell."""
+    """Choose layer 2, then the previous head by a key, then pin the first cell."""
     expect(page.locator(".atlas[data-drawn$=' 1 6']")).to_be_visible()
     atlas = page.locator(".atlas")
     atlas.locator("select").first.select_option(label="2")
@@ -198,7 +198,7 @@ def choose_by_hand(page: Page) -> None:
 def test_python_and_jupyterlab_exchange_state(page):
     run(page, 0)
     choose_by_hand(page)
-    # The browser reports a choice after a short rest, as for a user who then runs the next cell.
+    # The browser reports a choice after a short delay; a user also takes longer to run the next cell.
     page.wait_for_timeout(2_000)
     run(page, 1)
     expect(page.get_by_text(re.compile(r"^'chosen: cross 1 4 \[\d\] \[\d\]'$"))).to_be_visible()
@@ -208,8 +208,8 @@ def test_python_and_jupyterlab_exchange_state(page):
     expect(page.locator(".atlas[data-drawn^='encoder ']")).to_be_visible()
 
 
-def test_keys_are_no_commands_of_the_notebook(page):
-    """In JupyterLab, "m" makes text of a cell."""
+def test_keys_in_the_widget_trigger_no_notebook_command(page):
+    """In JupyterLab, the key "m" turns a cell into text."""
     run(page, 0)
     page.locator(".atlas[data-drawn] canvas.large").focus()
     page.keyboard.press("m")
@@ -217,7 +217,7 @@ def test_keys_are_no_commands_of_the_notebook(page):
     assert page.locator(".jp-MarkdownCell").count() == 0
 
 
-def test_theme_follows_the_notebook(page: Page):
+def test_widget_follows_the_theme_of_the_notebook(page: Page):
     run(page, 0)
     atlas = page.locator(".atlas[data-drawn]")
     expect(atlas).to_have_css("color", "rgb(15, 23, 42)")

@@ -1,4 +1,4 @@
-"""A click or a key on anything that represents a head opens the head."""
+"""Tests that a click or a key on anything that represents a head opens this head."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_back_from_a_gallery_sentence_returns_to_where_it_was_opened(reader):
 
 
 @pytest.mark.thorough
-def test_sorted_row_opens_its_own_head(reader):
+def test_row_of_a_sorted_table_opens_its_own_head(reader):
     reader.open(HEADS)
     for _ in range(2):
         reader.page.locator(".heads thead button").nth(4).click()
@@ -82,7 +82,7 @@ def test_sorted_row_opens_its_own_head(reader):
 
 
 @pytest.mark.thorough
-def test_table_works_by_keyboard_alone(reader):
+def test_table_of_heads_can_be_used_by_keyboard_alone(reader):
     reader.open(HEADS)
     button = reader.page.get_by_role("button", name="Encoder attention, layer 1, head 1", exact=True)
     button.focus()

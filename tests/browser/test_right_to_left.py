@@ -1,4 +1,4 @@
-"""A map with Arabic rows: every label is on its side, and its arrow points away from the token that is read."""
+"""Tests of a map with Arabic rows: labels are on the correct side, and arrows point away from the token read."""
 
 from __future__ import annotations
 

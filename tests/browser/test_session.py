@@ -1,4 +1,4 @@
-"""Typed text and pins survive every click: real server, real Chromium."""
+"""Tests that typed text and pins survive every click, with a real server and a real Chromium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.browser.conftest import PATIENCE
 
 DREAM = "I have a dream."
 HALF = "Where is the hou"
-# Each walk has the page where it begins and the clicks: a page of the menu, or a part of a page.
+# Each walk has its first page and its clicks, on a page of the menu or on a part of a page.
 WALKS = {
     "positional encoding": ("/positional_encoding", ["Curves", "Added or concatenated"]),
     "compare heads": ("/compare_heads", ["A vs. B", "Positional encoding", "Compare heads", "All heads"]),
@@ -39,7 +39,7 @@ def go(reader, name):
 @pytest.mark.thorough
 @pytest.mark.parametrize("address", ["", f"?text={DREAM.replace(' ', '+')}"])
 @pytest.mark.parametrize("walk", WALKS)
-def test_sentence_survives(reader, walk, address):
+def test_sentence_survives_page_changes(reader, walk, address):
     start, clicks = WALKS[walk]
     reader.open(f"{start}{address}")
     for click in clicks:
@@ -72,14 +72,14 @@ def test_unsent_text_survives_other_pages_clicks_and_a_reload(reader):
     reader.reload()
     reader.maps(1)
     reader.has_typed(HALF)
-    # None of this translated anything, and Enter still does.
+    # None of these actions has translated the text, and Enter still does.
     assert "text=I+have+a+dream." in reader.page.url
     reader.page.get_by_label("English sentence").press("Enter")
     reader.page.wait_for_url(re.compile(r"text=Where\+is\+the\+hou"))
     reader.has_typed(HALF)
 
 
-def test_typed_letters_are_no_shortcuts_and_the_button_sends_the_text(reader):
+def test_typed_letters_trigger_no_shortcut_and_the_button_sends_the_text(reader):
     """Streamlit clears its cache on C and reruns the page on R."""
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
@@ -105,9 +105,9 @@ def test_example_and_back_button_replace_unsent_text(reader):
     reader.has_typed(DREAM)
 
 
-# This box is the sentence's component; other tests check that its text survives more.
+# This box is the same component as the sentence's box, whose text other tests check more thoroughly.
 @pytest.mark.thorough
-def test_unsent_own_translation_survives(reader):
+def test_unsent_translation_of_the_user_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.page.get_by_role("button", name="Try my own translation").click()
@@ -127,8 +127,8 @@ def test_unsent_own_translation_survives(reader):
 
 
 @pytest.mark.thorough
-def test_everything_survives_a_restart_of_the_server(browser, serve):
-    """Not with the `visitor` fixture: a user whose server goes away gets network errors."""
+def test_sentence_and_choices_survive_a_server_restart(browser, serve):
+    """Does not use the `visitor` fixture, which would report the network errors during the restart."""
     with serve() as address:
         page = browser.new_page()
         page.goto(f"{address}/encoder_attention?text={DREAM}&layer=2")
@@ -154,7 +154,7 @@ def test_everything_survives_a_restart_of_the_server(browser, serve):
 
 
 @pytest.mark.thorough
-def test_head_stays_for_a_sentence_with_a_remark(reader):
+def test_selected_head_is_kept_for_a_sentence_with_a_hint(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.control("Layer").select_option(label="1")
@@ -170,7 +170,7 @@ def test_head_stays_for_a_sentence_with_a_remark(reader):
 
 # tests/ui/test_session.py pins and navigates in every way.
 @pytest.mark.thorough
-def test_pin_belongs_to_its_kind_and_sentence(reader):
+def test_pin_is_not_applied_to_another_kind_or_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
     canvas = reader.page.locator("canvas.large")

@@ -1,4 +1,4 @@
-"""Browsers that use several app processes behind one address."""
+"""Tests of browsers that use several app processes behind one address."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def process_of(someone: Visitor) -> int:
 
 
 @pytest.mark.thorough
-def test_each_browser_stays_at_its_process_and_moves_when_that_ends(browser, serve):
+def test_browser_stays_with_its_process_and_moves_when_the_process_exits(browser, serve):
     with serve(COMMAND) as address, window(browser) as page, window(browser) as other:
         with watched(page, address) as first, watched(other, address) as second:
             for someone in (first, second):
@@ -46,7 +46,7 @@ def test_each_browser_stays_at_its_process_and_moves_when_that_ends(browser, ser
                 someone.head(4, 1)
             first.see("Die Katze schläft.")
             second.see("Der Hund liest.")
-            # The letters of a PDF come through the session, and tables as files of the session's process.
+            # The fonts of a PDF come through the session, and tables are files of the session's process.
             figure = first.page.locator(".st-key-main_figure")
             check_pdf(save(figure, "PDF", width="one column (77 mm)"), 77, "Katze")
             for someone in (first, second):

@@ -1,4 +1,4 @@
-"""The "Switch heads off" page in a real Chromium: by pointer and by keys."""
+"""Tests of the "Switch heads off" page in a real Chromium: by pointer and by keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def switch(reader, name):
 
 
 @pytest.mark.thorough
-def test_heads_rows_and_boards_can_be_switched(reader):
+def test_heads_rows_and_whole_boards_can_be_switched_off(reader):
     reader.open(PAGE + "cross.1.8")
     expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")
     expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")
@@ -41,7 +41,7 @@ def test_heads_rows_and_boards_can_be_switched(reader):
 
 
 @pytest.mark.thorough
-def test_example_changes_the_words_and_can_be_cleared(reader):
+def test_example_changes_the_translation_and_can_be_cleared(reader):
     reader.open("/switch_heads_off?text=The+animal+didn't+cross+the+street+because+it+was+too+tired.")
     reader.page.get_by_role("button", name="Try: switch off cross attention, layer 5, head 6").click()
     expect(reader.page).to_have_url(re.compile("off_heads=cross.5.6"))

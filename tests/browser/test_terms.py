@@ -1,4 +1,4 @@
-"""Technical words in the components have explanations at their place."""
+"""Tests that technical words in the components have explanations at their place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from pages.ui.text.glossary import explain
 
 
-def test_hover_focus_and_tap_explain_a_word(reader):
+def test_hover_focus_and_tap_show_the_explanation_of_a_word(reader):
     reader.open("/encoder_attention?text=I+have+a+dream.")
     reader.maps(1)
     word = reader.page.locator(".atlas .term").filter(has_text="Head")

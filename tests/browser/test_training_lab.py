@@ -1,4 +1,4 @@
-"""The "Training lab" page as a user meets it: a Transformer trains in a real server, and a real Chromium shows it."""
+"""End-to-end tests of the "Training lab" page: a Transformer trains in a real server, and a real Chromium shows it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_recorded_training_plays_and_rewinds(visit, server):
 
 
 @pytest.mark.thorough
-def test_training_is_started_watched_and_queried(visit, server):
+def test_user_starts_a_training_watches_it_and_asks_the_model(visit, server):
     with visit(server) as reader:
         reader.open(OWN)
         film(reader, LEARNED)
@@ -113,5 +113,5 @@ def test_closing_the_browser_during_a_training_leaves_no_thread(visit, server):
             if threads() < before + closed:
                 break
             later.page.wait_for_timeout(500)
-        # The limit is below one thread per closed browser; the server's pools may still grow by one.
+        # The limit is less than one thread per closed browser, because the server's thread pools may still grow by one.
         assert threads() < before + closed

@@ -1,4 +1,4 @@
-"""A vs. B in a real Chromium: two maps, their difference, and one pointer for all of them."""
+"""Tests of A vs. B in a real Chromium: two maps, their difference, and a pointer that marks the same cell in all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def reported(reader: Visitor) -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.thorough
-def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
+def test_hovering_reads_both_maps_and_their_difference_at_once(reader, views):
     a, b = views
     canvases = opened(reader, f"encoder.2.3.words.{TIRED}", f"encoder.2.3.words.{WIDE}")
     assert canvases.count() == 3
@@ -69,7 +69,7 @@ def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
 
 
 @pytest.mark.thorough
-def test_arrow_keys_read_all_maps(reader, views):
+def test_arrow_keys_select_the_same_cell_in_all_maps(reader, views):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
     canvases.nth(1).focus()
     for _ in range(len(views[0].axes.rows) + 2):
@@ -119,7 +119,7 @@ def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
 def test_axis_titles_are_not_cut(reader):
     canvases = opened(reader, "encoder.1.1.pieces.I see.", "encoder.1.1.pieces.I do.")
     for canvas in canvases.all():
-        # Dark pixels within two pixels of the picture's edge would be a letter that extends beyond it.
+        # Dark pixels within two pixels of the picture's edge would mean that a letter is cut off.
         assert (
             canvas.evaluate("""canvas => {
             const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

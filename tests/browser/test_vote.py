@@ -1,4 +1,4 @@
-"""A lecture hall votes: the lecturer's browser and two phones, on a real server with two processes."""
+"""Test of a vote with the lecturer's browser and two phones, on a real server with two processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "What mattered" page in a real Chromium."""
+"""Tests of the "What mattered" page in a real Chromium."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_keyboard_chooses_a_word_and_its_link_reopens_it(reader, visit, server):
 
 # test_chart_text.py checks charts with such labels as well.
 @pytest.mark.thorough
-def test_words_of_the_user_label_the_strip(reader):
+def test_words_of_the_user_are_the_labels_of_the_chart(reader):
     reader.open(f"/what_mattered?text={quote(UNTRUSTED)}")
     # The page has two charts; the strip is the first.
     strip = all_labels(reader, 2)[0]
@@ -41,7 +41,7 @@ def test_words_of_the_user_label_the_strip(reader):
 
 # test_open_head.py checks a click on the mark of a chart as well.
 @pytest.mark.thorough
-def test_click_on_a_heads_bar_opens_the_head(reader):
+def test_click_on_the_bar_of_a_head_opens_the_head(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")
     named = next(text for text in labels(reader, "mattered_bars") if text.startswith("cross attention"))
     _, layer, head = (part.split()[-1] for part in named.split(", "))

@@ -1,4 +1,4 @@
-"""The components' scripts, run by Node on messages and numbers that Python writes."""
+"""Tests of the components' scripts, run by Node on messages and numbers that Python writes."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def write_decoding(folder: Path, translator) -> None:
     )
 
 
-def test_scripts_agree_with_python(fixtures):
+def test_scripts_compute_the_same_as_python(fixtures):
     files = sorted(str(path) for path in HERE.glob("*.test.js"))
     done = subprocess.run(
         [node(), "--test", "--test-reporter=spec", *files],
@@ -269,7 +269,7 @@ def test_scripts_agree_with_python(fixtures):
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_joined_modules_are_one_valid_module(entry, tmp_path):
+def test_joined_scripts_form_a_valid_module(entry, tmp_path):
     """A name that two of them define would be a syntax error."""
     file = tmp_path / "module.mjs"
     file.write_text(script(entry), encoding="utf-8")
@@ -277,7 +277,7 @@ def test_joined_modules_are_one_valid_module(entry, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_imports_rename_nothing_and_every_export_is_imported():
+def test_every_export_is_imported_under_its_own_name():
     """Joined modules lose their imports and exports; only the names remain."""
     sources = {path: path.read_text(encoding="utf-8") for path in [*SCRIPTS, *HERE.glob("*.js")]}
     imported = [

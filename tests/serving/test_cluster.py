@@ -1,4 +1,4 @@
-"""A Ray cluster on this machine, started as docs/deployment.md says, with and without its token."""
+"""Tests of a Ray cluster on this machine, started as docs/deployment.md says, with and without its token."""
 
 from __future__ import annotations
 

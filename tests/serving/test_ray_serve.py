@@ -1,4 +1,4 @@
-"""The real service: Ray Serve with two replicas on this machine, and thirty users."""
+"""Tests of the real service: Ray Serve with two replicas on this machine, and thirty users."""
 
 from __future__ import annotations
 

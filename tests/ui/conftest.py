@@ -26,7 +26,7 @@ BARE = "missing ScriptRunContext"
 
 @pytest.fixture(scope="session", autouse=True)
 def environment_read_once() -> Iterator[None]:
-    """Each AppTest would search all installed distributions for components, which takes longer than running a page."""
+    """Search the installed distributions for components only once. A search per AppTest takes longer than a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
@@ -59,7 +59,7 @@ def end_of_run(runner: local_script_runner.LocalScriptRunner, timeout: float) ->
 
 @pytest.fixture(scope="session", autouse=True)
 def waiting_takes_no_time() -> Iterator[None]:
-    """Each AppTest polls a thousand times a second whether the page has ended, and the page waits for each poll."""
+    """Wait for the end of a page without polling. AppTest polls a thousand times per second, which slows the page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "require_widgets_deltas", end_of_run)
         yield
@@ -87,7 +87,7 @@ def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translato
 
 @pytest.fixture(autouse=True)
 def log_without_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Streamlit warns once per process about a value that is set twice; this lets every test see the warning.
+    # Streamlit warns only once per process about a value that is set twice. This reset lets every test see the warning.
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     yield
     warned = [

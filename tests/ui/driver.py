@@ -131,7 +131,7 @@ RESERVED = [
     "window",
     "document",
 ]
-# Icon of a warning above a translation.
+# The icon of a warning above a translation.
 OF_A_TRANSLATION = ":material/warning:"
 # Texts that the model cannot read.
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
@@ -200,7 +200,7 @@ def chooser(test: AppTest, key: str) -> Selectbox:
 
 
 def healthy(test: AppTest, *, warned: bool = False) -> bool:
-    """Return whether the page has no error.
+    """Return whether the page shows no error.
 
     Args:
         warned: whether a message reports an impossible request; warnings about a translation do not count.
@@ -255,7 +255,7 @@ def table(test: AppTest, *columns: str) -> pd.DataFrame:
 
 
 def written(node: Any) -> pd.DataFrame:
-    """Return a table as drawn: the text of every cell."""
+    """Return the displayed text of every cell of a table."""
     columns = json.loads(node.proto.columns or "{}")
     formats = {name: each.get("type_config", {}).get("format") for name, each in columns.items()}
     shown = node.proto.arrow_data.styler.display_values
@@ -276,7 +276,7 @@ def same_numbers(shown: Any, computed: Any) -> None:
 
 
 def figures(test: AppTest) -> tuple[int, int]:
-    """Return the number of figures by Plotly and Altair; each must have a description in words."""
+    """Return the numbers of Plotly's and Altair's figures, and check that each has a description in words."""
     plotly, altair = test.get("plotly_chart"), test.get("vega_lite_chart")
     assert all(node.proto.alt for node in (*plotly, *altair))
     return len(plotly), len(altair)

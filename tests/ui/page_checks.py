@@ -27,7 +27,7 @@ WORDS = {
     "written",
     "residual stream",
 }
-# Figures that quote their own texts.
+# Figures that contain texts other than the sentence.
 OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
 # Quantities that pages count from 1; dimensions, offsets and training steps have their own numbering.
 COUNTED = {"position", "row", "column", "layer", "head", "draw", "token"}

@@ -1,4 +1,4 @@
-"""Every page and every control, driven without a browser, with the shipped model."""
+"""Tests of every page and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_characters_outside_the_vocabulary_are_named():
     assert [("no token for 🙂, 漢." in each.value) for each in test.warning] == [True]
 
 
-def test_no_answer_carries_a_script():
+def test_component_messages_contain_only_the_address_of_a_script():
     """Scripts of half a megabyte used to reach every user with every sentence."""
     sent = [node.proto.js_content for node in opened().get("bidi_component")]
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
@@ -74,7 +74,7 @@ def test_no_answer_carries_a_script():
         for place, page in enumerate(listed)
     ],
 )
-def test_menu_names_the_page(monkeypatch, menu, page, title):
+def test_menu_shows_the_name_of_the_open_page(monkeypatch, menu, page, title):
     """Also for the first user of a server, for whom Streamlit runs a page's file on its own."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
     test = opened(f"pages/{page}.py", text=" ")
@@ -130,7 +130,7 @@ def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
         )
     ],
 )
-def test_every_arrangement_is_explained(page, words, hide):
+def test_page_explains_every_arrangement_of_the_map(page, words, hide):
     test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test)
     assert ("scaled up to 1" in texts(test)) == (hide == "true")
@@ -156,7 +156,7 @@ def test_every_setting_reaches_the_browser(narrow_app, scale, palette, look):
     }
 
 
-def test_only_existing_tokens_stay_pinned():
+def test_pins_of_nonexistent_tokens_are_dropped():
     test = opened("pages/encoder_attention.py", text="I see.", encoder_rows="0.7")
     assert headers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["encoder_rows"] == "0"
 
@@ -170,7 +170,7 @@ def test_pinned_tokens_are_summed_in_the_table(shipped):
     assert list(reported.astype(float)) == pytest.approx(list(expected), abs=1e-9)
 
 
-def test_browser_is_asked_again_only_for_something_new():
+def test_browser_receives_a_new_request_only_for_a_changed_choice():
     """An earlier request must not undo the user's choice in the browser."""
     test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
     first = headers(test)[0]["asked"]
@@ -184,7 +184,7 @@ def test_browser_is_asked_again_only_for_something_new():
 
 @pytest.mark.parametrize("part", ALL_PAGES["compare_heads"].parts)
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_comparison_works(part, kind):
+def test_every_pair_of_heads_can_be_compared(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
     test = opened(COMPARE, **address)
     assert healthy(test)
@@ -206,7 +206,7 @@ def test_every_metric_can_be_mapped(name, maps):
     assert (len(test.get("vega_lite_chart")), missing) == (maps, 3 - maps)
 
 
-def test_word_is_followed_through_the_layers(shipped):
+def test_page_follows_the_links_of_a_word_through_the_layers(shipped):
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     chooser(test, "compare_row").set_value(4)
     test.selectbox("compare_head").set_value(6)
@@ -237,7 +237,7 @@ def test_heads_across_the_layers_are_links(shipped):
     assert "pick" in json.dumps(spec.get("params") or spec["layer"][0]["params"])
 
 
-def test_future_is_masked_through_the_layers():
+def test_masked_attention_shows_no_weight_on_later_tokens():
     test = opened(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="2")
     spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
     assert "masked" in json.dumps(spec["encoding"]["color"])
@@ -256,7 +256,7 @@ def maps(test: AppTest) -> list[dict]:
     return next(data["sides"] for data in sent if "sides" in data)
 
 
-def test_mask_turns_scores_into_weights(shipped):
+def test_masked_attention_page_shows_scores_and_weights(shipped):
     test = opened("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
     scores, mask, weights = maps(test)
     trace = shipped.trace("I have a dream.", details=True)
@@ -269,7 +269,7 @@ def test_mask_turns_scores_into_weights(shipped):
     assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
-def test_tired_and_wide_are_compared():
+def test_page_compares_the_sentences_with_tired_and_wide():
     test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = maps(test)
     assert healthy(test) and "differ most here" in texts(test)
@@ -317,7 +317,7 @@ def test_pairs_and_the_users_own_sentence_are_compared():
     assert healthy(test) and "The translations differ here" in texts(test)
 
 
-def test_alignment_can_be_read_from_either_step():
+def test_alignment_table_can_use_either_decoder_step():
     test = opened("pages/cross_attention.py", text="I have a dream.")
     test.segmented_control("alignment_shift").set_value(True).run()
     assert healthy(test) and test.query_params["shift"] == "true"
@@ -325,13 +325,13 @@ def test_alignment_can_be_read_from_either_step():
     assert healthy(test) and test.query_params["shift"] == "true", "one of them is always chosen"
 
 
-def test_equal_words_of_the_alignment_are_told_apart():
+def test_equal_words_in_the_alignment_are_numbered():
     test = opened("pages/cross_attention.py", text="The man gave the book to the girl.")
     _, coverage = test.get("vega_lite_chart")
     assert healthy(test) and "the (2)" in coverage.proto.spec
 
 
-def test_own_translation_is_read_and_compared(shipped):
+def test_translation_of_the_user_is_read_and_compared(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.")
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["target"] == "Ich habe einen Hund."
@@ -343,7 +343,7 @@ def test_own_translation_is_read_and_compared(shipped):
     assert "The model now reads" not in texts(test) and typed(test, "another") == ""
 
 
-def test_own_translation_belongs_to_its_sentence():
+def test_translation_of_the_user_is_dropped_with_its_sentence():
     test = opened("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
     assert "The model now reads" in texts(test)
     submit(test, "Hello.")
@@ -390,7 +390,7 @@ def test_unusual_sentence_gets_a_hint(text, hint):
     assert healthy(test) and said == ([hint] if hint else [])
 
 
-def test_limits_of_the_small_model_are_stated_once():
+def test_page_states_the_limits_of_the_small_model_only_once():
     test = opened()
     for text in ("She met Obama in 1987.", "I have a dream."):
         submit(test, text)
@@ -458,7 +458,7 @@ def test_head_named_in_a_text_is_a_link():
     assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
 
 
-def test_box_in_the_drawing_leads_to_its_page():
+def test_box_in_the_drawing_links_to_its_page():
     test = opened(text="I have a dream.", layer="3", head="5")
     (drawn,) = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
     large = json.loads(drawn.proto.json)
@@ -533,7 +533,7 @@ def test_text_exactly_at_the_limit_is_accepted(narrow_app):
         ),
     ],
 )
-def test_device_is_offered_if_there_are_several(monkeypatch, page):
+def test_device_menu_appears_if_there_are_several_devices(monkeypatch, page):
     test = opened(page, text="I have a dream.")
     assert healthy(test) and "device" not in [each.key for each in test.selectbox]
     # A second device, which is full.
@@ -556,7 +556,7 @@ def test_device_is_offered_if_there_are_several(monkeypatch, page):
         devices._works.cache_clear()
 
 
-def test_about_shows_the_card_the_curve_and_the_parameters():
+def test_about_page_shows_model_card_learning_curve_and_parameters():
     test = opened("pages/about.py")
     said = texts(test)
     assert "CC BY-SA 4.0" in said and "How it learned" in said
@@ -583,7 +583,7 @@ def test_switching_heads_needs_no_forward_pass(monkeypatch):
     assert len(runs) == before
 
 
-def test_damaged_model_is_one_message(monkeypatch, tmp_path):
+def test_damaged_model_causes_a_single_error_message(monkeypatch, tmp_path):
     MODELS.clear()
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))

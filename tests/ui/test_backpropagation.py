@@ -1,4 +1,4 @@
-"""The Backpropagation page with a narrow model; its numbers are compared with that model's own."""
+"""Tests of the Backpropagation page with a narrow model; its numbers are compared with that model's own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def listed(narrow):
     return stages(sentence_gradients(narrow.weights(), batch, encoder_layer=1, decoder_layer=1), head=4)
 
 
-def test_page_opens_with_the_loss(narrow_app):
+def test_backpropagation_page_opens_with_the_loss(narrow_app):
     test = app(**GIVEN)
     loss = -narrow_app.trace(DREAM, **GIVEN).log_probs.sum()
     assert healthy(test) and f"Loss: **{loss:.4f}** nats" in texts(test)
@@ -45,7 +45,7 @@ def test_page_opens_with_the_loss(narrow_app):
 
 
 @pytest.mark.parametrize("walked", [range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough)], ids=str)
-def test_backward_pass_is_walked_gradient_by_gradient(narrow_app, listed, walked):
+def test_user_steps_through_the_backward_pass_by_gradient(narrow_app, listed, walked):
     assert len(listed) == 94
     test = app(**GIVEN, backward_stage=listed[walked[0]].key)
     for number in walked:
@@ -88,7 +88,7 @@ def test_search_finds_the_gradients_of_every_part(narrow_app):
     assert test.segmented_control("backward_section").value == "encoder.self_attention"
 
 
-def test_weight_of_a_query_is_taken_apart(narrow_app, listed):
+def test_gradient_of_a_query_weight_is_shown_as_a_sum(narrow_app, listed):
     stage = next(stage for stage in listed if stage.key == "decoder.cross_attention.queries_weight")
     test = app(**GIVEN, backward_stage=stage.key)
     chooser(test, "backward_row").set_value(7).run()
@@ -109,7 +109,7 @@ def test_masked_cell_has_no_gradient(narrow_app):
     assert (cells.iloc[0, 2:] == "masked").all() and cells.iloc[0, 1] != "masked"
 
 
-def test_loss_of_one_step_with_smoothing(narrow_app):
+def test_page_shows_the_smoothed_loss_of_one_step(narrow_app):
     trace = narrow_app.trace(DREAM, **GIVEN)
     test = app(**GIVEN)
     chooser(test, "backward_step").set_value(3).run()
@@ -122,7 +122,7 @@ def test_loss_of_one_step_with_smoothing(narrow_app):
     assert healthy(test) and "backward_step" not in test.query_params, "a step belongs to its sentence"
 
 
-def test_gradient_sizes_with_norms_in_both_places(narrow_app):
+def test_page_compares_gradient_sizes_of_pre_norm_and_post_norm(narrow_app):
     test = app(**GIVEN, backward_part="sizes")
     assert healthy(test) and figures(test) == (0, 2)
     assert len(table(test, "after layer and sub-layer", "this model, trained")) == 13
@@ -132,7 +132,7 @@ def test_gradient_sizes_with_norms_in_both_places(narrow_app):
     assert "times in the post-norm one" in texts(test).replace("**", "")
 
 
-def test_given_translation_is_learned(narrow_app):
+def test_loss_uses_the_translation_that_the_user_typed(narrow_app):
     test = app(target="Ich habe einen Hund.")
     assert healthy(test)
     assert any("Hund" in option for option in chooser(test, "backward_step").options)
@@ -146,7 +146,7 @@ def test_parameters_are_found_by_their_symbols(listed):
 
 
 @pytest.mark.thorough
-def test_choices_return_after_an_unreadable_sentence(narrow_app):
+def test_choices_are_restored_after_an_unreadable_sentence(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores")
     submit(test, UNREADABLE[0])
     submit(test, DREAM)

@@ -1,4 +1,4 @@
-"""The "Change what it looks at" page, driven without a browser."""
+"""Tests of the "Change what it looks at" page, driven without a browser."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_edits_are_made_removed_and_undone():
         assert healthy(test) and address(test, "edit_edits") == expected
 
 
-def test_link_has_no_history_but_its_edits_can_be_undone():
+def test_edits_from_a_link_can_be_undone():
     test = opened(PAGE, text=DREAM, edit_edits="encoder.1.1.1~2x50_encoder.1.1.2~2x50")
     assert healthy(test)
     button(test, "edit_undo").click().run()
@@ -114,7 +114,7 @@ def test_invalid_editor_messages_are_ignored():
         assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even", value
 
 
-def test_erased_words_are_hidden_or_not_typed(shipped):
+def test_erased_words_are_either_hidden_or_removed_from_the_text(shipped):
     test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6")
     erased = Interventions(hidden_source=[6])
     assert healthy(test) and "~~" in texts(test)
@@ -144,7 +144,7 @@ def test_user_chooses_the_step_and_numbers_are_saved():
     assert saved == {"Save as CSV", "Save as JSON", "Save as experiment", "Save as NPZ (every head)"}
 
 
-def test_attention_page_leads_to_the_editor():
+def test_attention_page_links_to_the_editor():
     test = opened("pages/cross_attention.py", text=DREAM, layer="3", head="4")
     button(test, "cross_change").click().run()
     # In a browser the button changes the page; a test must do so itself.
@@ -153,7 +153,7 @@ def test_attention_page_leads_to_the_editor():
     assert address(test, "layer") == "3" and address(test, "head") == "4"
 
 
-def test_switched_heads_show_the_attention_after_and_before():
+def test_maps_show_attention_before_and_after_switching_heads_off():
     test = opened("pages/switch_heads_off.py", text=DREAM, off_heads="cross.1.8", off_kind="decoder")
     assert healthy(test)
     header = editor(test)[1]

@@ -1,4 +1,4 @@
-"""The Decoding page, driven without a browser, with the shipped model."""
+"""Tests of the Decoding page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ids(header: dict) -> list[int]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_shows_its_own_path(shipped, method):
+def test_every_decoding_method_shows_its_own_translation(shipped, method):
     header = reported(opened(method=method, beam_size="3", seed="4", temperature="1.5", step="2"))
     settings = {"beam": {"beam_size": 3}, "sample": {"seed": 4, "temperature": 1.5}}.get(method, {})
     found = shipped.translate(TEXT, DecodingSettings(method, **settings))
@@ -70,7 +70,7 @@ def test_banned_token_is_not_written(shipped):
     assert ids(own)[2] not in ids(header) and header["suppressed"][0][0] == ids(own)[2]
 
 
-def test_own_translation_is_followed(shipped):
+def test_decoding_page_forces_the_translation_of_the_user(shipped):
     test = opened(target="Ich habe einen Hund.")
     header = reported(test)
     assert ids(header) == shipped.tokenizer.encode_ids("Ich habe einen Hund.")
@@ -112,7 +112,7 @@ def test_sampling_opens_with_a_temperature_below_one(shipped):
     assert ids(header) == [piece.id for piece in shipped.translate(TEXT, settings).pieces]
 
 
-def test_forced_token_belongs_to_its_sentence():
+def test_forced_token_is_dropped_with_its_sentence():
     test = opened(forced="362", step="2", method="beam")
     submit(test, "Hello.")
     header = reported(test)
@@ -141,7 +141,7 @@ def test_changing_the_step_needs_no_forward_pass(monkeypatch):
         assert reported(test.run())["asked"]["params"]["step"] == step
 
 
-def test_methods_are_compared_once_opened(shipped, monkeypatch):
+def test_methods_are_compared_only_after_the_section_is_opened(shipped, monkeypatch):
     test = opened()
     assert not test.dataframe
     test.session_state["ways"] = True

@@ -46,7 +46,7 @@ ANOTHER = "pages/gallery.py"
 # name.
 INVALID = "<b>"
 SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*INVALID_VALUES, "nonsense"]]
-# Valid choices that no model, sentence or translation of these tests has, by field name.
+# Choices that are valid in general, but that no model, sentence or translation of these tests has, by field name.
 BEYOND = {
     "layer": "16",
     "head": "16",
@@ -157,7 +157,7 @@ def test_page_survives_visiting_another_page_and_invalid_address_values(narrow_a
     test.switch_page(place.page.script).run()
     assert healthy(test) and typed(test) in (DREAM, None) and shown(test) == found
     again = opened(place.page.script, **everywhere(INVALID) | address)
-    # The last text is a warning that names the dropped edit.
+    # The last text on the page is a warning that names the dropped edit.
     assert not again.exception and not again.error
     assert shown(again)[1:] == found[1:] and texts(again).startswith(texts(test))
     assert len(again.warning) == len(test.warning) + (place.page.name == "change_attention")
@@ -182,15 +182,15 @@ def test_unreadable_sentence_is_reported(narrow_app, place):
 
 @pytest.mark.parametrize("value", SOME_ACCEPT)
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_is_drawn_with_the_same_value_for_every_parameter(narrow_app, place, value):
+def test_page_renders_with_one_value_given_to_every_parameter(narrow_app, place, value):
     test = opened(place.page.script, **address_of(place, **everywhere(value)))
     assert not test.exception and not test.error
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
-    """All parts are opened, and the tables must be uniform. The session must keep no trace, neither for callbacks nor
-    for downloads.
+def test_user_text_is_never_interpreted_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
+    """The test opens all parts and checks that tables are uniform. The session must not keep a trace for callbacks or
+    downloads.
     """
     managers: list[MediaFileManager] = []
     begin = MediaFileManager.__init__
@@ -220,7 +220,7 @@ def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(na
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_lecture_shows_the_main_figure_when_the_model_lacks_the_choice(request, place):
+def test_lecture_mode_shows_a_figure_when_the_model_lacks_the_chosen_head(request, place):
     if place.page.name not in RECORDED:
         request.getfixturevalue("narrow_app")
     chosen = {

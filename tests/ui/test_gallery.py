@@ -1,4 +1,4 @@
-"""The "Gallery of heads" page, driven without a browser, with the shipped model."""
+"""Tests of the "Gallery of heads" page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_invalid_click_opens_nothing():
         assert healthy(test) and "What individual heads do" in texts(test), value
 
 
-def test_gallery_of_another_model_says_how_to_make_this_one(monkeypatch, tmp_path):
+def test_missing_gallery_page_gives_the_command_that_creates_it(monkeypatch, tmp_path):
     other = tmp_path / "gallery.json"
     other.write_text(Gallery("another", 1, ()).to_json(), encoding="utf-8")
     monkeypatch.setattr(recorded, "GALLERY", replace(recorded.GALLERY, path=other))

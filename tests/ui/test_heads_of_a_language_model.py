@@ -1,4 +1,4 @@
-"""Compare heads and Inside a layer with a random language model, driven without a browser."""
+"""Tests of Compare heads and Inside a layer with a random language model, driven without a browser."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def words(test: AppTest) -> str:
 
 
 @pytest.mark.parametrize(("page", "address"), PLACES, ids=str)
-def test_every_part_opens_with_its_figures_and_mentions_no_translation(trace, page, address):
+def test_language_model_parts_show_figures_and_mention_no_translation(trace, page, address):
     test = opened(page, **address)
     assert healthy(test)
     assert figures(test) == FIGURES[next(iter(address.values()))]
@@ -133,7 +133,7 @@ def test_every_number_of_every_head_is_in_the_table(loaded, trace):
     assert "Colour by entropy" in names and not [name for name in names if "aligns" in name or "end symbol" in name]
 
 
-def test_token_is_followed_through_the_layers(trace):
+def test_page_follows_the_links_of_a_token_through_the_layers(trace):
     test = opened(COMPARE, compare_part="layers", lm_words="false")
     chooser(test, "compare_row").set_value(4).run()
     chooser(test, "compare_row").set_value(3)
@@ -146,7 +146,7 @@ def test_token_is_followed_through_the_layers(trace):
     assert [int(head) for head in table["largest is head"]] == list((weights.argmax(axis=1) + 1).ravel())
 
 
-def test_named_head_leads_to_its_map_on_the_models_own_page(trace):
+def test_named_head_links_to_its_map_on_the_language_model_page(trace):
     test = opened(COMPARE, compare_part="layers", lm_part="likely")
     (node,) = (node for node in test.get("bidi_component") if '"parts"' in node.proto.json)
     send(test, node, "open", {"kind": "decoder", "layer": 1, "head": 2})
@@ -176,7 +176,7 @@ def test_two_texts_are_compared(loaded):
 
 
 @pytest.mark.thorough
-def test_rows_of_two_texts_merge_their_common_part():
+def test_token_table_of_two_texts_merges_their_common_beginning():
     (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
     rows = data["sides"][2]["rows"]
     assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"
@@ -213,7 +213,7 @@ def test_chosen_cell_is_in_the_address(loaded, trace):
     assert texts(again) == texts(test), "a link shows the same"
 
 
-def test_future_leaks_without_the_mask(loaded, trace):
+def test_later_tokens_get_attention_without_the_mask(loaded, trace):
     test = opened(INSIDE, inside_part="mask", lm_layer="2", lm_head="3")
     unmasked = trace_unmasked(loaded, trace)
     table = driver.table(test, "on the future", "without")
@@ -238,7 +238,7 @@ def test_chosen_model_persists_across_pages():
 
 
 @pytest.mark.parametrize(("button", "page"), [("compare_heads", COMPARE), ("inside_a_layer", INSIDE)])
-def test_page_of_the_language_model_leads_there(button, page):
+def test_language_model_page_links_to_compare_heads(button, page):
     test = driver.opened(PAGE, text="Hello.", lm_model="tiny", lm_text="The dog")
     test.button(f"lm_{button}").click().run()
     test.switch_page(page).run()

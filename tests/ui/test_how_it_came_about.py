@@ -1,4 +1,4 @@
-"""The "How it came about" page, driven without a browser, with the shipped model."""
+"""Tests of the "How it came about" page, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = "pages/how_it_came_about.py"
 DREAM = "I have a dream."
 
 
-def test_predicted_and_measured_effects_equal_the_library(shipped):
+def test_displayed_effects_of_a_path_equal_the_library(shipped):
     test = opened(PAGE, text=DREAM, graph_position="4", graph_most="12", graph_cut="true", graph_every="true")
     assert healthy(test) and "“Traum” and not “" in texts(test)
     trace = shipped.trace(DREAM, details=True)
@@ -47,12 +47,12 @@ def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
 
 
 @pytest.mark.thorough
-def test_language_model_has_a_graph_too():
+def test_attribution_graph_is_shown_for_a_language_model():
     test = opened(PAGE, subject="language_model")
     assert healthy(test) and "The logit difference" in texts(test) and "measured for translators only" in texts(test)
 
 
 @pytest.mark.thorough
-def test_invalid_numbers_in_the_address_fall_back():
+def test_invalid_numbers_in_the_address_fall_back_to_defaults():
     test = opened(PAGE, text=DREAM, graph_position="9999", graph_path="9999", graph_against="1", graph_most="x")
     assert healthy(test)

@@ -1,4 +1,4 @@
-"""Inside a layer: every part and every control, driven without a browser, with the shipped model."""
+"""Tests of Inside a layer: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_invalid_click_in_the_drawing_opens_nothing(narrow_app):
 @pytest.mark.parametrize(
     "walked", [range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough)], ids=str
 )
-def test_stages_can_be_walked_one_by_one(narrow_app, walked):
+def test_buttons_step_through_the_stages_one_by_one(narrow_app, walked):
     trace, config = narrow_app.trace(DREAM, **GIVEN, details=True), narrow_app.config
     listed = stages(trace, narrow_app.weights(), encoder_layer=1, decoder_layer=1, head=4)
     assert len(listed) == 61
@@ -132,7 +132,7 @@ def test_layer_and_head_can_be_changed(narrow_app, part):
     ],
     ids=["example", "mask", "parameters"],
 )
-def test_every_number_works_at_its_limits(narrow_app, page, part, names):
+def test_every_number_input_accepts_its_limits(narrow_app, page, part, names):
     test = app(**GIVEN, inside_part=part)
     for name in names:
         key = f"{page.PREFIX}{name}"
@@ -183,13 +183,13 @@ def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
     assert "the stream in the trace grows by the same" in texts(test)
 
 
-def test_sentence_tells_equal_words_apart():
+def test_caption_numbers_equal_words():
     chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
     test = app(text="The dog saw the cat near the dog.", **chosen)
     assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
 
 
-def test_small_weight_differs_from_no_weight(trace):
+def test_small_weight_is_displayed_differently_from_a_masked_one(trace):
     layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
     weight = trace.cross[layer, head, row, column]
     assert 0 < weight < 5e-5, "a weight that four decimals do not show"
@@ -222,7 +222,7 @@ def test_small_weight_differs_from_no_weight(trace):
     ("words", "hide"),
     [("true", "true"), *(pytest.param("false", hide, marks=pytest.mark.thorough) for hide in ("true", "false"))],
 )
-def test_weight_of_the_attention_page_is_explained(shipped, words, hide):
+def test_weight_pinned_on_the_attention_page_is_explained(shipped, words, hide):
     text = "i have a dream"
     test = app(inside_part="cell", text=text, layer="1", head="5", rows="1", columns="2", words=words, hide=hide)
     view = view_of(shipped.trace(text), "encoder", words=words == "true", special=hide == "false")
@@ -232,7 +232,7 @@ def test_weight_of_the_attention_page_is_explained(shipped, words, hide):
 
 
 @pytest.mark.thorough
-def test_cell_leads_to_the_curves_of_its_positions(trace):
+def test_cell_links_to_the_curves_of_its_positions(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
     assert healthy(test)
@@ -249,7 +249,7 @@ def test_cell_leads_to_the_curves_of_its_positions(trace):
 
 
 @pytest.mark.thorough
-def test_boxes_choose_a_cell():
+def test_select_boxes_choose_a_cell():
     test = app(inside_part="cell")
     test.segmented_control("inside_kind").set_value("cross").run()
     chooser(test, "inside_rows").set_value(2).run()
@@ -281,7 +281,7 @@ def test_more_columns_than_value_dimensions_cause_a_warning(narrow_app):
         ("pages/cross_attention.py", "cross"),
     ],
 )
-def test_attention_browser_leads_to_its_cell(trace, page, kind):
+def test_attention_browser_links_to_the_pinned_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()
     assert healthy(test)
@@ -305,7 +305,7 @@ def test_worked_example_is_computed():
     assert written == ["96.0", "-1000.0", "1"]
 
 
-def test_future_leaks_with_the_mask_switched_off(shipped, trace):
+def test_later_tokens_get_attention_with_the_mask_switched_off(shipped, trace):
     test = app(inside_part="mask", layer="2", head="5")
     test.number_input("inside_length").set_value(32).run()
     assert healthy(test) and test.query_params["inside_length"] == "32"
@@ -331,7 +331,7 @@ def test_norms_of_every_sublayer_are_shown(narrow_app, stack):
     assert test.query_params["inside_sublayer"] == "feed_forward"
 
 
-def test_parameters_match_the_command_line(shipped):
+def test_displayed_parameter_counts_match_the_command_line(shipped):
     test = app(inside_part="parameters")
     assert "17,228,224 parameters" in texts(test)
     ours, typed = (each.value for each in expand(test).dataframe)

@@ -1,4 +1,4 @@
-"""The "Language model" page, driven without a browser, with a small random model."""
+"""Tests of the "Language model" page, driven without a browser, with a small random model."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_text_and_settings_are_in_the_address_and_survive_a_page_change():
     assert test.query_params["text"] == "Hello.", "the translator's sentence is another one"
 
 
-def test_head_is_separate_from_the_translators():
+def test_language_model_head_is_separate_from_the_translators_head():
     test = opened(lm_layer="3", lm_head="2", layer="6", head="8")
     choice = map_of(test)["asked"]["choice"]
     assert (choice["layer"], choice["head"]) == (2, 1)
@@ -107,7 +107,7 @@ def test_head_is_separate_from_the_translators():
     assert "lm_rows" not in test.query_params, "what was pinned belongs to the text before"
 
 
-def test_text_that_leaves_room_for_one_token_says_so(loaded):
+def test_page_warns_if_a_text_leaves_room_for_only_one_token(loaded):
     beginning = "1" * (POSITIONS - 2)
     assert len(loaded.tokenizer.encode(beginning, end=False)) == POSITIONS - 1
     test = opened(lm_text=beginning, lm_length="9")
@@ -135,7 +135,7 @@ def test_too_long_text_is_reported_and_kept(text):
     assert healthy(again, warned=True) and text.startswith(typed(again, "beginning") or "?")
 
 
-def test_no_page_names_the_folders_of_the_server(tiny_language_model, tmp_path, monkeypatch):
+def test_error_messages_do_not_reveal_server_folders(tiny_language_model, tmp_path, monkeypatch):
     """Holds for a working model and for a damaged one."""
     test = opened()
     driver.expand(test)
@@ -228,7 +228,7 @@ def test_copying_heads_are_named_with_their_scores(loaded):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_absence_of_a_head_with_half_its_weight_on_one_place_is_stated(name):
+def test_caption_says_if_no_head_puts_half_its_weight_on_one_token(name):
     scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
     assert "".join(map(str, named_heads(scores, name))) == (
         f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is layer 1, head 2 "
@@ -255,7 +255,7 @@ def test_induction_head_opens_for_a_repeated_text(beginning, kept):
     assert "Here no token occurs twice" in texts(test)
 
 
-def test_steps_match_the_continuation(loaded):
+def test_decoding_steps_of_the_page_match_the_continuation(loaded):
     test = opened(lm_part="steps", lm_text="The dog", lm_method="beam", lm_beam_size="2", lm_length="6", lm_step="2")
     assert healthy(test)
     node = next(node for node in test.get("bidi_component") if node.proto.bytes)

@@ -1,4 +1,4 @@
-"""Lecture mode, driven as a lecturer would, without a browser."""
+"""Tests of lecture mode, driven as a lecturer would, without a browser."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_presented_map_is_restored_from_its_address(page):
     assert "lecture" not in headers(act(test, "leave"))[0]
 
 
-def test_list_names_only_what_a_slide_shows():
+def test_slide_names_only_parameters_of_its_own_page():
     """A session keeps the parameters of all pages, so the address of one page has those of the others too."""
     kept = {
         "text": DREAM,
@@ -132,7 +132,7 @@ def test_slides_are_collected_opened_and_left():
 
 
 def test_slide_keeps_its_pins():
-    """Another sentence would remove the pins."""
+    """Opening a slide sets its sentence, which must not remove the slide's pins."""
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
@@ -198,7 +198,7 @@ def test_slides_are_restored_from_an_address_and_a_file():
 
 
 @pytest.mark.parametrize("slides", ["0", "javascript:alert(1)", LISTED["slides"][:40]])
-def test_invalid_address_is_one_sentence(slides):
+def test_invalid_address_causes_a_single_sentence(slides):
     test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
     assert healthy(test, warned=True) and len(test.warning) == 1
     assert "left out" in test.warning[0].value and received(test)["slides"] == []
@@ -208,7 +208,7 @@ def test_invalid_address_is_one_sentence(slides):
 
 
 @pytest.mark.thorough
-def test_invalid_file_is_one_sentence_and_costs_no_slide():
+def test_invalid_file_is_reported_in_one_sentence_and_keeps_the_slides():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     many = "\n".join(["about?text=x"] * 10_000)
     for text in ("javascript:alert(1)", "<script>alert(1)</script>", many, "x" * 800_000):
@@ -248,7 +248,7 @@ def test_page_too_long_for_an_address_is_not_a_slide():
     assert received(test)["slides"] == [] and "too long" in received(test)["problem"]
 
 
-def test_qr_code_is_that_of_the_page():
+def test_qr_code_contains_the_address_of_the_page():
     test = act(opened("pages/cross_attention.py", text=DREAM, lecture="true", **LISTED), "code")
     code = received(test)["code"]
     assert code["image"].startswith("data:image/svg+xml") and parameter(test, "qr") == "true"
@@ -282,7 +282,7 @@ def test_next_key_shows_the_answer_first():
     assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"} and healthy(test)
 
 
-def test_list_names_the_step_that_is_shown():
+def test_slide_list_names_the_displayed_lesson_step():
     """An old link, or an old list of slides, may name one that the lesson no longer has."""
     old = {"lesson_id": "one_row", "lesson_step": "6"}
     test = opened(

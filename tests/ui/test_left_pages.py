@@ -1,4 +1,4 @@
-"""Leaving a page ends its computation and frees the model."""
+"""Tests that leaving a page ends its computation and frees the model for other users."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LEFT = (
     TraceRun("A dog.", interventions=OFF),
     AttributionRun(DOG, "erasure", (FIRST,)),
     TextContinuationRun("A dog", BEAM, 9),
-    # tests/unit/test_cancellation.py stops each of them without a page.
+    # tests/unit/test_cancellation.py cancels each of these runs without a page.
     *(
         pytest.param(run, marks=pytest.mark.thorough)
         for run in (

@@ -1,4 +1,4 @@
-"""The Lessons page, driven as a user would."""
+"""Tests of the Lessons page, driven as a user would."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lessons(**address):
     return opened("pages/lessons.py", text="I have a dream.", **named)
 
 
-def test_page_lists_every_lesson():
+def test_lessons_page_lists_every_lesson():
     test = lessons(done="one_row")
     assert healthy(test)
     for path in FILES.values():
@@ -77,7 +77,7 @@ def click(test, **choice):
 
 
 @pytest.mark.parametrize("name", ["aligner", "one_row"])
-def test_click_on_a_wrong_row_is_answered_and_the_right_row_goes_on(name):
+def test_click_on_a_wrong_row_gets_a_comment_and_the_right_one_continues(name):
     right = headers(lessons(id=name, step="1", answer="shown"))[0]["asked"]["choice"]["rows"]
     test = lessons(id=name, step="1")
     assert "You " not in texts(test)
@@ -104,7 +104,7 @@ def test_click_on_a_wrong_row_is_answered_and_the_right_row_goes_on(name):
         ({"words": False, "hide": True}, "“␣The”, which looks most at “␣The”"),
     ],
 )
-def test_comment_on_a_click_matches_the_map(shown, said):
+def test_lesson_comment_on_a_click_matches_the_map(shown, said):
     test = lessons(id="one_row", step="1")
     click(test, rows=[0], **shown)
     assert healthy(test) and f"You marked {said}" in unescaped(test)
@@ -123,7 +123,7 @@ def test_map_shows_the_answer_once_the_row_is_marked(shown):
     assert headers(test)[0]["asked"] == after, "it is asked once: whatever is chosen next stays"
 
 
-def test_answer_is_beside_its_map():
+def test_lesson_answer_is_shown_beside_its_map():
     test = lessons(id="one_row", step="3")
     before = headers(test)[0]["asked"]
     click(test, layer=5, rows=[])
@@ -133,7 +133,7 @@ def test_answer_is_beside_its_map():
     assert healthy(test) and after["choice"] == before["choice"] and after["number"] != before["number"]
 
 
-def test_answer_tells_equal_words_apart(tmp_path, monkeypatch):
+def test_lesson_answer_numbers_equal_words(tmp_path, monkeypatch):
     shipped = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "twice.toml").write_text(shipped.replace("the garden", "a book"), encoding="utf-8")
@@ -143,7 +143,7 @@ def test_answer_tells_equal_words_apart(tmp_path, monkeypatch):
     assert healthy(test) and "You marked “a” (position 6), which looks most at" in unescaped(test)
 
 
-def test_click_on_a_wrong_head_is_answered_and_the_right_head_goes_on():
+def test_click_on_a_wrong_head_gets_a_comment_and_the_right_one_continues():
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     click(test)
@@ -186,7 +186,7 @@ def test_step_reopened_from_the_list_is_reset():
     assert healthy(test) and "You marked" not in texts(test)
 
 
-def test_last_lesson_leads_back_to_the_list():
+def test_last_lesson_links_back_to_the_list():
     test = lessons(id=list(FILES)[-1], step="7", answer="shown")
     assert test.button(key="lesson_next").label == "Back to all lessons"
     test.button(key="lesson_next").click().run()
@@ -242,7 +242,7 @@ EXAMPLE = 'figure = { show = "example", score = 112, other = 96, width = 64 }'
     ],
     ids=["no such step", "below the first step", "a huge score", "no width", "a huge number", "in hex", "no such head"],
 )
-def test_nonexistent_number_is_reported(own, text, old, new):
+def test_nonexistent_number_in_a_lesson_is_reported(own, text, old, new):
     assert old in text
     test = own(text.replace(old, new), answer="shown")
     assert healthy(test, warned=True) and test.button(key="lesson_back").label == "All lessons"
@@ -277,7 +277,7 @@ def test_link_to_a_step_needs_no_sentence():
     assert test.query_params["lesson_id"] == "one_row"
 
 
-def test_step_that_the_teacher_removes_while_open_becomes_the_last_remaining_one(own):
+def test_removing_the_open_step_of_a_lesson_shows_the_last_remaining_step(own):
     test = own(ROW, 4)
     assert "4 of 4" in texts(test)
     own(ROW[: ROW.rindex("[[steps]]")])

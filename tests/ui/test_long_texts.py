@@ -1,4 +1,4 @@
-"""Long texts: every part and every control, driven without a browser, with the shipped models."""
+"""Tests of Long texts: every part and every control, driven without a browser, with the shipped models."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_any_text_is_shown_literally_or_rejected(text):
         ("dog " * 1250, "5,000 characters"),
     ],
 )
-def test_text_without_a_map_gets_one_sentence(text, answer):
+def test_text_that_has_no_map_is_explained_in_one_warning(text, answer):
     test = app()
     submit(test, text, "long_text")
     assert healthy(test, warned=True) and not maps(test)
@@ -87,7 +87,7 @@ def test_text_without_a_map_gets_one_sentence(text, answer):
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
-def test_cost_is_drawn_and_its_slopes_are_stated(quantity):
+def test_cost_curves_are_drawn_and_the_page_states_their_slopes(quantity):
     test = app(long_part="cost", long_quantity=quantity)
     assert healthy(test) and figures(test) == (0, 1)
     shown = texts(test)
@@ -125,7 +125,7 @@ def test_cost_is_measured_on_demand():
     assert (full["bytes of the weights of one head"] == 4 * full["tokens"] ** 2).all() and len(full) >= 2
 
 
-def test_loss_of_quality_is_drawn_and_stated():
+def test_page_draws_and_states_the_loss_of_quality():
     test = app(long_part="loss")
     assert healthy(test) and figures(test) == (0, 1)
     numbers = table(test, "attention", "parameters")

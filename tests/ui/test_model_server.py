@@ -1,4 +1,4 @@
-"""The app with a model server: the pages are the same, and report in one line when the server is gone."""
+"""Tests of the app with a model server: pages are the same, and report an unreachable server in one line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def service(shipped: Translator, asked: list[str]) -> Service:
         ),
     ],
 )
-def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
+def test_pages_show_the_results_of_the_model_server(monkeypatch, service, asked, page, runs):
     with model_server(service) as address:
         monkeypatch.setenv(SERVER, address)
         test = opened(page, text=DREAM)
@@ -62,7 +62,7 @@ def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
 
 
 @pytest.mark.thorough
-def test_unreachable_server_is_one_line_and_its_return_is_enough(monkeypatch, service):
+def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, service):
     with model_server(service) as address:
         monkeypatch.setenv(SERVER, address)
         test = opened(text=DREAM)
@@ -74,7 +74,7 @@ def test_unreachable_server_is_one_line_and_its_return_is_enough(monkeypatch, se
     # A cached result needs no server.
     submit(test, DREAM)
     assert not test.error and DREAMED in unescaped(test)
-    # The page makes this run before its own.
+    # The page requests this run first.
     test.switch_page("pages/inside_a_layer.py").run()
     assert len(test.error) == 1 and not test.exception
     with model_server(service, int(address.rpartition(":")[2])):
@@ -84,7 +84,7 @@ def test_unreachable_server_is_one_line_and_its_return_is_enough(monkeypatch, se
         assert healthy(test)
 
 
-def test_server_that_never_existed_is_reported_on_one_line(monkeypatch):
+def test_nonexistent_model_server_is_reported_on_one_line(monkeypatch):
     monkeypatch.setenv(SERVER, "http://127.0.0.1:1")
     test = opened()
     (error,) = test.error

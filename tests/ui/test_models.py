@@ -1,4 +1,4 @@
-"""Models in the app: chosen, named in the address, in their own languages, without records of the shipped model."""
+"""Tests of the choice of a model: its name in the address, its languages, and no records of another model."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_page_opened_without_a_text_stays_with_its_model():
     assert test.query_params["model"] in (ARABIC, [ARABIC])
 
 
-def test_model_with_several_target_languages_offers_them(models):
+def test_page_offers_all_target_languages_of_a_model(models):
     page = "pages/cross_attention.py"
     test = opened(page, text=DREAM, model=LARGE)
     offered = test.selectbox("target_language")
@@ -175,7 +175,7 @@ def test_right_to_left_column_is_explained():
     assert "right to left" not in texts(opened("pages/encoder_attention.py", text=DREAM, model=ARABIC))
 
 
-def test_menu_names_the_pair_and_gives_the_command_of_another():
+def test_model_menu_names_the_languages_and_the_import_command():
     test = opened(text=DREAM)
     assert "Model" in [each.proto.popover.label for each in test.get("popover")]
     assert "en-de: English → German, built in" in test.selectbox("model").options
@@ -194,14 +194,14 @@ def test_installed_model_is_named_for_a_text_in_its_language():
     assert "Arabic → English: choose ar\\-en in the menu" in test.warning[0].value
 
 
-def test_unknown_model_is_one_line_and_falls_back_to_the_shipped_one():
+def test_unknown_model_is_reported_and_replaced_by_the_shipped_one():
     test = opened(text=DREAM, model="xx-yy")
     assert not test.exception and not test.error
     assert "xx\\-yy" in test.warning[0].value and "Ich habe einen Traum" in texts(test)
     assert test.selectbox("model").value == SHIPPED
 
 
-def test_damaged_model_is_one_line_and_another_can_be_chosen():
+def test_damaged_model_is_reported_on_one_line_and_can_be_replaced():
     test = opened(text=DREAM, model="damaged")
     assert not test.exception and len(test.error) == 1
     assert "is missing" in test.error[0].value
@@ -222,7 +222,7 @@ def test_at_most_two_models_stay_in_memory(models):
     assert first() is None and memory() is None, "what was asked for longest ago is gone, with its weights"
 
 
-def test_about_shows_the_models_own_card():
+def test_about_page_shows_the_card_of_the_chosen_model():
     test = opened("pages/about.py", text=DREAM, model=ARABIC)
     assert healthy(test) and "A stranger's card" in texts(test) and "reads English and writes Arabic" in texts(test)
     assert "trained for this app" not in texts(test)
@@ -305,7 +305,7 @@ def test_head_importance_and_agreement_are_measured_on_demand(models):
 
 
 @pytest.mark.thorough
-def test_examples_are_the_models_own_sentences(models):
+def test_imported_model_uses_its_own_example_sentences(models):
     """Also for a model that reads English, as the shipped one does."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"

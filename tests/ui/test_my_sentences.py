@@ -1,4 +1,4 @@
-"""The user's own list of sentences, driven without a browser."""
+"""Tests of the user's own list of sentences, driven without a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stepper(test):
     return found
 
 
-def test_list_is_stepped_through_and_forgotten():
+def test_user_steps_through_the_sentence_list_and_deletes_it():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n\n".join([*MINE, MINE[0]])})
     _, sent = stepper(test)
@@ -43,7 +43,7 @@ def test_list_is_stepped_through_and_forgotten():
 
 
 @pytest.mark.thorough(seconds=20)
-def test_survey_goes_on_where_it_stopped_and_equals_one_of_a_file(shipped):
+def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
     test = opened(OFF, text=DREAM)
     assert "over all of my sentences" not in texts(test)
     send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})
@@ -53,7 +53,7 @@ def test_survey_goes_on_where_it_stopped_and_equals_one_of_a_file(shipped):
     shown = table(test, "head", "from", "to")
     means = np.concatenate([whole.mean("off", kind).mean.ravel() for kind in whole.kinds("off")])
     assert shown["mean"].tolist() == pytest.approx(means.tolist(), abs=1e-4)
-    # As if the user had stopped after the first sentence.
+    # Simulates a user who stopped after the first sentence.
     belongs, _ = test.session_state[FOUND]
     test.session_state[FOUND] = belongs, measure_effects(shipped, MINE[:1])
     test.run()

@@ -1,4 +1,4 @@
-"""The Patch page, driven without a browser."""
+"""Tests of the Patch page, driven without a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def choose(test, label, value):
 
 
 @pytest.mark.thorough(seconds=10)
-def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
+def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     """The page opens where the two sentences differ; at the step that writes "es" there is nothing to divide."""
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and "A prefers **␣müde** to **␣breit**".replace("␣", "") in plain(test)
@@ -44,13 +44,13 @@ def test_a_newcomer_learns_that_wide_does_not_make_it_the_street(shipped):
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
     assert "No effect is shown" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
-    # The other direction, and a head.
+    # Then patch in the other direction, and patch a head.
     test.query_params.clear()
     test = opened(PAGE, text=EXAMPLES[0], patch_direction="enough", patch_site="cross.outputs", patch_layer="4")
     assert healthy(test) and "B runs, with cross-attention: heads' outputs, layer 4, head 1 taken from A" in plain(test)
 
 
-def test_check_computes_the_numbers_again_and_names_what_differs():
+def test_verifying_an_experiment_recomputes_it_and_names_differences():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
     test.button(key="patch_check").click().run()
     assert healthy(test) and test.success[0].value.startswith("The same to 1e\\-05")
@@ -73,7 +73,7 @@ def test_check_computes_the_numbers_again_and_names_what_differs():
 
 
 def test_kept_patches_are_applied_together():
-    """Patching every source token at one depth gives the other run, whose effect is 1."""
+    """Patching all source tokens at one depth reproduces the other run, so the effect is 1."""
     address = {"text": "The doctor lost her keys.", "patch_other": "The doctor lost his keys.", "patch_layer": "6"}
     test = opened(PAGE, **address, patch_at="2", patch_kept="x,encoder.residual.99~9,encoder.residual.6~99")
     assert healthy(test) and "kept value" not in plain(test)

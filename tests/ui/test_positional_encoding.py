@@ -1,4 +1,4 @@
-"""Positional encoding: every part and every control, driven without a browser, with the shipped model."""
+"""Tests of Positional encoding: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def app(**address: str) -> AppTest:
 
 
 @pytest.mark.thorough
-def test_curves_can_be_changed():
+def test_user_can_change_the_position_curves():
     test = app()
     test.number_input("positions_length").set_value(30)
     test.number_input("positions_width").set_value(64)
@@ -45,7 +45,7 @@ def test_curves_can_be_changed():
     assert test.multiselect("positions_dimensions").value == [0]
 
 
-def test_models_own_curves_are_shown():
+def test_page_shows_the_learned_position_curves_of_a_model():
     test = app()
     assert "The model of this app has D = 256" in texts(test)
     test.button("positions_ours").click().run()
@@ -53,7 +53,7 @@ def test_models_own_curves_are_shown():
     assert "These are the curves of the model of this app" in texts(test)
 
 
-def test_two_positions_are_told_apart():
+def test_page_states_the_distance_of_two_positions():
     test = app(positions_first="3", positions_second="4")
     one, other = sinusoids(100, 20)[[2, 3]]
     assert f"**{np.linalg.norm(one - other):.2f}** apart" in texts(test)
@@ -85,7 +85,7 @@ NUMBERS = (
         *(pytest.param(name, PositionsParams.limits(name)[0], marks=pytest.mark.thorough) for name in NUMBERS),
     ],
 )
-def test_every_number_works_at_its_limits(narrow_app, field, value):
+def test_every_number_input_accepts_its_limits(narrow_app, field, value):
     part = {
         "rows": "matrix",
         "columns": "matrix",
@@ -100,7 +100,7 @@ def test_every_number_works_at_its_limits(narrow_app, field, value):
     assert healthy(test), (field, value)
 
 
-def test_halves_are_a_permutation():
+def test_layout_in_halves_is_a_permutation_of_the_interleaved_one():
     test = app(positions_part="matrix", positions_rows="20", positions_columns="10")
     assert texts(test).count("**true**") == 2
     order = table(test, "dimension in halves")["is interleaved dimension"]
@@ -108,7 +108,7 @@ def test_halves_are_a_permutation():
 
 
 @pytest.mark.thorough
-def test_rotation_is_checked_for_any_k(narrow_app):
+def test_rotation_matrix_is_checked_for_any_offset(narrow_app):
     for offset in ("-100", "0", "17"):
         test = app(positions_part="distances", positions_across="6", positions_offset=offset)
         assert healthy(test) and "nothing in M knows the position" in texts(test)
@@ -116,7 +116,7 @@ def test_rotation_is_checked_for_any_k(narrow_app):
         np.testing.assert_allclose(turned["M · PE(4)"], turned[f"PE({4 + int(offset)})"], atol=1e-9)
 
 
-def test_concatenation_has_a_cost_and_a_configuration_can_be_typed():
+def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
     test = app(positions_part="sum")
     assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]
     test.button("architecture_preset_The model of this app").click().run()
@@ -128,11 +128,11 @@ def test_concatenation_has_a_cost_and_a_configuration_can_be_typed():
     assert healthy(test) and "nothing to put beside" in texts(test)
 
 
-def test_model_without_learned_positions_shows_none():
+def test_page_shows_no_learned_curves_for_a_model_without_them():
     assert "This model has none to show" in texts(app(positions_part="alternatives"))
 
 
-def test_effect_of_positions_is_shown(shipped):
+def test_page_shows_the_effect_of_removing_positions(shipped):
     before_all = shipped.trace(DREAM)
     test = app(positions_part="shuffled")
     runs = table(test, "what was read")

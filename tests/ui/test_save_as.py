@@ -1,4 +1,4 @@
-"""Figures that can be saved, beyond those that tests/ui/test_every_page.py checks on every page."""
+"""Tests of figures that can be saved, beyond those that tests/ui/test_every_page.py checks on every page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns of script runs: a page waits for its turn, and releases it however it ends."""
+"""Tests of turns of page scripts: a page waits for its turn, and releases it however it ends."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PATIENCE = 240
     ("page", "text"),
     [("cross_attention", DREAM), ("cross_attention", ""), ("cross_attention", "too long " * 500), ("lessons", DREAM)],
 )
-def test_run_releases_its_turn_however_it_ends(page, text):
+def test_page_script_releases_its_turn_however_it_ends(page, text):
     """Also a page that stops early, and one that restarts because it was opened outside app.py."""
     assert healthy(opened(f"pages/{page}.py", text=text), warned=not text or len(text) > 100)
     assert not SCRIPT_RUNS._queue
 
 
-def test_page_waits_until_another_one_is_done():
+def test_page_script_waits_until_another_one_is_done():
     with ThreadPoolExecutor() as people:
         with SCRIPT_RUNS:
             answer = people.submit(opened, "pages/translate.py", text=DREAM)

@@ -1,4 +1,4 @@
-"""Typed text and choices survive any sequence of pages."""
+"""Tests that typed text and choices survive any sequence of pages."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def pinned(test: AppTest) -> tuple[list[int], list[int]]:
 ENCODER, CROSS = "pages/encoder_attention.py", "pages/cross_attention.py"
 
 
-def test_pins_belong_to_their_kind():
+def test_pins_are_kept_separately_for_each_attention_kind():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", encoder_columns="1.3")
     assert pinned(test) == ([2], [1, 3])
     assert pinned(test.switch_page(CROSS).run()) == ([], [])
@@ -79,7 +79,7 @@ def test_pins_belong_to_their_kind():
     assert pinned(test.switch_page(ENCODER).run()) == ([2], [1, 3])
 
 
-def test_old_address_pins_in_the_kind_of_its_page():
+def test_old_address_applies_its_pins_to_the_kind_of_its_page():
     test = opened(CROSS, text=DREAM, rows="2", columns="1")
     assert pinned(test) == ([2], [1])
     assert test.query_params["cross_rows"] == "2" and "rows" not in test.query_params
@@ -98,7 +98,7 @@ def test_old_address_pins_in_the_kind_of_its_page():
     ],
 )
 def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatch, page, link):
-    """Another one would be one more stop of the back button."""
+    """A different address would add a step to the browser's history."""
     address = {TEXT: DREAM, "head": "2", **link}
     test = opened(text=DREAM)
     test.session_state["_opened_by_drawing"] = [page, address]
@@ -111,7 +111,7 @@ def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatc
     assert went == {f"pages/{page}.py": written} and written.keys() != address.keys()
 
 
-def test_pins_belong_to_their_sentence():
+def test_pins_are_dropped_with_their_sentence():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
     # This sentence opens at the same head.
     submit(test, "I have a cat.")
@@ -122,7 +122,7 @@ def test_pins_belong_to_their_sentence():
     assert pinned(test) == ([], [])
 
 
-def test_pins_of_german_tokens_belong_to_their_translation():
+def test_pins_of_target_tokens_are_dropped_with_their_translation():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", decoder_rows="1", cross_columns="1")
     before = headers(test)[0]["asked"]["number"]
     submit(test, "Ich habe einen Hund.", "another")
@@ -132,7 +132,7 @@ def test_pins_of_german_tokens_belong_to_their_translation():
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
 
 
-def test_decoding_stays_with_the_translation_that_it_produced():
+def test_decoding_settings_are_kept_with_the_translation_they_produced():
     def page() -> None:
         import streamlit as st
 
@@ -150,7 +150,7 @@ def test_decoding_stays_with_the_translation_that_it_produced():
     assert test.query_params[TARGET] == "Eine Katze." and "forced" not in test.query_params
 
 
-def test_no_request_of_another_server_is_repeated():
+def test_requests_to_the_browser_have_increasing_numbers():
     """A page that stayed open during a server restart answers only to a number that it has not received."""
     first, second = (headers(opened(ENCODER, text=DREAM))[0]["asked"]["number"] for _ in range(2))
     assert second > first
@@ -170,7 +170,7 @@ def test_late_pin_does_not_apply_to_the_next_sentence():
     assert test.query_params["encoder_rows"] == "4"
 
 
-def test_choice_that_a_request_would_replace_is_requested_again():
+def test_late_choice_wins_over_a_newer_server_request():
     """A browser reports a choice a moment after it was made; by then the server may have requested another."""
     test = opened(ENCODER, text=DREAM)
     asked = headers(test)[0]["asked"]
@@ -184,7 +184,7 @@ def test_choice_that_a_request_would_replace_is_requested_again():
         assert (now["number"] > asked["number"], now["choice"]["layer"] == chosen["layer"]) == (again, again)
 
 
-def test_choice_that_arrives_with_an_older_address_is_not_an_opened_link():
+def test_choice_sent_with_an_old_address_is_not_treated_as_a_link():
     """A browser may report a choice, even an unchanged one, before it has the latest address."""
     test = opened(ENCODER, text=DREAM)
     older = dict(test.query_params)
@@ -198,7 +198,7 @@ def test_choice_that_arrives_with_an_older_address_is_not_an_opened_link():
         assert test.query_params["layer"] == str(choice["layer"] + 1), f"told {at} times"
 
 
-def test_boxes_show_the_choice_despite_unsent_text():
+def test_select_boxes_show_the_choice_while_text_is_unsent():
     test = opened(ENCODER, text=DREAM, target="Ich habe einen Hund.")
     before = box(test)["asked"]
     test.selectbox("example").set_value(EXAMPLES[1]).run()
@@ -217,7 +217,7 @@ def test_invalid_box_value_is_ignored():
         assert healthy(test) and typed(test) == DREAM, sent
 
 
-def test_half_a_surrogate_pair_from_a_browser_is_no_error():
+def test_lone_surrogate_from_a_browser_causes_no_error():
     """JSON from a component can hold one; no page and no address can show it."""
     test = opened()
     submit(test, "I have a \ud800 dream.")
@@ -241,8 +241,8 @@ def test_half_a_surrogate_pair_from_a_browser_is_no_error():
         ),
     ],
 )
-def test_box_with_new_options_for_another_sentence_is_a_new_box(narrow_app, page, address, kept):
-    """A browser keeps showing its old label, and sends it."""
+def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_app, page, address, kept):
+    """A browser would keep showing and sending the label of an old option."""
     test = opened(f"pages/{page}.py", text=DREAM, **address)
     before = {each.id: each for each in test.selectbox}
     submit(test, "My brother reads a book.")

@@ -1,4 +1,4 @@
-"""The "Switch heads off" page, driven without a browser."""
+"""Tests of the "Switch heads off" page, driven without a browser."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_invalid_switch_messages_are_ignored():
         assert healthy(test) and switches(test)[1]["off"] == "cross.1.8", value
 
 
-def test_replacement_and_gate_of_a_head_are_those_of_the_run(shipped):
+def test_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
     # Weights cannot be more than uniform.
     assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
@@ -171,7 +171,7 @@ def test_long_sentence_is_measured_only_on_demand(narrow_app):
     assert not test.toggle("off_importance").value
 
 
-def test_own_translation_is_compared_and_the_models_is_not(shipped):
+def test_page_scores_the_translation_that_the_user_gave(shipped):
     test = opened(PAGE, text=DREAM, target="Ich träume.", off_heads="cross.1.8")
     assert healthy(test) and "one that you gave" in texts(test)
     off = Interventions(gates={("cross", 0, 7): 0.0})
@@ -180,7 +180,7 @@ def test_own_translation_is_compared_and_the_models_is_not(shipped):
 
 
 @pytest.mark.thorough
-def test_page_with_a_long_sentence_is_three_megabytes(narrow_app):
+def test_page_with_a_long_sentence_sends_less_than_three_megabytes(narrow_app):
     """Counts the messages of one run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")

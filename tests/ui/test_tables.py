@@ -1,4 +1,4 @@
-"""Format of number tables, and the moment when they are drawn."""
+"""Tests of the format of number tables, and that they are drawn only on request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_numbers_of_a_figure_are_drawn_on_demand(narrow_app, page):
     assert len(test.dataframe) > before[0], "they stay"
 
 
-def test_non_uniform_tables_are_found():
+def test_check_finds_tables_with_non_uniform_decimals():
     table = pd.DataFrame({"step": [0, 1], "layer": [1, 2], "weight": [0.5, 0.25], "norm": [1.5, 2.0]})
 
     def config(**forms):

@@ -1,4 +1,4 @@
-"""The "Training lab" page, driven without a browser."""
+"""Tests of the "Training lab" page, driven without a browser."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_training_trains_pauses_resumes_and_restarts():
+def test_user_can_start_pause_resume_and_restart_a_training():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
     assert "This is your own training run" in texts(test)
@@ -96,7 +96,7 @@ def test_training_trains_pauses_resumes_and_restarts():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_changed_settings_apply_to_the_next_training_and_stay_in_the_address():
+def test_changed_training_settings_apply_to_the_next_training():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     test.number_input("lab_heads").set_value(4).run()
@@ -145,7 +145,7 @@ def test_grokking_is_shown_with_its_spectrum():
     assert film(opened(PAGE, text="x"))["spectra"] is None
 
 
-def test_backpropagation_leads_here(narrow_app):
+def test_backpropagation_page_links_to_the_training_lab(narrow_app):
     test = opened("pages/backpropagation.py", text="I have a dream.", **GIVEN)
     # AppTest does not follow page changes.
     test.button("backward_lab").click().run()
@@ -182,7 +182,7 @@ def test_user_chooses_moment_and_head_in_the_film():
         assert healthy(test)
 
 
-def test_own_item_is_answered_at_the_displayed_moment():
+def test_typed_item_is_answered_by_the_model_at_the_displayed_step():
     test = opened(PAGE, text="x")
     submit(test, "a b c d e f", "lab_item")
     assert healthy(test) and "**fedcba**: :green-background[right]" in texts(test) and "step 400" in texts(test)
@@ -193,7 +193,7 @@ def test_own_item_is_answered_at_the_displayed_moment():
     assert ":green-background[right]" in texts(linked)
 
 
-def test_invalid_item_is_one_sentence_and_stays_in_the_box():
+def test_invalid_item_is_reported_and_stays_in_the_box():
     test = opened(PAGE, text="x")
     for typed, message in (
         ("xyz", "only the letters a to p"),
@@ -215,7 +215,7 @@ def test_invalid_item_is_one_sentence_and_stays_in_the_box():
         assert healthy(test), typed
 
 
-def test_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):
+def test_damaged_recorded_training_is_reported_in_one_sentence(monkeypatch, tmp_path):
     (tmp_path / "reverse.npz").write_bytes(b"no")
     monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
     test = opened(PAGE)
@@ -224,7 +224,7 @@ def test_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_diverging_training_says_so_and_keeps_its_progress():
+def test_diverging_training_is_reported_and_keeps_its_progress():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     (training,) = live.TRAININGS._all.values()
@@ -240,7 +240,7 @@ def test_diverging_training_says_so_and_keeps_its_progress():
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("unrecorded")
-def test_third_training_waits():
+def test_third_concurrent_training_waits_for_its_turn():
     everybody = [opened(PAGE, **SMALL, lab_seed=str(seed)) for seed in (1, 2, 3)]
     for test in everybody:
         test.number_input("lab_steps").set_value(3_000).run()
@@ -262,7 +262,7 @@ def test_dropped_training_is_reported():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_training_leaves_no_thread_and_pauses_when_its_page_is_left():
+def test_leaving_the_page_pauses_the_training_and_ends_its_thread():
     before = set(threading.enumerate())
     test = opened(PAGE, **SMALL)
     test.number_input("lab_steps").set_value(3_000).run()

@@ -1,4 +1,4 @@
-"""The "What mattered" page: every part and every control, driven without a browser, with the shipped model."""
+"""Tests of the "What mattered" page: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trace(shipped):
     return shipped.trace(TIRED, details=True)
 
 
-def test_numbers_equal_the_library(shipped, trace):
+def test_displayed_attributions_equal_the_library(shipped, trace):
     test = app(mattered_explained="9")
     assert healthy(test) and test.button_group("mattered_word").value == "9"
     titles = {"frozen_gradient": "Frozen gradient", "erasure": "Erasure", "weights": "Attention weights"}
@@ -90,7 +90,7 @@ def test_word_is_contrasted_with_another_word(shipped, trace):
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
 
-def test_all_components_add_up_and_the_largest_head_can_be_opened():
+def test_components_add_up_to_the_logit_and_the_largest_head_is_a_link():
     test = app(mattered_part="writers", mattered_explained="9", mattered_components="true")
     numbers = table(test, "component", "score")
     assert healthy(test) and len(numbers) == 118
@@ -116,7 +116,7 @@ def test_words_are_deleted_on_demand(narrow_app):
     assert f"the {words} words more alike" in texts(test)
 
 
-def test_agreement_over_many_sentences_is_the_recorded_one():
+def test_page_shows_the_recorded_agreement_over_many_sentences():
     test = app(mattered_part="agreement", mattered_explained="9")
     numbers = table(test, "tau", "from", "to")
     assert healthy(test) and len(numbers) == len(set(numbers.method)) ** 2
@@ -125,7 +125,7 @@ def test_agreement_over_many_sentences_is_the_recorded_one():
 
 
 @pytest.mark.thorough
-def test_wrong_prefix_is_forced_and_released(shipped):
+def test_wrong_prefix_can_be_forced_and_removed(shipped):
     test = app(mattered_part="sides")
     before = table(test, "share")
     test.selectbox("mattered_beginning").set_value("Die Musik").run()
@@ -140,7 +140,7 @@ def test_wrong_prefix_is_forced_and_released(shipped):
 
 
 @pytest.mark.thorough
-def test_game_can_be_played(shipped, trace):
+def test_user_can_play_the_guessing_game(shipped, trace):
     test = app(mattered_part="guess")
     assert healthy(test) and not expand(test).dataframe
     assert next(each.label for each in test.button if each.key == "bet_choice_2") == "animal"

@@ -1,4 +1,4 @@
-"""Attention from a file, and its heads on the "Compare heads" page, driven without a browser."""
+"""Tests of attention from a file, and its heads on the "Compare heads" page, driven without a browser."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_invalid_file_gets_one_message(folder):
 
 
 @pytest.mark.parametrize("part", PAGES["compare_heads"].parts)
-def test_heads_from_a_file_are_compared(folder, part):
+def test_compare_heads_page_shows_attention_from_a_file(folder, part):
     """Except where the part needs a model."""
     test = opened(COMPARE, subject="own", own_file="bert.json", compare_part=part)
     assert healthy(test) and bool(test.info) == (part in ("two_heads", "models"))

@@ -1,4 +1,4 @@
-"""The command `align`."""
+"""Tests of the command `align`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_dictionary_has_every_link_of_the_table_once(pairs, model_folder, run_ma
     assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
-def test_own_translations_need_no_target(tmp_path, model_folder, small_translator, run_main):
+def test_align_command_without_targets_uses_its_own_translations(tmp_path, model_folder, small_translator, run_main):
     path = tmp_path / "sources.txt"
     path.write_text("I have a dream.\nA dog\n", encoding="utf-8")
     done = run_main(main, path, "--own", "--format", "tsv", "--unit", "tokens", "--model", model_folder, *NAMED)
@@ -71,11 +71,11 @@ def noted(path, gold, first=0):
     ("gold", "first", "rate"),
     [("0-0 1-1\n0-0 1-1\n", 0, 0.0), ("1-1 2p2\n1-1 2?2\n", 1, 0.0), ("0-1 1-0\n0-0 1-1\n", 0, 0.5)],
 )
-def test_error_rate_is_that_of_all_lines(tmp_path, gold, first, rate):
+def test_alignment_error_rate_covers_all_lines(tmp_path, gold, first, rate):
     assert noted(tmp_path / "gold.txt", gold, first).error_rate() == rate
 
 
-def test_line_that_was_not_aligned_misses_its_sure_links(tmp_path):
+def test_unaligned_line_counts_as_missing_its_sure_links(tmp_path):
     found = noted(tmp_path / "gold.txt", "0-0 1-1\n0-0 1-1\n0-0 1?1\n")
     found.note(2, None)
     assert found.error_rate() == pytest.approx(1 / 9)

@@ -1,4 +1,4 @@
-"""The command that starts several app processes behind one address."""
+"""Tests of the command that starts several app processes behind one address."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def until(condition) -> None:
 
 
 @pytest.mark.thorough
-def test_ended_process_is_restarted_and_ctrl_c_ends_everything(port):
+def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
     process = subprocess.Popen(
         [*COMMAND, f"--server.port={port}"],
         stdout=subprocess.PIPE,
@@ -97,13 +97,13 @@ def test_processes_end_with_their_parent_however_it_ends(port):
     assert not psutil.wait_procs(processes, timeout=PATIENCE)[1]
 
 
-def test_error_is_reported_once(port):
+def test_startup_error_of_several_processes_is_reported_once(port):
     done = subprocess.run([*COMMAND, f"--server.port={port}", "--nonsense"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("No such option") == 1
     assert done.stderr.endswith("error: the app did not start\n")
 
 
-def test_ended_process_has_no_port():
+def test_exited_process_is_not_offered_to_users():
     async def start() -> None:
         backend, listens, up = Backend(port=1), asyncio.Event(), asyncio.get_running_loop().create_future()
         await app_processes.keep_running(backend, ["--nonsense"], listens, up)

@@ -1,4 +1,4 @@
-"""docs/architecture.md has one row for each package and names only existing files."""
+"""Tests that docs/architecture.md has one row for each package and names only existing files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES = {
 } - {f"pages/ui/{page.folder or page.name}/" for page in PAGES.values()}
 
 
-def test_every_named_file_exists():
+def test_every_file_named_in_the_document_exists():
     names = set(re.findall(r"`((?:transformer|pages|attention_atlas|assets|tests)/[\w./-]+)`", TEXT))
     assert names and not [name for name in names if "NAME" not in name and not (ROOT / name).exists()]
 

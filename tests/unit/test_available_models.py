@@ -1,4 +1,4 @@
-"""The list of available models, and the one sentence about each unusable folder."""
+"""Tests of the list of available models, and the one sentence about each unusable folder."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_first_whole_lines_of_a_corpus_are_read(folder, shift):
     assert 300 < len(found) < 1000 and list(found) == lines[: len(found)]
 
 
-def test_language_models_come_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
+def test_language_models_are_listed_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
     monkeypatch.chdir(tmp_path)
     for path in ("models/b", "models/a", f"models/{SHIPPED_LANGUAGE_MODEL}", "elsewhere/c", "elsewhere/b"):
         shutil.copytree(tiny_language_model, tmp_path / path)
@@ -105,7 +105,7 @@ def test_target_languages_are_read_from_the_vocabulary(folder):
         assert found.codes == codes and not found.problem, "what is wrong with it is said when it is loaded"
 
 
-def test_no_folder_replaces_the_shipped_model(folder):
+def test_folder_with_the_shipped_models_name_does_not_replace_it(folder):
     folder.rename(folder.with_name(SHIPPED))
     assert list(model_folders()) == [SHIPPED] and model_folders()[SHIPPED].path == MODEL
 
@@ -149,7 +149,7 @@ def test_folder_problem_is_reported_on_one_line(folder, damage):
         model_folder("en-ar")
 
 
-def test_names_that_no_address_could_have_are_reported(folder):
+def test_folder_names_that_cannot_be_in_an_address_are_reported(folder):
     folder.rename(folder.with_name("en ar!"))
     assert "rename it" in model_folders()["en ar!"].problem
     (folder.parent / ".cache").mkdir()
@@ -244,12 +244,12 @@ def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
     ],
     ids=range(13),
 )
-def test_header_with_an_impossible_shape_is_rejected(folder, shape):
+def test_weight_file_with_an_impossible_shape_is_rejected(folder, shape):
     header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(CheckpointError, match=r"en-ar/model\.safetensors is damaged: a tensor has an impossible shape"):
         load_checkpoint(folder)
 
 
-def test_only_our_own_folders_are_named(folder):
+def test_model_name_must_not_be_a_path(folder):
     assert module.NAME.fullmatch("opus-mt-en-fr") and not module.NAME.fullmatch("../en-fr")

@@ -1,4 +1,4 @@
-"""Allowed imports: the library never imports the user interface, and the user interface never uses tensors."""
+"""Tests of the allowed imports: the library never imports the user interface, which never uses tensors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_user_interface_uses_no_tensor():
     assert offenders(screen, lambda name: name.startswith(tensors) and name not in plain) == {}
 
 
-def test_analysis_needs_no_torch():
+def test_analysis_package_does_not_import_torch():
     analysis = files("transformer/analysis")
     assert analysis and offenders(analysis, of_packages("torch")) == {}
 
@@ -114,7 +114,7 @@ LOADED_WITHOUT = (
 )
 
 
-def test_no_library_is_loaded_before_it_is_needed():
+def test_libraries_are_imported_only_when_needed():
     """All imports run to their end in a fresh interpreter."""
     code = f"""
 import sys
@@ -277,7 +277,7 @@ def test_every_import_goes_to_a_lower_layer(package):
     assert not upward
 
 
-def test_one_module_knows_lecture_mode():
+def test_only_one_module_handles_lecture_mode():
     """Pages name their main figure; one place decides how it is shown alone."""
     knowing = {str(path.relative_to(ROOT)) for path in files("pages") if "pages.ui.params.lecture" in imported(path)}
     assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
@@ -290,7 +290,7 @@ def test_library_consists_of_packages():
     assert [path.name for path in (ROOT / "pages" / "ui").glob("*.py")] == ["__init__.py"]
 
 
-def test_library_starts_nothing_of_the_user_interface():
+def test_library_never_starts_the_user_interface():
     """It uses neither an import nor a name, as `runpy` and a subprocess would take it."""
     for path in files("transformer"):
         started = {

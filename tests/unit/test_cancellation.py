@@ -1,4 +1,4 @@
-"""A run is cancelled between its steps by its caller's check, and by no other caller's."""
+"""Tests that a run is cancelled between its steps by its caller's check, and by no other caller's."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_run_with_steps_can_be_cancelled(small_translator, name):
     assert run() is not None, "what was set is gone with its block"
 
 
-def test_inner_block_replaces_an_outer_one():
+def test_inner_cancellation_block_replaces_an_outer_one():
     calls: list[str] = []
     check_cancelled()
     with cancellable(lambda: calls.append("outer")):
@@ -91,7 +91,7 @@ def test_inner_block_replaces_an_outer_one():
     assert calls == ["outer", "inner", "outer"]
 
 
-def test_thread_does_not_cancel_the_run_of_another():
+def test_cancelling_in_one_thread_does_not_cancel_another():
     with cancellable(leave), ThreadPoolExecutor(1) as somebody_else:
         assert somebody_else.submit(check_cancelled).result() is None
         with pytest.raises(Left):

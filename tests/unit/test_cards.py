@@ -1,4 +1,4 @@
-"""Third-party model cards fetch nothing."""
+"""Tests that third-party model cards fetch nothing."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def test_removing_an_image_never_assembles_another(card):
 
 @few(300)
 @given(PARTS)
-def test_no_image_remains(parts):
+def test_images_are_removed_from_a_model_card(parts):
     once = without_media("".join(parts))
     assert "![" not in once and "![" not in without_media(once)
 
 
-def test_alt_text_and_tag_content_remain():
+def test_removing_images_and_tags_keeps_their_text():
     assert without_media("# A card\n\n![pixel](http://x/y.png) <b>bold</b>") == "# A card\n\npixel bold"
     assert without_media("[![badge](http://x/y.png)](http://x)\n![one][two] ![three]") == "[badge](http://x)\none three"
 
@@ -45,13 +45,13 @@ def test_long_sections_are_folded_and_nothing_is_lost():
 
 
 @pytest.mark.parametrize("part", ["![", "![](", "![][", "![a](b[", "<", "![<", "!", "[", "]("])
-def test_card_of_unclosed_marks_is_parsed_quickly(part):
+def test_model_card_with_unclosed_tags_is_parsed_quickly(part):
     """A parser that reads on from each mark would take minutes for this length."""
     found = without_media(part * (200_000 // len(part)))
     assert "![" not in found and len(found) <= 300_000
 
 
-def test_beginning_of_a_long_card_is_read_and_the_cut_is_stated(tmp_path):
+def test_long_model_card_is_truncated_with_a_notice(tmp_path):
     card = tmp_path / "README.md"
     assert read_card(tmp_path) == ""
     card.write_text("é" * (MOST_BYTES // 2), encoding="utf-8")

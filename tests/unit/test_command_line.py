@@ -40,7 +40,7 @@ def test_json_of_a_given_translation_is_printed(model_folder, run_main):
     assert json.loads(done.stdout)["target_text"] == "Ein Hund."
 
 
-def test_heads_are_switched_off(model_folder, small_translator, tmp_path, run_main):
+def test_translate_command_switches_heads_off(model_folder, small_translator, tmp_path, run_main):
     """Heads count from 1 on the command line, from 0 in Python."""
     path = tmp_path / "off.npz"
     done = run_main(
@@ -70,7 +70,7 @@ def test_heads_are_switched_off(model_folder, small_translator, tmp_path, run_ma
         np.testing.assert_allclose(trace.log_probs, expected.log_probs, atol=1e-6)
 
 
-def test_places_are_patched(model_folder, small_translator, run_main):
+def test_translate_command_patches_positions(model_folder, small_translator, run_main):
     arguments = ("translate", "A dog.", "--target", "Ein Hund.", "--model", model_folder, "--device", "cpu", "--json")
     patches = ("--patch", "encoder.residual.1~2", "--patch", "cross.outputs.1.4~1")
     done = run_main(main, *arguments, *patches, "--other", "A cat.")
@@ -149,7 +149,7 @@ def test_impossible_draw_is_reported_on_one_line(folder_with_means, run_main, ar
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
-def test_info_names_every_part(model_folder, small_translator, run_main):
+def test_info_command_lists_every_part_of_the_model(model_folder, small_translator, run_main):
     done = run_main(main, "info", "--model", model_folder)
     assert "multi-head cross-attention" in done.stdout and f"{small_translator.parameters:,}" in done.stdout
 

@@ -90,12 +90,12 @@ def test_invalid_file_is_rejected(text, message):
         ({"attention": "local"}, "attention='local' needs encoder_layers 0, not 2"),
     ],
 )
-def test_stack_has_its_own_fields(change, message):
+def test_config_rejects_fields_of_a_missing_stack(change, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**{**SMALL, **change})
 
 
-def test_kinds_match_the_existing_stacks():
+def test_attention_kinds_match_the_stacks_of_the_model():
     both, decoder = TransformerConfig(**SMALL), decoder_only(11, d_model=8, heads=2, layers=3)
     encoder = TransformerConfig(**{**SMALL, "decoder_layers": 0, "target_vocabulary": 0})
     assert (both.kinds, decoder.kinds, encoder.kinds) == (("encoder", "decoder", "cross"), ("decoder",), ("encoder",))
@@ -103,7 +103,7 @@ def test_kinds_match_the_existing_stacks():
 
 
 @pytest.mark.parametrize("tied", [True, False])
-def test_former_configuration_of_a_language_model_is_read(tied):
+def test_language_model_config_of_an_old_version_is_read(tied):
     former = {"vocabulary": 11, "d_model": 8, "heads": 2, "layers": 3, "attention": "local", "block": 4}
     today = decoder_only(11, d_model=8, heads=2, layers=3, attention="local", block=4, tied_output=tied)
     assert TransformerConfig.from_json(json.dumps({**former, "tied_output": tied})) == today
@@ -126,7 +126,7 @@ def test_every_combination_of_options_runs_and_learns(choice):
 
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
-def test_scale_and_bias_act_as_documented(scale, bias):
+def test_embedding_scale_and_output_bias_act_as_documented(scale, bias):
     model = build(TransformerConfig(**SMALL, scale_embedding=scale, output_bias=bias, positions="none"))
     pieces = torch.tensor([[3]])
     model.eval()

@@ -102,7 +102,7 @@ def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, mon
 
 
 @pytest.mark.thorough
-def test_process_without_a_model_reports_the_reason(model_folder, tmp_path, monkeypatch):
+def test_worker_that_cannot_load_the_model_reports_the_reason(model_folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     folder = shutil.copytree(model_folder, tmp_path / "model")
     translator = Translator.load(folder, "cpu")
@@ -180,7 +180,7 @@ def test_resuming_a_longer_file_takes_no_more_memory(small_translator, tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_input_that_can_be_read_only_once_is_rejected(small_translator, tmp_path):
+def test_measurement_rejects_input_that_can_be_read_only_once(small_translator, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(ValueError, match="pipe is not a file, but must be read more than once: save it in a file"):

@@ -1,4 +1,4 @@
-"""The files of deploy/ name the same processes and files, and their settings work."""
+"""Tests that the files of deploy/ name the same processes and files, and their settings work."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_nginx_lists_the_processes_of_the_cluster():
     assert count == len(replicas())
 
 
-def test_image_has_the_content_of_an_installation():
+def test_container_image_has_the_content_of_an_installation():
     copied = set()
     for line in read("Dockerfile").splitlines():
         if line.startswith("COPY "):
@@ -65,7 +65,7 @@ def test_image_has_the_content_of_an_installation():
     assert all((APP / name).exists() for name in copied)
 
 
-def test_container_is_healthy_once_it_is_warm():
+def test_container_is_reported_healthy_after_warm_up():
     assert f"{ANSWERS_WHEN_WARM}=1" in read("Dockerfile").split("CMD")[0]
 
 
@@ -157,7 +157,7 @@ def test_nginx_rejects_large_requests(behind_nginx):
     line.close()
 
 
-def test_document_names_the_headers_that_nginx_sends():
+def test_deployment_document_lists_the_headers_that_nginx_sends():
     document = (APP / "docs" / "security.md").read_text(encoding="utf-8")
     for name, value in SAID.items():
         assert f"`{name}: {value}`" in document

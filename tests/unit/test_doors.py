@@ -1,4 +1,4 @@
-"""Requests that a server accepts, sent to the sockets of a real server with the shipped settings."""
+"""Tests which requests a real server with the shipped settings accepts at its sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention shown outside the app: one call, one offline file, and BertViz's calls."""
+"""Tests of attention shown outside the app: one call, one offline file, and BertViz's calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def header_of(drawing, kind=None):
     return unpack(drawing.messages[kind or drawing.kind])[0]
 
 
-def test_script_gets_one_file(tmp_path, monkeypatch, capsys):
+def test_show_writes_one_file_outside_a_notebook(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     drawing = attention_atlas.show(causal(), TOKENS, save=tmp_path / "kept.npz", title="</script> mine", layer=1)
     html = (tmp_path / "attention.html").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def test_picture_has_the_weights_and_the_labels(tmp_path):
     ("given", "says"),
     [({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour")],
 )
-def test_missing_part_cannot_be_opened(given, says):
+def test_nonexistent_layer_head_or_kind_is_rejected(given, says):
     with pytest.raises(AttentionError, match=says):
         Drawing(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), **given)
 
@@ -91,12 +91,12 @@ def test_missing_part_cannot_be_opened(given, says):
         ({"attention": causal(), "tokens": TOKENS, "save": "head.png"}, "head.png"),
     ],
 )
-def test_incomplete_call_says_what_to_give(given, says):
+def test_call_with_missing_arguments_names_them(given, says):
     with pytest.raises(AttentionError, match=says):
         attention_atlas.show(**given)
 
 
-def test_array_is_no_trace():
+def test_array_in_place_of_a_trace_is_rejected():
     with pytest.raises(AttentionError, match="Trace.from_attention"):
         Drawing(causal())
 
@@ -110,7 +110,9 @@ def tiny(name, config, **settings):
 
 
 def test_bertviz_calls_for_bert_work():
-    """From head_view_bert.ipynb and model_view_bert.ipynb: two sentences, with the start of the second."""
+    """The calls are those of head_view_bert.ipynb and model_view_bert.ipynb, with two sentences and the start of the
+    second.
+    """
     model = tiny(
         "BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=16
     )
@@ -196,7 +198,7 @@ def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
 
 
 def test_showing_arrays_needs_only_numpy(tmp_path):
-    """Every other library counts as not installed."""
+    """The test treats every other library as not installed."""
     code = f"""
 import sys
 for name in ("torch", "scipy", "sentencepiece", "safetensors", "streamlit", "pandas", "msgspec", "anywidget"):

@@ -1,4 +1,4 @@
-"""The survey measures every head on each of many sentences."""
+"""Tests that the survey measures every head on each of many sentences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def same(one, other):
     return packed(one) == packed(other)
 
 
-def test_numbers_are_those_of_the_functions_for_one_sentence(small_translator, found):
+def test_survey_numbers_equal_the_functions_for_one_sentence(small_translator, found):
     read = [text for text in TEXTS if len(text) < 100]
     assert list(found.texts) == read and found.skipped == (TEXTS[2],) and found.read == 4
     worth = head_importance(small_translator, read[2])
@@ -43,7 +43,7 @@ def test_numbers_are_those_of_the_functions_for_one_sentence(small_translator, f
     np.testing.assert_allclose(found.mean("off", "cross").low, statistics.measured["cross"].low, atol=1e-5)
 
 
-def test_a_head_changes_a_sentence_where_the_model_writes_something_else(small_translator, found):
+def test_head_counts_as_changing_a_sentence_if_the_translation_differs(small_translator, found):
     changed = found.values["changed"]["cross"][1]
     for layer, head in np.ndindex(changed.shape):
         off = Interventions({("cross", layer, head): 0.0})
@@ -52,12 +52,12 @@ def test_a_head_changes_a_sentence_where_the_model_writes_something_else(small_t
         assert bool(changed[layer, head]) == ([piece.id for piece in other] != [piece.id for piece in own])
 
 
-def test_parts_add_up_to_the_whole(small_translator, found):
+def test_effects_of_the_parts_add_up_to_those_of_the_whole(small_translator, found):
     parts = [measure_effects(small_translator, [text]) for text in TEXTS]
     assert same(sum(parts, start=NO_EFFECTS), found)
 
 
-def test_file_is_resumed_where_it_stopped_and_gives_the_same(small_translator, tmp_path, found):
+def test_resumed_survey_gives_the_same_result(small_translator, tmp_path, found):
     path, state = tmp_path / "mine.txt", tmp_path / "state"
     path.write_text("\n\n".join(TEXTS), encoding="utf-8")
     seen = []
@@ -74,7 +74,7 @@ def test_file_is_resumed_where_it_stopped_and_gives_the_same(small_translator, t
     assert same(unpacked(packed(again), HeadEffects), found)
 
 
-def test_archive_has_every_number(found):
+def test_survey_archive_has_every_number(found):
     file = BytesIO()
     found.to_npz(file)
     saved = np.load(BytesIO(file.getvalue()), allow_pickle=False)
@@ -84,14 +84,14 @@ def test_archive_has_every_number(found):
             assert np.array_equal(saved[f"{name}.{kind}"], each, equal_nan=True)
 
 
-def test_file_without_a_readable_sentence_is_said(small_translator, tmp_path):
+def test_survey_reports_a_file_without_readable_sentences(small_translator, tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("word " * 2000, encoding="utf-8")
     with pytest.raises(ValueError, match="no sentence that the model can read"):
         effects_of_file(small_translator, path, tmp_path / "state")
 
 
-def test_command_writes_the_archive(small_translator, tmp_path, monkeypatch, capsys, found):
+def test_effects_command_writes_the_archive(small_translator, tmp_path, monkeypatch, capsys, found):
     monkeypatch.setattr("transformer.commands.measure.model_of", lambda options: small_translator)
     (tmp_path / "mine.txt").write_text("\n".join(TEXTS), encoding="utf-8")
     main(["effects", "--sentences", str(tmp_path / "mine.txt"), "--output", str(tmp_path / "out.npz")])
@@ -99,7 +99,7 @@ def test_command_writes_the_archive(small_translator, tmp_path, monkeypatch, cap
     assert "3 sentences" in capsys.readouterr().out and not (tmp_path / "out.npz.partial").exists()
 
 
-def test_mean_leaves_out_sentences_without_a_number():
+def test_survey_mean_excludes_sentences_without_a_number():
     values = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
     mean = bootstrap(values)
     assert mean.mean[0] == 2 and 1 <= mean.low[0] <= 2 <= mean.high[0] and np.isnan(mean.mean[1])

@@ -1,4 +1,4 @@
-"""The notebooks of examples/ run from top to bottom; those with widgets are stored with pictures."""
+"""Tests that the notebooks of examples/ run from top to bottom; those with widgets are stored with pictures."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_stored_outputs_are_pictures_that_need_no_kernel(notebook):
     assert bool(shown) == (notebook.stem in PRINTED)
 
 
-def test_five_lines_reproduce_the_pages_export(shipped, capsys):
+def test_five_lines_of_code_reproduce_the_export_of_a_page(shipped, capsys):
     """The numbers come from a file of Save as JSON, not from the notebook's own example."""
     cells = ["".join(cell["source"]) for cell in code_cells(EXAMPLES / "interventions.ipynb")]
     (number,) = (number for number, cell in enumerate(cells) if "exported = {" in cell)
@@ -75,5 +75,5 @@ def test_five_lines_reproduce_the_pages_export(shipped, capsys):
     assert capsys.readouterr().out
 
 
-def test_examples_exist():
+def test_example_notebooks_exist():
     assert NOTEBOOKS

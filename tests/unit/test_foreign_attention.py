@@ -1,4 +1,4 @@
-"""Attention of other programs: every accepted shape, and the message about an invalid one."""
+"""Tests of attention of other programs: every accepted shape, and the message about an invalid one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_the_same_attention(form):
+def test_every_input_format_gives_the_same_attention(form):
     given = FORMS[form]
     trace = Trace.from_attention(
         encoder=given(ENCODER), decoder=given(DECODER), cross=given(CROSS), source_tokens=SOURCE, target_tokens=TARGET
@@ -97,7 +97,7 @@ def test_attention_from_generate_steps_is_concatenated(cached, beams):
     assert found.kinds == ("decoder", "cross") and len(found.predicted_pieces) == 5
 
 
-def test_prompt_is_the_first_step_of_a_language_model():
+def test_first_generation_step_contains_the_prompt():
     prompt = tuple(torch.tensor(layer[None, :, :3, :3]) for layer in DECODER)
     more = [tuple(torch.tensor(layer[None, :, row : row + 1, : row + 1]) for layer in DECODER) for row in (3, 4)]
     found = Trace.from_attention(decoder=(prompt, *more), target_tokens=["ĠA", "Ġsmall", "Ġcat", "Ġsl", "eeps", "."])
@@ -107,7 +107,7 @@ def test_prompt_is_the_first_step_of_a_language_model():
 
 
 @pytest.mark.parametrize("left", [True, False])
-def test_padding_is_left_out(left):
+def test_padding_of_foreign_attention_is_removed(left):
     pad = (2, 0) if left else (0, 2)
     padded = np.pad(ENCODER, [(0, 0), (0, 0), pad, pad])[:, None].repeat(2, axis=1)
     mask = np.pad(np.ones((2, 4), int), [(0, 0), pad])
@@ -146,21 +146,21 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_invalid_attention_gets_a_sentence(case):
+def test_invalid_attention_is_reported_in_one_sentence(case):
     given, says = WRONG[case]
     with pytest.raises(AttentionError) as error:
         Trace.from_attention(**{"source_tokens": SOURCE, "target_tokens": TARGET, **given})
     assert says in str(error.value) and str(error.value).endswith(".")
 
 
-def test_no_head_is_named_by_an_unknown_number():
-    """Otherwise every token would be the rarest."""
+def test_trace_without_token_ids_names_no_head_by_rarity():
+    """Without ids, every token would count as the rarest."""
     trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
     metrics = head_metrics(trace, "encoder", None)
     assert "strongest_rarest" not in metrics.values and head_names(metrics) == (((),),)
 
 
-def test_attention_survives_a_file():
+def test_foreign_attention_survives_saving_and_loading():
     trace = Trace.from_attention(cross=CROSS, source_tokens=SOURCE, target_tokens=TARGET, model="mine")
     file = io.BytesIO()
     trace.to_npz(file)
@@ -185,7 +185,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_words_come_from_spans(spelling):
+def test_words_are_found_from_token_spelling(spelling):
     tokens, words = SPELLINGS[spelling]
     text, pieces = pieces_of(tokens)
     groups = [[pieces[at] for at in group] for group in word_groups(pieces, text) if not pieces[group[0]].special]
@@ -193,7 +193,7 @@ def test_words_come_from_spans(spelling):
     assert [word for word in found if word] == words
 
 
-def test_offsets_add_what_a_spelling_lacks():
+def test_offsets_locate_words_that_token_spelling_loses():
     """With a lower-cased vocabulary, the words are still those of the typed text."""
     text, pieces = pieces_of(
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]

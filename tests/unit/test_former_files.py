@@ -1,4 +1,6 @@
-"""Files, names and addresses of the first releases are still read. Version 4d2b19a wrote tests/unit/former."""
+"""Tests that files, names and addresses of the first releases are still valid. Version 4d2b19a wrote the files in
+tests/unit/former.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ TEXT, TARGET = "I have a dream.", "Ich habe einen Traum."
 
 
 @pytest.mark.parametrize("kept", ["npz", "json"])
-def test_former_trace_has_todays_numbers(kept):
+def test_trace_saved_by_an_old_version_has_todays_numbers(kept):
     translator = transformer.Translator.load(FORMER / "translator", "cpu")
     gates = transformer.Interventions({("cross", 0, 1): 0.5})
     if kept == "npz":
@@ -33,15 +35,15 @@ def test_former_trace_has_todays_numbers(kept):
         np.testing.assert_allclose(former.attention(kind), today.attention(kind), atol=1e-6)
 
 
-def test_former_language_model_is_read():
+def test_language_model_saved_by_an_old_version_is_read():
     assert load_language_model(FORMER / "language_model", "cpu").model.config.decoder_layers == 1
 
 
-def test_former_address_opens_the_same_page():
+def test_address_from_an_old_version_opens_the_same_page():
     state = State.from_address({"text": TEXT, "off_heads": "cross.1.2", "layer": "3"})
     assert state.text == TEXT and state.of(OffParams) != OffParams()
 
 
-def test_documented_names_exist():
+def test_names_exported_by_the_library_exist():
     for name in transformer.__all__:
         assert getattr(transformer, name)

@@ -1,4 +1,4 @@
-"""Attention of small random models of Hugging Face's families, with words from their tokenizers."""
+"""Tests of attention of small random models of Hugging Face's families, with words from their tokenizers."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def words_of(pieces, text):
 
 
 @pytest.mark.parametrize("family", ONE_STACK)
-def test_models_with_one_stack_are_read(family):
+def test_models_of_hugging_face_with_one_stack_are_traced(family):
     kind, settings, tokenizer = ONE_STACK[family]
     model = made(f"{family}Model", getattr(transformers, f"{family}Config")(**settings)).train()
     words = tokenizer_of(*tokenizer)
@@ -145,7 +145,7 @@ def test_models_with_one_stack_are_read(family):
 
 @pytest.mark.parametrize("family", TWO_STACKS)
 @pytest.mark.parametrize("given", [True, False])
-def test_encoder_decoder_models_are_read(family, given):
+def test_encoder_decoder_models_of_hugging_face_are_traced(family, given):
     settings, spelling, before = TWO_STACKS[family]
     head = "MarianMTModel" if family == "Marian" else f"{family}ForConditionalGeneration"
     model = made(head, getattr(transformers, f"{family}Config")(**settings)).eval()
@@ -171,7 +171,7 @@ class Processor:
         self.feature_extractor, self.tokenizer = feature_extractor, tokenizer
 
 
-def test_whisper_has_seconds_as_columns():
+def test_whisper_attention_is_labelled_in_seconds():
     config = transformers.WhisperConfig(
         **dict(
             PAIR,

@@ -1,4 +1,4 @@
-"""The command `attention-atlas`, without an installation."""
+"""Tests of the command `attention-atlas`, without an installation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_help_uses_the_commands_own_name(monkeypatch, capsys, name):
     assert capsys.readouterr().out.startswith(f"usage: attention-atlas {name} ")
 
 
-def test_commands_are_listed(monkeypatch, capsys):
+def test_help_lists_all_commands(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         call(monkeypatch, "--help")
     assert ended.value.code == 0
@@ -44,7 +44,7 @@ def test_commands_are_listed(monkeypatch, capsys):
     assert all(name in listed for name in ("app", *command_line.COMMANDS))
 
 
-def test_command_runs(monkeypatch, capsys, model_folder, small_translator):
+def test_installed_command_runs(monkeypatch, capsys, model_folder, small_translator):
     call(monkeypatch, "info", "--model", str(model_folder))
     assert f"{small_translator.parameters:,}" in capsys.readouterr().out
 
@@ -67,7 +67,7 @@ def test_options_are_passed_to_streamlit(tmp_path, arguments):
     assert done.returncode == 2 and "--server.fileWatcherType" in done.stderr
 
 
-def test_app_files_are_found():
+def test_command_finds_the_files_of_the_app():
     for path in ("app.py", "pages/translate.py", ".streamlit/config.toml"):
         assert (APP / path).is_file()
     assert (ASSETS / "examples.json").is_file()
@@ -87,7 +87,7 @@ def test_importing_the_library_is_cheap():
     [((), "app"), (("--lecture",), "app"), (("--processes", "2"), "app"), (("translate", "I dream."), "train")],
     ids=str,
 )
-def test_missing_packages_are_one_line_that_says_what_to_do(tmp_path, options, extra):
+def test_missing_packages_are_reported_with_the_install_command(tmp_path, options, extra):
     venv.create(tmp_path, symlinks=sys.platform != "win32")
     (python,) = tmp_path.glob("*/python" if sys.platform != "win32" else "*/python.exe")
     done = subprocess.run([python, "-m", "attention_atlas", *options], cwd=APP, capture_output=True, text=True)
@@ -97,7 +97,7 @@ def test_missing_packages_are_one_line_that_says_what_to_do(tmp_path, options, e
     assert f"`pip install 'attention-atlas[{extra}]'`" in done.stderr
 
 
-def test_check_covers_the_apps_requirements():
+def test_package_check_covers_all_requirements_of_the_app():
     required = re.findall(r"^([\w-]+)", (APP / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
     # Packages that only the trainer and the import need, and packages that only Streamlit and its server import.
     others = {"sacrebleu", "huggingface_hub", "python-multipart", "protobuf", "uvloop"}

@@ -1,4 +1,4 @@
-"""Interventions as a value, and their effect on runs of the model, from Python."""
+"""Tests of interventions as a value, and their effect on runs of the model, from Python."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def translator(shaped_translator):
     return with_means
 
 
-def test_equal_changes_are_equal_values():
+def test_equal_interventions_compare_equal():
     one = Interventions(gates={("cross", 0, 7): 0, ("encoder", 1, 1): 1.0}, hidden_source=[2, 1, 2])
     other = Interventions(gates=((("cross", 0, 7), 0.0),), hidden_source=(1, 2))
     assert one == other and hash(one) == hash(other) and one.gate(("cross", 0, 7)) == 0
@@ -176,7 +176,7 @@ def test_stepwise_decoding_equals_the_teacher_forced_pass(translator, name):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_fused_and_explicit_paths_agree(translator, name):
+def test_interventions_give_equal_results_with_fused_attention(translator, name):
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
     source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
@@ -208,7 +208,7 @@ def test_interventions_apply_to_every_decoding_method(translator, name, method):
     assert not np.array_equal(read.log_probs, translator.trace(TEXT, [p.id for p in read.predicted_pieces]).log_probs)
 
 
-def test_many_variants_are_one_batch(translator):
+def test_batch_of_variants_equals_single_runs(translator):
     """Rows of one batch with different changes equal their single runs."""
     model, variants = translator._model, [AS_TRAINED, *CHANGES.values()]
     source = torch.tensor([translator.tokenizer.encode_ids(TEXT)])
@@ -227,7 +227,7 @@ def test_many_variants_are_one_batch(translator):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_open_gates_change_no_bit(translator, mode):
+def test_open_gates_leave_the_output_bit_identical(translator, mode):
     opened = Interventions(gates=dict.fromkeys(all_heads(translator.config), 1.0), mode=mode)
     same_bits(translator.trace(TEXT, details=True, interventions=opened), translator.trace(TEXT, details=True))
 
@@ -246,7 +246,7 @@ def test_run_without_a_change_is_unaffected_by_earlier_changes(translator):
         same_bits(translator.trace(TEXT, TARGET, details=True), before)
 
 
-def test_open_gate_beside_a_closed_one_changes_no_bit(translator):
+def test_unchanged_row_stays_bit_identical_in_a_batch_of_variants(translator):
     """The unchanged row shares a batch with other variants."""
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
@@ -265,7 +265,7 @@ def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):
             assert (trace.attention(kind)[..., ~trace.mask(kind)] == 0).all()
 
 
-def test_given_rows_are_the_displayed_rows(translator):
+def test_attention_rows_that_were_set_appear_in_the_trace(translator):
     plain, changed = translator.trace(TEXT, TARGET), translator.trace(TEXT, TARGET, interventions=CHANGES["rows"])
     np.testing.assert_array_equal(changed.encoder[1, 0, 2], np.eye(plain.encoder.shape[-1])[0])
     row = changed.decoder[0, 1, 3]
@@ -290,7 +290,7 @@ def test_uniform_row_looks_evenly_at_visible_tokens(translator):
     np.testing.assert_allclose(alone.decoder[1, 2], 0.25 * plain.decoder[1, 2] + 0.75 * even, atol=1e-6)
 
 
-def test_hidden_tokens_are_seen_only_by_themselves(translator):
+def test_hidden_tokens_attend_only_to_themselves(translator):
     trace = translator.trace(TEXT, TARGET, interventions=CHANGES["hidden"])
     seen = trace.encoder[..., [1, 2]].copy()
     seen[:, :, 1, 0] = seen[:, :, 2, 1] = 0
@@ -350,7 +350,7 @@ def test_switched_off_head_equals_a_cleared_projection(translator, head):
     assert abs(off.log_probs - translator.trace(TEXT, TARGET).log_probs).max() > 1e-3
 
 
-def test_means_of_one_position_change_nothing(translator):
+def test_mean_ablation_with_a_single_reference_token_changes_nothing(translator):
     """With a reference of one token, mean ablation changes nothing; with means of 0 it is zero ablation."""
     model, config = translator._model, translator.config
     source, target = torch.tensor([[9]]), torch.tensor([[2]])
@@ -373,7 +373,7 @@ def identity(self, interventions):
     return head_outputs(self._model, self._means.pairs[0])
 
 
-def test_head_restored_from_its_own_run_changes_no_bit(translator, monkeypatch):
+def test_head_replaced_by_its_own_output_changes_no_bit(translator, monkeypatch):
     """It is resampled from the same sentence, position by position; from other positions it would change."""
     plain = translator.trace(TEXT, TARGET, details=True)
     everything = dict.fromkeys(all_heads(translator.config), 0.0)
@@ -386,7 +386,7 @@ def test_head_restored_from_its_own_run_changes_no_bit(translator, monkeypatch):
         same_bits(translator.trace(TEXT, read, details=True, interventions=own), plain)
 
 
-def test_draw_uses_existing_positions_of_another_sentence(translator):
+def test_resampling_uses_existing_positions_of_another_sentence(translator):
     pairs, source = translator.means.pairs, translator.tokenizer.encode_ids(TEXT)
     found = [drawn(pairs, source, 1, draw) for draw in range(6)]
     assert [pair for pair, _ in found[:3]] == [pair for pair, _ in found[3:]], "each in turn"
@@ -457,7 +457,7 @@ def test_number_of_draws_is_as_requested():
         draws_of(off, 0)
 
 
-def test_means_belong_to_one_model(small_translator, model_folder, tmp_path):
+def test_head_means_of_another_model_are_rejected(small_translator, model_folder, tmp_path):
     means = means_of(small_translator)
     means.save(tmp_path)
     again = HeadMeans.load(tmp_path)
@@ -473,7 +473,7 @@ def test_means_belong_to_one_model(small_translator, model_folder, tmp_path):
         HeadMeans.load(tmp_path)
 
 
-def test_mean_covers_every_position(small_translator):
+def test_head_mean_covers_every_position(small_translator):
     traces = [small_translator.trace(text, details=True) for text in (TEXT, "I have a dream.")]
     positions = np.concatenate([trace.detail("encoder", "outputs") for trace in traces], axis=2)
     np.testing.assert_allclose(mean_outputs(traces)["encoder"], positions.mean(axis=2), atol=1e-6)

@@ -1,4 +1,4 @@
-"""Machines that can reach the app: only this one, or all in the lecture hall."""
+"""Tests which machines can reach the app: only this one, or all in the lecture hall."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_only_this_machine_reaches_the_app_by_default():
         (["--server.port=8600", "--lecture=10.1.2.3"], 8600),
     ],
 )
-def test_lecture_is_open_and_prints_its_address(options, port, capsys):
+def test_lecture_option_opens_the_app_to_the_network_and_prints_its_address(options, port, capsys):
     found, address = hall.open_to_hall([*options, "--theme.base=dark"])
     assert "--server.address=0.0.0.0" in found and f"--server.port={port}" in found and "--theme.base=dark" in found
     assert "--browser.serverAddress=10.1.2.3" in found, "or Streamlit asks an outside service for it"
@@ -73,7 +73,7 @@ def test_loopback_address_is_rejected(address):
         hall.open_to_hall(["--lecture", address])
 
 
-def test_name_and_own_address_pass_without_a_remark(capsys):
+def test_valid_lecture_address_causes_no_message(capsys):
     assert hall.open_to_hall(["--lecture", "atlas.school-1.example"])[1] == "http://atlas.school-1.example:8501"
     own = hall.own_address()
     if own is not None:
@@ -84,7 +84,7 @@ def test_name_and_own_address_pass_without_a_remark(capsys):
 
 
 @pytest.mark.parametrize("host", ["10.9.8.7", "hall.invalid"])
-def test_another_machines_address_is_reported_before_the_code_and_not_promised(capsys, host):
+def test_address_of_another_machine_causes_a_warning_before_the_qr_code(capsys, host):
     hall.announce(f"http://{host}:8501")
     printed = capsys.readouterr().out
     own = hall.own_address()

@@ -1,4 +1,4 @@
-"""Heads of two models, matched over many sentences."""
+"""Tests of heads of two models, matched over many sentences."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_interrupted_measurement_resumes(small_translator, sentences, tmp_path, 
         match_heads(other, small_translator, sentences, state)
 
 
-def test_models_of_different_target_languages_share_the_encoder(small_translator, sentences, tmp_path):
+def test_models_with_different_target_languages_match_encoder_heads_only(small_translator, sentences, tmp_path):
     french = in_languages(small_translator, "en", "fr")
     found = match_heads(small_translator, french, sentences, tmp_path / "state")
     assert list(found.kinds) == ["encoder"] and found.sentences == len(SENTENCES)
@@ -80,6 +80,6 @@ def test_untrained_model_is_the_same_for_each_seed(small_translator):
     assert np.array_equal(first, again) and first.shape == other.shape and not np.allclose(first, other)
 
 
-def test_untrained_model_runs_on_this_machine(small_translator, monkeypatch):
+def test_untrained_model_uses_an_available_device(small_translator, monkeypatch):
     monkeypatch.setattr(small_translator, "device", "the server's")
     assert untrained(small_translator).device in available_devices()

@@ -36,7 +36,7 @@ def test_spelling_is_normalised(typed, read):
     assert normalise(typed) == read
 
 
-def test_spans_locate_the_origin_of_each_character():
+def test_spans_locate_each_normalised_character_in_the_typed_text():
     typed = "  o\u0308, ﬁ…  x"
     read, spans = normalise_with_spans(typed)
     assert read == "ö, fi... x"
@@ -60,6 +60,6 @@ def test_spans_locate_the_origin_of_each_character():
     ids=ascii,
 )
 def test_normalised_text_normalises_to_itself(typed):
-    """The text that tokens spell is therefore cut into the same tokens again."""
+    """So the text that tokens spell is split into the same tokens again."""
     assert normalise(normalise(typed)) == normalise(typed)
     assert unicodedata.is_normalized("NFKC", normalise(typed))

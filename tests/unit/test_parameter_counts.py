@@ -12,14 +12,14 @@ SIZES = {"source_vocabulary": 50, "target_vocabulary": 50, "d_model": 16, "heads
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_parts_add_up_to_the_whole(tied, norm, positions):
+def test_counts_of_the_parts_add_up_to_the_total(tied, norm, positions):
     config = TransformerConfig(**SIZES, tied_embeddings=tied, norm=norm, positions=positions)
     table = parameter_table(config)
     assert sum(count for _, count in table) == sum(p.numel() for p in build(config).parameters())
     assert len({part for part, _ in table}) == len(table)
 
 
-def test_numbers_match_the_shipped_shape():
+def test_parameter_counts_match_the_shipped_model():
     config = TransformerConfig(
         source_vocabulary=8000, target_vocabulary=8000, d_model=256, d_ff=1024, tied_embeddings="all"
     )
@@ -30,7 +30,7 @@ def test_numbers_match_the_shipped_shape():
     assert sum(table.values()) == 13_116_224
 
 
-def test_concatenated_positions_double_the_stream():
+def test_concatenated_positions_double_the_width_of_the_stream():
     config = TransformerConfig(**SIZES, encoder_layers=1, decoder_layers=1)
     table = {row.part: (row.added, row.concatenated) for row in concatenation_table(config)}
     assert table["token embedding (source)"] == (50 * 16, 50 * 16)
@@ -42,7 +42,7 @@ def test_concatenated_positions_double_the_stream():
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("positions", ["sinusoidal_halves", "learned", "none"])
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
-def test_concatenation_compares_the_whole_model(tied, positions, bias):
+def test_concatenation_table_counts_the_whole_model(tied, positions, bias):
     config = TransformerConfig(**SIZES, tied_embeddings=tied, positions=positions, output_bias=bias)
     table = concatenation_table(config)
     assert [(row.part, row.added) for row in table if row.added] == parameter_table(config)

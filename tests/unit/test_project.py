@@ -1,4 +1,4 @@
-"""The project's files agree about the project."""
+"""Tests that the project's files agree about the project."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def text(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_all_files_name_one_version():
+def test_all_project_files_name_the_same_version():
     assert re.findall(r'^version: "?([\d.]+)"?$', text("CITATION.cff"), flags=re.MULTILINE) == [__version__]
     assert tomllib.loads(text("assets/pyproject.toml"))["project"]["version"] == __version__
     released = re.findall(r"^## ([\d.]+) - (\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"), flags=re.MULTILINE)
@@ -75,7 +75,7 @@ def test_no_requirement_allows_a_version_with_a_known_vulnerability():
 
 
 @pytest.mark.parametrize("name", REQUIREMENTS)
-def test_every_requirement_has_both_bounds(name):
+def test_every_requirement_has_a_lower_and_an_upper_bound(name):
     lines = requirements(name)
     assert lines
     for line in lines:

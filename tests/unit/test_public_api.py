@@ -1,4 +1,4 @@
-"""The public names of `import transformer`, and the examples in their docstrings."""
+"""Tests of the public names of `import transformer`, and the examples in their docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands, links and paths in the README and the documents are valid."""
+"""Tests that commands, links and paths in the README and the documents are valid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_readme_is_short():
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_and_paths_exist(document):
+def test_links_and_paths_in_the_documents_exist(document):
     text = document.read_text(encoding="utf-8")
     for path, heading in re.findall(r"\]\((?!http)([^)#]+)#?([^)]*)\)", text):
         target = document.parent / path

@@ -1,4 +1,4 @@
-"""A file that cannot be written is reported by name, in one line, and never left half written."""
+"""Tests that a file that cannot be written is reported by name, in one line, and never left half written."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_folder_with_an_impossible_name_is_reported_on_one_line(tmp_path, model_
     assert done.stderr.startswith(f"error: The file {output / 'config.json'} cannot be read (File name too long).")
 
 
-def test_accepted_output_can_be_written(tmp_path):
+def test_output_path_that_passes_the_check_can_be_written(tmp_path):
     (tmp_path / "old").touch()
     (tmp_path / "link").symlink_to("made")
     for name in ("new", "old", "link"):

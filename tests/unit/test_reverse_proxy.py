@@ -1,4 +1,4 @@
-"""One address in front of several processes: small servers here, the app's processes in test_app_processes.py."""
+"""Tests of the reverse proxy with small servers; test_app_processes.py tests it with the app's processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COOKIE = "attention_atlas_8501"
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def test_forwarded_request_has_these_headers():
+def test_proxy_sets_the_expected_headers():
     read = read_request(
         b"GET /?text=a HTTP/1.1\r\nHost: 10.1.2.3:8501\r\nConnection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n"
         b"Origin: http://10.1.2.3:8501\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: https\r\n"
@@ -100,7 +100,7 @@ def test_request_that_opens_no_websocket_is_a_single_request(method, fields):
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\r\n", b"\n\r\n"], ids=repr)
-def test_head_with_ambiguous_line_ends_is_rejected(end):
+def test_request_with_ambiguous_line_ends_is_rejected(end):
     async def visit() -> None:
         async with server(says("a")) as a, proxy([Backend(a)]) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -159,7 +159,7 @@ def given(head: str) -> str:
 
 
 def within(what: Callable[[], Awaitable[None]]) -> None:
-    """Run it with a timeout."""
+    """Run a coroutine with a timeout."""
 
     async def timed() -> None:
         async with asyncio.timeout(PATIENCE):
@@ -188,7 +188,7 @@ def test_users_stay_at_their_process_and_are_spread_evenly():
     within(visit)
 
 
-def test_permanent_files_get_no_cookie():
+def test_cached_static_files_get_no_cookie():
     async def visit() -> None:
         kept = "Cache-Control: public, immutable, max-age=31536000\r\n"
         async with server(says("a", kept)) as a, proxy([Backend(a)]) as port:
@@ -271,7 +271,7 @@ def test_users_of_an_ended_process_move_and_wait_if_none_is_left():
     within(visit)
 
 
-def test_process_that_ends_without_an_answer_is_handled():
+def test_request_moves_to_another_process_if_the_first_exits():
     async def ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
@@ -289,7 +289,7 @@ def test_process_that_ends_without_an_answer_is_handled():
     within(visit)
 
 
-def test_body_is_forwarded_and_an_endless_head_is_not():
+def test_proxy_forwards_a_body_and_rejects_an_endless_head():
     async def counts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(1_000_000)
@@ -320,7 +320,7 @@ def test_idle_connection_is_closed(monkeypatch):
     within(visit)
 
 
-def test_process_is_slowed_down_for_a_slow_browser():
+def test_proxy_sends_no_faster_than_a_slow_browser_reads():
     sent = 0
 
     async def sends_much(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -357,12 +357,12 @@ def test_process_is_slowed_down_for_a_slow_browser():
 
 
 @pytest.mark.parametrize("status", [b"200 OK", b"403 Forbidden", b"426 Upgrade Required"], ids=repr)
-def test_rejected_websocket_ends_with_the_answer(status):
+def test_connection_closes_after_a_rejected_websocket(status):
     """The browser's next bytes used to reach the process unparsed, and could claim to come from this machine."""
     reached = []
 
     async def keeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A process that takes one request after the other, whatever is asked."""
+        """A process that answers several requests on one connection, although the proxy asks for only one."""
         with suppress(asyncio.IncompleteReadError, OSError):
             while True:
                 reached.append(await reader.readuntil(b"\r\n\r\n"))

@@ -1,4 +1,4 @@
-"""The server's answers in addition to Streamlit's own."""
+"""Tests of the server's answers in addition to Streamlit's own."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_rewritten_document_matches_the_installed_streamlit():
     assert arranged.index("BACKEND_BASE_URL") < arranged.index('<script type="module"')
 
 
-def test_other_answers_are_unchanged():
+def test_other_server_responses_are_unchanged():
     assert ask("/text")[2] == "<head>"
     assert ask("/nothing")[0] == 404
     assert ask("/media/a")[2] == DOCUMENT, "a file that a reader saves"

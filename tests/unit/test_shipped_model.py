@@ -1,4 +1,4 @@
-"""The shipped model: its translations from when it was trained, and the variety of its heads."""
+"""Tests of the shipped model: its translations from when it was trained, and the variety of its heads."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").
         for number, english in enumerate(TRANSLATIONS)
     ],
 )
-def test_model_writes_the_translations_on_its_card(shipped, english):
+def test_shipped_model_writes_the_translations_on_its_card(shipped, english):
     assert shipped.trace(english).target_text == TRANSLATIONS[english]
 
 
-def test_card_has_every_one_of_these_translations(shipped):
+def test_model_card_contains_every_tested_translation(shipped):
     assert [
         english for english, german in TRANSLATIONS.items() if f"- {english} → *{german}*" not in shipped.card
     ] == []
 
 
-def test_batch_gives_the_same_translations(shipped):
+def test_batched_sentences_have_the_same_translations_as_single_ones(shipped):
     written = {}
     shipped.trace_together(list(TRANSLATIONS), written.setdefault)
     assert [written[number].target_text for number in range(len(written))] == list(TRANSLATIONS.values())
 
 
-def test_recorded_numbers_are_those_of_this_model(shipped):
+def test_recorded_numbers_belong_to_the_shipped_model(shipped):
     statistics = Statistics.from_json((MODEL.parents[1] / "head_statistics.json").read_text(encoding="utf-8"))
     assert statistics.model == shipped.version
 
 
-def test_gallery_is_that_of_this_model(shipped):
+def test_shipped_gallery_belongs_to_the_shipped_model(shipped):
     """Recreate it with `python -m transformer.analysis gallery` whenever the model or the sentences change."""
     gallery = Gallery.from_json((MODEL.parents[1] / "head_gallery.json").read_text(encoding="utf-8"))
     assert gallery.model == shipped.version and gallery.sentences == 200
@@ -64,7 +64,7 @@ def test_gallery_is_that_of_this_model(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_heads_differ(shipped, kind):
+def test_heads_of_the_shipped_model_differ(shipped, kind):
     """No kind has all of its heads within 0.1 nats of even attention."""
     trace = shipped.trace("The old man is reading a newspaper in the garden.")
     entropy = head_metrics(trace, kind, shipped.tokenizer.scores).values["entropy"]

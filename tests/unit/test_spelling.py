@@ -1,4 +1,4 @@
-"""Tokens that are parts of a character are written only where they become whole characters."""
+"""Tests that tokens that are parts of a character are written only where they become whole characters."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_character_can_be_spelt():
     assert [character for character in CHARACTERS if not possible(character.encode())] == []
 
 
-def test_nothing_broken_can_be_spelt():
+def test_broken_characters_cannot_be_spelt():
     assert [spelt for spelt in BROKEN if possible(spelt)] == []
     assert [character for character in CHARACTERS if possible(character.encode()[:-1])] == []
 
@@ -129,7 +129,7 @@ def test_randomly_written_text_has_whole_characters(vocabulary):
     assert beyond_ascii > 100
 
 
-def test_character_that_cannot_be_completed_is_not_begun(vocabulary):
+def test_first_byte_of_an_impossible_character_is_not_written(vocabulary):
     """Some bytes are suppressed, so that no character of three or four bytes can be written."""
     spelling, dice = vocabulary.spelling, random.Random(3)
     third = {piece for piece in sorted(spelling.parts) if dice.random() < 0.8}
@@ -148,7 +148,7 @@ def test_prefix_that_ends_within_a_character_is_completed(vocabulary):
         assert ids[0] == first and "\ufffd" not in vocabulary.decode(ids)
 
 
-def test_broken_prefix_does_not_block_writing(vocabulary):
+def test_broken_prefix_does_not_block_further_tokens(vocabulary):
     prefix = tuple(piece for piece in vocabulary.spelling.parts if vocabulary.texts[piece] in ("<0xF0>", "ð"))
     for limit in (1, 2, 3, 6):
         (ids,) = drawn(
@@ -157,7 +157,7 @@ def test_broken_prefix_does_not_block_writing(vocabulary):
         assert 1 <= len(ids) <= limit
 
 
-def test_only_parts_of_characters_remain_to_write(vocabulary):
+def test_output_may_be_broken_if_no_whole_character_fits(vocabulary):
     """If no character fits before the limit, the output is broken, because nothing else can be written."""
     spelling = vocabulary.spelling
     constraints = Constraints(suppressed=set(range(vocabulary.size)) - spelling.parts, spelling=spelling)

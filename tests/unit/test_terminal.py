@@ -1,4 +1,4 @@
-"""Behaviour that all commands share: interruption, a closed reader, and letters that the terminal lacks."""
+"""Tests of behaviour that all commands share: Ctrl-C, a closed pipe, and letters that the terminal lacks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def interrupted(process: subprocess.Popen) -> str:
         try:
             return process.communicate(timeout=10)[1]
         except subprocess.TimeoutExpired:
-            # The signal came after Python's last look for one and before the read, which it then does not interrupt.
+            # The signal arrived after Python's last check and before the blocking read, so it did not interrupt the
+            # read.
             continue
 
 
@@ -49,7 +50,7 @@ def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
             time.sleep(0.05)
 
 
-def test_ctrl_c_works_where_the_terminal_lacks_a_letter(monkeypatch, capsys):
+def test_ctrl_c_works_if_the_terminal_cannot_encode_a_letter(monkeypatch, capsys):
     written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", written)
     with pytest.raises(SystemExit) as ended, at_terminal():
@@ -86,7 +87,7 @@ def test_ctrl_c_is_reported_on_one_line(tmp_path, arguments):
 
 
 @pytest.mark.thorough
-def test_ctrl_c_is_one_line_while_several_processes_load(tmp_path):
+def test_ctrl_c_is_reported_on_one_line_while_several_processes_load(tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("A dog.\n", encoding="utf-8")
     process = start(
@@ -114,7 +115,7 @@ def test_ctrl_c_is_one_line_while_several_processes_load(tmp_path):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [("attention_atlas", "lessons", "claims"), ("transformer", "info")], ids=" ".join)
-def test_closed_reader_causes_no_message(model_folder, arguments):
+def test_closed_output_pipe_causes_no_error_message(model_folder, arguments):
     reads, writes = os.pipe()
     os.close(reads)
     with os.fdopen(writes) as output:
@@ -127,7 +128,7 @@ def test_closed_reader_causes_no_message(model_folder, arguments):
 @pytest.mark.parametrize(
     ("encoding", "shown"), [("ascii", r"Ein H\xfcnd \u65e5\u672c."), ("cp1252", r"Ein Hünd \u65e5\u672c.")]
 )
-def test_letter_that_the_terminal_lacks_is_replaced(model_folder, encoding, shown):
+def test_letter_that_the_terminal_cannot_encode_is_replaced(model_folder, encoding, shown):
     process = start(
         "attention_atlas",
         "translate",

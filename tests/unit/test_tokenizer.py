@@ -96,7 +96,7 @@ def test_tokens_of_ids_are_located_in_the_decoded_text(tokenizer):
     assert words.startswith("Ich"[: len(words)]) and "🙂" in words
 
 
-def test_tokens_after_broken_ones_are_located_too(tokenizer):
+def test_tokens_after_broken_bytes_are_located(tokenizer):
     mark, first, second = map(tokenizer.texts.index, ("▁", "<0xF0>", "<0x9F>"))
     rest = tokenizer.encode_ids("Hund 🙂 Hund", end=False)
     for broken, spelt in (
@@ -142,7 +142,7 @@ def test_tokenizer_survives_its_file(tokenizer, tmp_path):
     assert loaded.fingerprint == tokenizer.fingerprint and loaded.texts == tokenizer.texts
 
 
-def test_training_is_repeatable():
+def test_tokenizer_training_is_repeatable():
     rng = random.Random(4)
     words = ["".join(rng.choices("abcdefghij", k=rng.randrange(2, 8))) for _ in range(300)]
     sentences = [" ".join(rng.choices(words, k=8)) for _ in range(300)]
@@ -156,7 +156,7 @@ def test_too_little_text_for_a_vocabulary_is_reported():
         train_tokenizer(["a b c"], size=100)
 
 
-def test_words_digits_punctuation_and_contractions_are_units():
+def test_tokens_never_cross_words_digits_or_punctuation():
     assert units("I didn't see 'some' at 12 o'clock!! Geht's?") == [
         "I",
         " didn",

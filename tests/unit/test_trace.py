@@ -29,7 +29,7 @@ def test_trace_survives_json(trace):
     assert json.loads(text)["source_text"] == trace.source_text
 
 
-def test_files_state_what_the_run_left_out(small_translator, tmp_path):
+def test_trace_files_record_the_omitted_parts_of_the_run(small_translator, tmp_path):
     interventions = Interventions(
         gates={("cross", 0, 1): 0.5},
         mode="uniform",
@@ -44,7 +44,7 @@ def test_files_state_what_the_run_left_out(small_translator, tmp_path):
         assert again.interventions == interventions
 
 
-def test_file_names_its_model_and_interventions(small_translator, tmp_path):
+def test_trace_file_names_its_model_and_interventions(small_translator, tmp_path):
     off = Interventions(gates={("cross", 0, 1): 0.5}, mode="uniform")
     small_translator.trace("The dog sleeps.", interventions=off).to_npz(tmp_path / "trace.npz")
     again = Trace.from_npz(tmp_path / "trace.npz")
@@ -55,7 +55,7 @@ def test_file_names_its_model_and_interventions(small_translator, tmp_path):
     assert small_translator.trace_decoding("The dog sleeps.").trace.model == small_translator.version
 
 
-def test_open_file_gets_the_same_archive(trace):
+def test_trace_can_be_saved_to_an_open_file(trace):
     file = BytesIO()
     trace.to_npz(file)
     file.seek(0)

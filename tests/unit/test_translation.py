@@ -1,4 +1,4 @@
-"""Translations by every method, and all results computed for them, as pages receive them."""
+"""Tests of translations by every method, and all results computed for them, as pages receive them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_prefix_of_its_own_translation_changes_nothing(shipped, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_prefix_is_used_and_suppressed_tokens_are_not(shipped, method):
+def test_translation_begins_with_its_prefix_and_avoids_suppressed_tokens(shipped, method):
     prefix = shipped.tokenizer.encode_ids("Ein Hund", end=False)
     traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=prefix)
     assert list(ids(traced)[: len(prefix)]) == prefix and traced.translation.text.startswith("Ein Hund")
@@ -64,7 +64,7 @@ def test_whole_translation_can_be_the_prefix(shipped, method):
     np.testing.assert_array_equal(traced.trace.cross, read.cross)
 
 
-def test_last_layer_equals_the_models_output(shipped, small_translator):
+def test_logit_lens_of_the_last_layer_equals_the_model_output(shipped, small_translator):
     for translator in (shipped, small_translator):
         traced = translator.trace_decoding(TEXT, DecodingSettings())
         layers, count = traced.logit_lens, traced.logit_lens.candidate_ids.shape[-1]
@@ -89,7 +89,7 @@ def test_beam_tree_has_the_best_translation(shipped):
         np.testing.assert_allclose(cross, traced.trace.cross[:, :, row], atol=1e-5)
 
 
-def test_translating_without_the_trace_gives_the_same(shipped):
+def test_translation_is_the_same_without_a_trace(shipped):
     for settings in (DecodingSettings(), DecodingSettings("beam", beam_size=3), DecodingSettings("sample", seed=5)):
         alone, traced = shipped.translate(TEXT, settings), shipped.trace_decoding(TEXT, settings).translation
         assert (alone.pieces, alone.text, alone.complete) == (traced.pieces, traced.text, traced.complete)
@@ -120,7 +120,7 @@ def test_endless_translation_stops_at_the_limit(shipped):
 @ONE_SHAPE
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("interventions", [Interventions(decoder_mask=False), Interventions(positions=False)])
-def test_options_reach_every_step(shaped_translator, method, interventions):
+def test_interventions_apply_to_every_decoding_step(shaped_translator, method, interventions):
     """The encoder, the cached steps and the pass over the whole translation belong to one run."""
     traced = shaped_translator.trace_decoding(TEXT, DecodingSettings(method), interventions=interventions)
     assert traced.trace.interventions == interventions

@@ -75,7 +75,7 @@ def test_each_row_reads_one_token_and_predicts_the_next(small_translator):
     assert trace.source_pieces[-1].id == END
 
 
-def test_attention_of_a_known_model_is_correct(copying_translator):
+def test_trace_of_a_copying_model_has_its_known_attention(copying_translator):
     """Fails if axes are swapped, or a row or a column is shifted by one."""
     trace = copying_translator.trace("The dog and the cat")
     assert trace.target_text == "The dog and the cat" and trace.complete
@@ -94,7 +94,7 @@ def test_teacher_forcing_reads_the_given_translation(copying_translator):
     np.testing.assert_array_equal(trace.candidate_ids[:, 0] != [p.id for p in trace.predicted_pieces], surprised)
 
 
-def test_reading_its_own_translation_changes_nothing(copying_translator):
+def test_rereading_the_models_own_translation_gives_the_same_trace(copying_translator):
     own = copying_translator.trace("The old dog")
     read = copying_translator.trace("The old dog", own.target_text)
     assert read.equals(own)
@@ -119,7 +119,7 @@ def test_cached_steps_equal_the_rows_of_the_trace(small_translator):
         np.testing.assert_allclose(candidates.log_probs[0].numpy(), trace.candidate_log_probs[row], atol=1e-5)
 
 
-def test_details_agree_with_the_weights(small_translator):
+def test_recorded_details_of_a_trace_agree_with_its_weights(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     assert set(trace.details) == {f"{kind}_{name}" for kind in KINDS for name in DETAILS} | {
         "encoder_residual",
@@ -147,7 +147,7 @@ def test_residual_stream_is_recorded_by_sublayer(small_translator):
         np.testing.assert_array_equal(trace.detail("cross", name), trace.details[f"cross_{name}"])
 
 
-def test_details_that_were_not_requested_are_an_error(small_translator):
+def test_reading_unrequested_details_raises_an_error(small_translator):
     trace = small_translator.trace(TEXT)
     with pytest.raises(ValueError, match="no cross_scores: compute it with details=True"):
         trace.detail("cross", "scores")
@@ -163,7 +163,7 @@ def test_details_that_were_not_requested_are_an_error(small_translator):
         Interventions(decoder_mask=False, positions=False),
     ],
 )
-def test_run_that_leaves_something_out_changes_no_later_run(small_translator, interventions):
+def test_run_without_mask_or_positions_does_not_affect_later_runs(small_translator, interventions):
     translated = small_translator.trace(TEXT, details=True)
     read = small_translator.trace(TEXT, "Der alte Mann liest.", details=True)
     weights = {name: value.clone() for name, value in small_translator._model.state_dict().items()}
@@ -177,7 +177,7 @@ def test_run_that_leaves_something_out_changes_no_later_run(small_translator, in
     assert read.interventions == AS_TRAINED
 
 
-def test_decoder_mask_changes_the_reading_but_not_the_translation(small_translator):
+def test_omitting_the_decoder_mask_changes_only_the_final_pass(small_translator):
     normal = small_translator.trace(TEXT)
     trace = small_translator.trace(TEXT, interventions=Interventions(decoder_mask=False))
     assert trace.predicted_pieces == normal.predicted_pieces
@@ -204,7 +204,7 @@ def test_translation_without_positions_is_decoded_without_them(shaped_translator
         assert trace.predicted_pieces != normal.predicted_pieces
 
 
-def test_stream_begins_with_the_embeddings_without_positions(small_translator):
+def test_residual_stream_without_positions_begins_with_the_embeddings(small_translator):
     normal = small_translator.trace("a a", "b b", details=True)
     trace = small_translator.trace("a a", "b b", details=True, interventions=Interventions(positions=False))
     assert trace.source_pieces[0].id == trace.source_pieces[1].id and trace.decoder_mask.sum() == 3 * 4 / 2
@@ -224,7 +224,7 @@ def test_trace_is_immutable(small_translator):
         trace.details["cross_scores"] = trace.encoder
 
 
-def test_eight_threads_get_the_same_as_one(small_translator):
+def test_eight_concurrent_threads_get_the_same_trace_as_one(small_translator):
     texts = [f"The {'old ' * (i % 4)}man reads book number {i}." for i in range(8)]
     alone = [small_translator.trace(text, details=True) for text in texts]
     with ThreadPoolExecutor(8) as pool:
@@ -292,7 +292,7 @@ def test_devices_are_listed(model_folder):
         Translator.load(model_folder, missing)
 
 
-def test_device_that_computes_nothing_is_not_offered(monkeypatch):
+def test_unusable_device_is_not_offered(monkeypatch):
     # No machine has both.
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     monkeypatch.setattr({"mps": torch.backends.mps, "cuda": torch.cuda}[missing], "is_available", lambda: True)
@@ -318,7 +318,7 @@ def test_device_out_of_memory_is_explained(model_folder, monkeypatch):
         translator.trace(TEXT)
 
 
-def test_version_follows_the_files(model_folder, small_translator, tmp_path):
+def test_model_version_changes_with_its_files(model_folder, small_translator, tmp_path):
     assert Translator.load(model_folder, "cpu").version == small_translator.version
     checkpoint = load_checkpoint(model_folder)
     weights = dict(checkpoint.model.named_parameters())
@@ -328,7 +328,7 @@ def test_version_follows_the_files(model_folder, small_translator, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["\ud800 dog", "dog\udfff.", "a \udfff\ud800 b"])
-def test_half_a_surrogate_pair_is_read_as_a_replacement_character(small_translator, text):
+def test_lone_surrogate_is_read_as_a_replacement_character(small_translator, text):
     """JSON can hold one, and so can a Python string; no page, file or chart can."""
     trace = small_translator.trace(text, text)
     shown = [trace.source_text, trace.target_text, small_translator.trace(text).source_text]
@@ -338,7 +338,7 @@ def test_half_a_surrogate_pair_is_read_as_a_replacement_character(small_translat
     assert small_translator.trace("🙂 dog").source_text == "🙂 dog"
 
 
-def test_equal_runs_are_equal_values_in_any_spelling(small_translator):
+def test_equal_runs_compare_equal_however_they_are_written(small_translator):
     run = TraceRun("A dog\ud83d\ude42.", [5, 6, 2])
     assert run == TraceRun("A dog🙂.", (5, 6, 2), interventions=Interventions()) and len({run, TraceRun(run.text)}) == 2
     assert small_translator.get(TraceRun("A dog.", "Ein Hund.")).equals(small_translator.trace("A dog.", "Ein Hund."))

@@ -1,4 +1,4 @@
-"""Votes, by the requests that phones and the lecturer's browser send to the proxy."""
+"""Tests of votes by the requests that phones and the lecturer's browser send to the proxy."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_audience_votes_and_the_result_is_revealed():
     within(lecture)
 
 
-def test_only_the_lecturers_browser_opens_and_closes():
+def test_only_the_lecturers_browser_can_open_and_close_a_vote():
     async def lecture() -> None:
         async with hall(lecturer=False) as place:
             for cookie in ("", "attention_atlas_lecturer_8501=", "attention_atlas_lecturer_8501=guess"):
@@ -176,7 +176,7 @@ def test_invalid_ballot_is_refused(body, status):
     within(lecture)
 
 
-def test_request_that_no_page_sends_is_refused():
+def test_vote_request_that_no_page_sends_is_rejected():
     async def lecture() -> None:
         async with hall() as place:
             for method, path, status in (
@@ -221,7 +221,7 @@ def test_invalid_question_is_refused(more):
     within(lecture)
 
 
-def test_voters_are_bounded_and_a_full_box_still_takes_changes(monkeypatch):
+def test_full_ballot_box_accepts_only_changed_votes(monkeypatch):
     monkeypatch.setattr(ballot_box, "MOST_BALLOTS", 3)
 
     async def lecture() -> None:
@@ -234,7 +234,7 @@ def test_voters_are_bounded_and_a_full_box_still_takes_changes(monkeypatch):
     within(lecture)
 
 
-def test_browsers_wait_for_a_change(monkeypatch):
+def test_waiting_browsers_are_answered_when_the_vote_changes(monkeypatch):
     async def lecture() -> None:
         async with hall() as place:
             vote = (await place.act(QUESTION))[1]["vote"]
@@ -253,7 +253,7 @@ def test_browsers_wait_for_a_change(monkeypatch):
     within(lecture)
 
 
-def test_phone_page_runs_its_own_script_alone():
+def test_phone_page_may_run_only_its_own_script():
     page, policy = phone_page()
     assert len(page) < 10_000 and b'<script type="module">' in page and b"vote/ballot" in page
     assert "default-src 'none'" in policy and "unsafe" not in policy

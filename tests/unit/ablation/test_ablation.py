@@ -1,4 +1,4 @@
-"""The effect of a single edit, the importance of every head, and removing heads one after the other."""
+"""Tests of the effect of an edit, the importance of every head, and the removal of heads in turn."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_removing_a_head_removes_only_its_output():
     assert (change.abs() > 1e-4).all(dim=(0, 1)).all(), "every coordinate of the output changes"
 
 
-def test_zero_weights_values_or_output_are_equivalent():
+def test_zeroing_weights_values_or_output_has_the_same_effect():
     attention, x = attention_of_one_position(3, 12)
     x = torch.cat([x, x.roll(1, -1)], dim=1)
     query, memory = attention.project(x)
@@ -69,7 +69,7 @@ def test_zero_weights_values_or_output_are_equivalent():
     assert not torch.allclose(scores, off, atol=1e-3), "scores of 0 are even attention, not none"
 
 
-def test_sublayer_without_heads_writes_its_bias():
+def test_sublayer_with_all_heads_off_writes_only_its_bias():
     attention, x = attention_of_one_position(4, 12)
     torch.nn.init.normal_(attention.out_projection.bias)
     query, memory = attention.project(x)
@@ -77,7 +77,7 @@ def test_sublayer_without_heads_writes_its_bias():
     assert torch.equal(off[0, 0], attention.out_projection.bias)
 
 
-def test_scores_match_the_traces_and_the_definitions(shaped_translator):
+def test_ablation_scores_match_the_traces_and_their_definitions(shaped_translator):
     from scipy import stats
 
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)]
@@ -101,7 +101,7 @@ def test_scores_match_the_traces_and_the_definitions(shaped_translator):
     np.testing.assert_array_equal(scores.ranks[0], (q > taken[:, None]).sum(-1) + 1)
 
 
-def test_no_variants_give_no_rows(small_translator):
+def test_empty_list_of_variants_gives_an_empty_result(small_translator):
     scores = small_translator.score(TEXT, TARGET, [])
     assert scores.change.shape == (0,) and len(scores.baseline)
 
@@ -132,8 +132,8 @@ def test_gradient_equals_a_central_difference(precise):
         assert float(gradients[kind][layer, head]) == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
-def test_gate_gradients_of_a_layer_add_up_to_its_output(precise):
-    """Euler: the sub-layer without its bias is linear in the gates of its heads."""
+def test_sum_of_gate_gradients_equals_the_gradient_times_the_output(precise):
+    """Follows from Euler's theorem, because the sub-layer without its bias is linear in the gates of its heads."""
     model, source, target, predicted = precise
     gradients, caught = gate_gradients(model, source, target, predicted), []
     attention = model.decoder_layers[1].cross_attention.out_projection
@@ -151,7 +151,7 @@ def test_gate_gradients_of_a_layer_add_up_to_its_output(precise):
     assert float(gradients["cross"][1].sum()) == pytest.approx(float(expected), rel=1e-6)
 
 
-def test_estimate_of_a_known_head_is_twice_its_effect():
+def test_gradient_estimate_of_a_quadratic_loss_is_twice_the_effect():
     """Two heads write (1, 0) and (0, 2), and the loss is |o|^2 / 2."""
     attention = MultiHeadAttention(2, 2, dropout=0.0, kind="encoder").eval()
     attention.out_projection.weight.data, attention.out_projection.bias.data = torch.eye(2), torch.zeros(2)
@@ -171,7 +171,7 @@ def test_estimate_of_a_known_head_is_twice_its_effect():
 
 
 @pytest.mark.thorough
-def test_estimated_and_measured_importance_of_the_shipped_model_agree(shipped):
+def test_estimated_head_importance_agrees_with_the_measurement(shipped):
     found = head_importance(shipped, "The old man gave his dog a bone yesterday.")
     assert found.agreement > 0.9, "the two are different numbers of the same thing"
     off = shipped.trace(
@@ -181,7 +181,7 @@ def test_estimated_and_measured_importance_of_the_shipped_model_agree(shipped):
     assert (flattened(found.measured) > 0).any() and (flattened(found.measured) < 0).any(), "both signs exist"
 
 
-def test_effect_is_assembled_from_its_runs(small_translator):
+def test_effect_combines_the_numbers_of_its_runs(small_translator):
     changes = Interventions(gates={("cross", 2, 1): 0.0, ("encoder", 0, 0): 0.0})
     effect = effect_of(small_translator, TEXT, changes)
     assert effect.before.equals(small_translator.trace(TEXT))
@@ -198,8 +198,8 @@ def test_effect_is_assembled_from_its_runs(small_translator):
     assert effect_of(small_translator, TEXT, Interventions()).first_difference is None
 
 
-def test_effect_runs_the_changed_and_the_unchanged_model_once_per_translation(small_translator):
-    """The encoder reads the sentence unchanged, changed, and for the changed model's own translation."""
+def test_effect_runs_each_model_once_per_translation(small_translator):
+    """The encoder runs three times: unchanged, changed, and for the changed model's own translation."""
     changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
     counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
         lambda *_: read.append(1)
@@ -212,7 +212,7 @@ def test_effect_runs_the_changed_and_the_unchanged_model_once_per_translation(sm
         np.testing.assert_allclose(getattr(effect.scores, part.name), getattr(scores, part.name), atol=2e-6)
 
 
-def test_suggested_heads_change_the_words(shipped):
+def test_suggested_heads_change_the_translation_when_switched_off(shipped):
     text = "The animal didn't cross the street because it was too tired."
     found = telling_heads(shipped, text)
     assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
@@ -225,7 +225,7 @@ def test_suggested_heads_change_the_words(shipped):
 
 @pytest.fixture(scope="module")
 def drawing(small_translator):
-    """A translator that has other sentences to draw from."""
+    """A translator with other sentences for resampling."""
     found = copy.copy(small_translator)
     traces = (small_translator.trace(text, TARGET, details=True) for text in ("I have a dream.", "A dog.", TEXT))
     found.means = HeadMeans.over(traces, small_translator.version, "made up")
@@ -272,7 +272,7 @@ def test_resampled_importance_uses_the_same_draws_for_every_head(drawing):
     )
 
 
-def test_interval_over_draws_is_students():
+def test_interval_over_draws_uses_the_t_distribution():
     from scipy import stats
 
     values = np.random.default_rng(2).normal(3, 1, size=(8, 2))
@@ -303,7 +303,7 @@ def test_heads_are_removed_one_after_the_other(small_translator):
     assert other.log_probs[-1] == pytest.approx(curve.log_probs[-1], abs=1e-4)
 
 
-def test_sentence_statistics_survive_their_file(small_translator):
+def test_sentence_statistics_survive_saving_and_loading(small_translator):
     texts = [TEXT, "I have a dream.", "A dog."]
     found = importance_statistics(small_translator, texts)
     each = [head_importance(small_translator, text) for text in texts]
@@ -324,7 +324,7 @@ def test_sentence_statistics_survive_their_file(small_translator):
         importance_statistics(small_translator, [])
 
 
-def test_bootstrap_interval_is_that_of_the_mean():
+def test_bootstrap_interval_matches_the_interval_of_the_mean():
     values = np.random.default_rng(0).normal(size=(400, 2))
     found = bootstrap(values)
     np.testing.assert_allclose(found.high - found.low, 2 * 1.96 / 20, rtol=0.1)
@@ -332,7 +332,7 @@ def test_bootstrap_interval_is_that_of_the_mean():
 
 
 @ONE_SHAPE
-def test_variant_scores_alike_in_chunks_and_alone(shaped_translator):
+def test_variant_has_the_same_score_alone_and_in_a_chunk(shaped_translator):
     source, target, predicted = shaped_translator.given(TEXT, TARGET)
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)] * 8
     with torch.inference_mode():

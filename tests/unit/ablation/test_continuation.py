@@ -1,4 +1,4 @@
-"""The next prediction of a changed model, and its continuation of the translation."""
+"""Tests of the next prediction of a changed model, and its continuation of the translation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_unchanged_model_repeats_its_translation(shaped_translator):
 
 
 @ONE_SHAPE
-def test_words_before_the_step_stay_and_the_changed_model_continues(shaped_translator, before):
+def test_changed_model_continues_after_the_words_before_the_step(shaped_translator, before):
     changed = Interventions(attention=everywhere("cross", 3, 1, before.cross.shape))
     after = reread(shaped_translator, before, changed)
     np.testing.assert_array_equal(after.cross[:, :, 3, 1], 1.0)
@@ -65,7 +65,7 @@ def test_most_telling_step_is_the_first_that_changes(shaped_translator, before):
 
 
 @ONE_SHAPE
-def test_candidates_of_both_models_have_the_numbers_of_the_traces(shaped_translator, before):
+def test_candidate_probabilities_of_both_runs_equal_the_traces(shaped_translator, before):
     after = reread(shaped_translator, before, Interventions(hidden_source=[0, 2, 4]))
     rows = candidates((before, after), 2, 5)
     ids = [piece for piece, _ in rows]

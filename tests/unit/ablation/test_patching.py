@@ -1,4 +1,4 @@
-"""Activation patching between two sentences: exact where nothing may change, and right where the cause is known."""
+"""Tests of activation patching between two sentences: unaffected cells stay equal, and a known cause is found."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
 from transformer.values.patches import SITES, has_heads, parse_patch, patch_name, stack_of
 
-# The same tokens in another order, so that all positions have partners.
+# The same tokens in another order, so that every position has a counterpart.
 TEXT, OTHER = "The old man reads a book.", "The old book reads a man."
 TARGET = "Der alte Mann liest ein Buch."
-# A place of each site, and places of two sites together.
+# One place of each kind of site, and a combination of two kinds.
 PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in SITES}
 PLACES["together"] = {("encoder.outputs", 0, 1, 2): 2, ("decoder.residual", 1, 0, 4): 4}
 
@@ -55,7 +55,7 @@ def test_patching_a_sentence_into_itself_changes_no_bit(shaped_translator):
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_only_the_cone_of_a_patch_changes(shaped_translator, name):
+def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
     interventions = patch(PLACES[name], other)
     moved = changes(before, read(shaped_translator, TEXT, interventions))
@@ -69,7 +69,7 @@ def test_only_the_cone_of_a_patch_changes(shaped_translator, name):
 
 
 @ONE_SHAPE
-def test_all_cells_of_a_layer_give_the_later_layers_of_the_other_sentence(shaped_translator):
+def test_patching_a_whole_layer_reproduces_the_other_run_in_later_layers(shaped_translator):
     other = read(shaped_translator, OTHER)
     encoder = {("encoder.residual", 1, 0, at): at for at in range(len(other.source_pieces))}
     patched = read(shaped_translator, TEXT, patch(encoder, other))
@@ -78,7 +78,7 @@ def test_all_cells_of_a_layer_give_the_later_layers_of_the_other_sentence(shaped
     np.testing.assert_array_equal(patched.log_probs, other.log_probs)
 
 
-def test_a_patch_of_the_stream_after_the_encoder_is_one_of_its_output(shaped_translator):
+def test_patching_the_last_encoder_stream_equals_patching_its_output(shaped_translator):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
     depth = shaped_translator.config.encoder_layers
     patched = read(shaped_translator, TEXT, patch({("encoder.residual", depth, 0, 3): 3}, other))
@@ -89,7 +89,7 @@ def test_a_patch_of_the_stream_after_the_encoder_is_one_of_its_output(shaped_tra
 
 
 @ONE_SHAPE
-def test_writing_applies_patches_of_every_step(shaped_translator):
+def test_stepwise_decoding_applies_the_patches_of_every_step(shaped_translator):
     """The translation is written token by token with a cache, and read as a whole: both patch the same."""
     other = read(shaped_translator, OTHER)
     interventions = patch({place: at for places in PLACES.values() for place, at in places.items()}, other)
@@ -142,7 +142,7 @@ def two_headed(tokenizer):
     return translator, PatchingQuestion(*texts, tuple(tokenizer.encode_ids(texts[0])), step, (one, other))
 
 
-def test_the_head_that_decides_is_found_where_attention_misses_it(two_headed):
+def test_patching_finds_the_deciding_head_that_attention_misses(two_headed):
     translator, question = two_headed
     effects = {
         kind: translator.get(GridRun(question, f"{kind}.outputs")).effects for kind in ("encoder", "decoder", "cross")
@@ -156,7 +156,7 @@ def test_the_head_that_decides_is_found_where_attention_misses_it(two_headed):
 
 
 @ONE_SHAPE
-def test_the_grid_is_made_of_single_patches(shaped_translator):
+def test_grid_of_effects_equals_single_patches(shaped_translator):
     other = read(shaped_translator, OTHER)
     ids = tuple(piece.id for piece in other.predicted_pieces)
     question = PatchingQuestion(TEXT, OTHER, ids, 3, (int(other.candidate_ids[3, 0]), int(other.candidate_ids[3, 1])))
@@ -188,7 +188,7 @@ def test_patching_the_whole_output_of_the_encoder_has_an_effect_of_one(shaped_tr
     assert (back.run, back.other) == pytest.approx((found.other, found.run), abs=1e-5)
 
 
-def test_effect_is_a_share_of_the_difference_and_absent_where_there_is_hardly_any():
+def test_effect_is_undefined_if_the_two_runs_hardly_differ():
     np.testing.assert_allclose(Contrasts(3.0, -1.0, np.array([3.0, -1.0, 1.0, 5.0])).effects, [0, 1, 0.5, -0.5])
     assert Contrasts(3.0, 2.6, np.array([3.0])).effects is None
 
@@ -201,7 +201,7 @@ def test_effect_is_a_share_of_the_difference_and_absent_where_there_is_hardly_an
         (("A dog.", "A dog."), "all"),
     ],
 )
-def test_words_are_matched(tokenizer, texts, expected):
+def test_words_of_two_sentences_are_matched(tokenizer, texts, expected):
     sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
     found = matched_positions(*sides, texts)
     if expected == "all":
@@ -211,15 +211,15 @@ def test_words_are_matched(tokenizer, texts, expected):
         assert all(sides[0][at].id == sides[1][other].id for at, other in found.items())
 
 
-def test_partners_are_mutual(tokenizer):
-    """Either of two exchanged words could be the one that is matched."""
+def test_matching_in_reverse_gives_the_inverse_pairs(tokenizer):
+    """For two exchanged words, the matching may choose either of them."""
     texts = "I see a big old dog.", "I see a old big dog."
     sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
     found, back = matched_positions(*sides, texts), matched_positions(*sides[::-1], texts[::-1])
     assert back == {other: one for one, other in found.items()} and found != back
 
 
-def test_patch_names_are_read_back():
+def test_patch_names_survive_writing_and_parsing():
     for place, other in (
         (("encoder.residual", 0, 0, 6), 6),
         (("cross.outputs", 3, 7, 9), 9),
@@ -245,7 +245,7 @@ def test_patch_names_are_read_back():
         "encoder.residual.3",
     ],
 )
-def test_other_names_are_reported(name):
+def test_invalid_patch_names_are_reported(name):
     with pytest.raises(InterventionError, match="is not a patch"):
         parse_patch(name)
 
@@ -266,7 +266,7 @@ def test_patches_that_do_not_fit_are_reported(shaped_translator, patches, messag
         read(shaped_translator, TEXT, patch(patches, read(shaped_translator, OTHER)))
 
 
-def test_patches_that_contradict_themselves_are_reported(small_translator):
+def test_contradictory_patches_are_reported(small_translator):
     place = ("encoder.residual", 0, 0, 0)
     with pytest.raises(InterventionError, match="no other sentence"):
         Interventions(patches={place: 0})

@@ -23,7 +23,7 @@ def test_shipped_model_aligns_a_sentence_whose_order_changes(shipped):
     assert tokens.source == tuple(piece.text for piece in trace.source_pieces[:-1])
 
 
-def test_step_decides_which_row_aligns_a_token(small_translator):
+def test_chosen_step_decides_which_row_aligns_a_token(small_translator):
     trace = small_translator.trace("I have a dream.", "Ich habe")
     source = [not piece.special for piece in trace.source_pieces]
     for aligner, shift in ((AT_READ, 1), (AT_PREDICTED, 0)):
@@ -32,7 +32,7 @@ def test_step_decides_which_row_aligns_a_token(small_translator):
         assert list(align(trace, aligner, "tokens").links) == expected
 
 
-def test_weight_of_a_word_is_the_sum_of_its_tokens_in_the_mean_row(small_translator):
+def test_weight_of_a_word_sums_its_tokens_over_the_mean_of_its_rows(small_translator):
     trace = small_translator.trace("grandmother sleeps", "Großmutter schläft")
     pair = align(trace, AT_PREDICTED, "spaces")
     assert pair.source == ("grandmother", "sleeps") and pair.target == ("Großmutter", "schläft")
@@ -54,7 +54,7 @@ def test_weight_of_a_word_is_the_sum_of_its_tokens_in_the_mean_row(small_transla
     st.text(st.sampled_from("aZé .,'-日本ह🙂\u00a0\t0"), min_size=1, max_size=20).filter(str.strip),
     st.sampled_from(UNITS),
 )
-def test_indices_are_within_the_words_of_any_text(small_translator, text, unit):
+def test_aligned_word_indices_are_valid_for_any_text(small_translator, text, unit):
     trace = small_translator.trace("I have a dream.", text)
     pair = align(trace, AT_READ, unit)
     assert all(0 <= source < len(pair.source) and 0 <= target < len(pair.target) for source, target in pair.links)

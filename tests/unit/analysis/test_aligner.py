@@ -16,12 +16,12 @@ def metrics(predicted, read):
     return HeadMetrics("cross", values, {"alignment_predicted": 20, "alignment_read": 20})
 
 
-def test_best_head_decides_layer_and_step_and_others_of_its_layer_join_it():
+def test_aligner_uses_the_layer_and_step_of_its_best_head():
     found = find_aligner(metrics([[0.1, 0.2, 0.6], [0.6, 0.7, 0.7]], [[0.72, 0.4, 0.77], [0.1, np.nan, 0.1]]))
     assert found == Aligner(layer=0, heads=(2, 0), step="read", agreement=0.77, pieces=20)
 
 
-def test_model_without_a_head_that_aligns_half_of_the_tokens_has_none():
+def test_model_whose_heads_align_too_few_tokens_has_no_aligner():
     assert find_aligner(metrics([[0.1, 0.5]], [[np.nan, 0.3]])) is None
 
 

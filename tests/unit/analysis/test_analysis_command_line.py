@@ -108,7 +108,7 @@ def test_means_importance_and_quality_without_heads_are_written(model_folder, tm
     assert len({point.chrf for point in points if point.removed == 0}) == 1
 
 
-def test_agreement_of_methods_is_written(model_folder, small_translator, tmp_path, run_main):
+def test_agreement_command_writes_its_file(model_folder, small_translator, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "agreement.json"
     sentences.write_text("The old man reads a book.\nI have a dream.\n", encoding="utf-8")
     done = run_main(
@@ -159,7 +159,7 @@ def test_file_without_head_statistics_is_reported(model_folder, tmp_path, run_ma
     assert done.stderr.count("\n") == 1
 
 
-def test_shipped_means_are_those_of_the_shipped_sentences(shipped):
+def test_shipped_means_match_the_shipped_sentences(shipped):
     """Recreate them with `python -m transformer.analysis means` whenever the model or the sentences change."""
     assert shipped.means is not None, "the means beside the model belong to another one"
     sentences = SENTENCES.read_text(encoding="utf-8").splitlines()
@@ -191,7 +191,7 @@ def _nothing():
     return {kind: _estimate(values) for kind, values in _zeros().items()}
 
 
-def test_reported_speed_of_two_parallel_processes_is_their_real_one(tmp_path, monkeypatch, capsys):
+def test_reported_speed_counts_the_sentences_of_both_processes(tmp_path, monkeypatch, capsys):
     file = tmp_path / "sentences.txt"
     file.write_text("A dog\n" * 6_000, encoding="utf-8")
     clock = Clock(file, processes=2)

@@ -46,7 +46,7 @@ def test_frames_go_from_the_word_to_the_next_step(film):
     ]
 
 
-def test_words_and_tokens_are_those_of_the_sentence(film):
+def test_film_shows_the_words_and_tokens_of_the_sentence(film):
     trace, _, frames = film
     groups = source_words(trace).rows
     assert frames["words"].row == WORD and numbers(frames["words"]) == [[len(group) for group in groups]]
@@ -54,14 +54,14 @@ def test_words_and_tokens_are_those_of_the_sentence(film):
     assert numbers(frames["tokens"]) == [[piece.id for piece in trace.source_pieces]]
 
 
-def test_vector_is_the_sum_that_enters_the_first_layer(film):
+def test_film_shows_the_vector_that_enters_the_first_layer(film):
     trace, _, frames = film
     embedding, position, total = (line.numbers for line in frames["vector"].lines)
     np.testing.assert_array_equal(total, trace.residual_stream("encoder")[0, frames["vector"].row].astype(np.float64))
     np.testing.assert_allclose(embedding + position, total, atol=1e-5)
 
 
-def test_scores_weights_and_values_are_those_of_one_head(film):
+def test_film_shows_scores_weights_and_values_of_one_head(film):
     trace, _, frames = film
     row, layer, head = frames["scores"].row, frames["scores"].layer, frames["scores"].head
     detail = {
@@ -82,7 +82,7 @@ def test_scores_weights_and_values_are_those_of_one_head(film):
     np.testing.assert_allclose(output.numbers, weights @ detail["values"], atol=1e-5)
 
 
-def test_similarity_is_that_of_the_vector_after_each_layer(film):
+def test_film_shows_the_similarity_of_vectors_after_each_layer(film):
     trace, _, frames = film
     first, *later = trace.residual_stream("encoder")[::2, frames["layers"].row].astype(np.float64)
     expected = [first @ each / np.sqrt((first @ first) * (each @ each)) for each in (first, *later)]
@@ -101,7 +101,7 @@ def test_mask_and_cross_attention_are_those_of_the_step_that_writes_the_word(fil
     assert not frames["mask"].lines[0].seen[step + 1 :].any()
 
 
-def test_probabilities_are_those_of_the_step_and_of_all_steps(film):
+def test_film_shows_the_probabilities_of_one_step_and_of_all_steps(film):
     trace, _, frames = film
     step, (likely,) = frames["next"].row, frames["next"].lines
     assert likely.at.tolist() == trace.candidate_ids[step].tolist()

@@ -1,4 +1,4 @@
-"""Numbers inside the shipped model, whose weights are larger than a fresh model's."""
+"""Tests of numbers inside the shipped model, whose weights are larger than a fresh model's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def trace(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_recompute(shipped, trace, kind):
+def test_sums_inside_the_shipped_model_are_reproduced(shipped, trace, kind):
     """References A13 and A19."""
     weights = shipped.weights()
     for layer in (0, 3, 5):
@@ -44,7 +44,7 @@ def test_sums_recompute(shipped, trace, kind):
         np.testing.assert_allclose(one.weighted_values.sum(axis=0), one.output, atol=1e-5)
 
 
-def test_generator_matches_the_trace(shipped, trace):
+def test_generator_weights_reproduce_the_trace_probabilities(shipped, trace):
     probabilities = prediction(trace, shipped.weights()).probabilities
     taken = probabilities[np.arange(len(probabilities)), [piece.id for piece in trace.predicted_pieces]]
     np.testing.assert_allclose(np.log(taken), trace.log_probs, atol=1e-5)

@@ -27,24 +27,24 @@ def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_plain_view_equals_the_trace(trace, kind):
+def test_view_without_merging_or_hiding_equals_the_trace(trace, kind):
     view = view_of(trace, kind)
     assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
     assert [group[0] for group in view.axes.rows] == list(trace.query_pieces(kind))
     assert [group[0] for group in view.axes.columns] == list(trace.key_pieces(kind))
 
 
-def test_first_step_of_cross_attention_stays(trace):
+def test_first_step_of_cross_attention_is_never_hidden(trace):
     view = view_of(trace, "cross", special=False)
     assert view.axes.rows[0][0].special, "it reads the start symbol and predicts the first word"
 
 
-def test_hidden_share_is_the_weight_of_the_hidden_columns(trace):
+def test_hidden_share_equals_the_weight_of_the_hidden_columns(trace):
     view = view_of(trace, "cross", special=False)
     np.testing.assert_allclose(view.hidden, trace.cross[..., -1], atol=1e-6)
 
 
-def test_rest_of_a_row_is_rescaled():
+def test_row_is_rescaled_when_columns_are_hidden():
     weights, hidden = scaled_rows(np.array([[0.1, 0.4], [0.0, 0.0]]))
     np.testing.assert_allclose(weights, [[0.2, 0.8], [0, 0]])
     np.testing.assert_allclose(hidden, [0.5, 1.0])

@@ -1,4 +1,4 @@
-"""Tests of the words that a word looks at over all heads: the links, their order, and their weights from the trace."""
+"""Tests of a word's links over all heads: which links there are, their order, and their weights from the trace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def found(trace):
 
 @few(40)
 @given(traces())
-def test_links_are_sorted_and_every_weight_is_the_traces(trace):
+def test_links_are_sorted_and_have_the_weights_of_the_trace(trace):
     links, sides = found(trace), {"source": source_words(trace), "target": target_words(trace)}
     assert [link.beyond for link in links] == sorted((link.beyond for link in links), reverse=True)
     for link in links:
@@ -49,7 +49,7 @@ def test_links_are_sorted_and_every_weight_is_the_traces(trace):
 
 @few(40)
 @given(traces())
-def test_equal_links_keep_the_models_order_and_two_words_have_one_link(trace):
+def test_tied_links_keep_their_order_and_word_pairs_have_one_link(trace):
     links = found(trace)
     places = [(KINDS.index(link.kind), link.row, link.column) for link in links]
     assert len(set(places)) == len(places)
@@ -62,7 +62,7 @@ def test_equal_links_keep_the_models_order_and_two_words_have_one_link(trace):
 
 @few(40)
 @given(traces())
-def test_symbols_punctuation_the_word_itself_and_its_neighbours_are_left_out(trace):
+def test_links_exclude_symbols_punctuation_and_neighbouring_words(trace):
     links = found(trace)
     for words in (source_words(trace), target_words(trace)):
         assert not any(piece.special for pieces in words.pieces for piece in pieces)
@@ -72,14 +72,14 @@ def test_symbols_punctuation_the_word_itself_and_its_neighbours_are_left_out(tra
     assert all(link.column < link.row for link in links if link.kind == "decoder")
 
 
-def test_a_word_looks_in_the_steps_that_wrote_it_and_is_looked_at_once_it_was_read():
+def test_words_have_rows_where_written_and_columns_where_read():
     words = target_words(made_up_trace(SOURCE, TARGET))
     assert words.rows == ((0,), (1,), (2,), (3, 4), (5,))
     assert words.columns == ((1,), (2,), (3,), (4, 5), (6,))
     assert source_words(made_up_trace(SOURCE, TARGET)).rows == ((0,), (1, 2), (3,), (4,), (5,))
 
 
-def test_a_link_is_in_the_head_that_does_it_here_and_not_everywhere():
+def test_link_names_the_head_that_makes_it_specifically():
     even = made_up_trace(SOURCE, TARGET).attention("encoder")[0, 0]
     everywhere, here = np.zeros_like(even), even.copy()
     everywhere[:, 4] = 1
@@ -100,7 +100,7 @@ def test_the_links_of_a_word_are_its_rows_and_its_columns():
     assert {"cross"} == {link.kind for link in looked if link.weight == 1}
 
 
-def test_across_are_the_words_with_most_cross_attention_of_the_mean_head():
+def test_cross_links_are_the_words_with_most_mean_cross_attention():
     one, other = np.full((7, 7), 1 / 7), np.full((7, 7), 1 / 7)
     one[1] = np.eye(7)[3]
     other[1] = [0, 0.45, 0.45, 0, 0.1, 0, 0]

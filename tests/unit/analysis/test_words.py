@@ -57,7 +57,7 @@ def test_space_begins_a_word_and_punctuation_is_separate(spelt, groups):
         (("▁ก", "ิน", "ข้าว"), ["กิน", "ข้าว"]),
     ],
 )
-def test_words_next_to_letters_without_spaces_are_split_as_usual(spelt, expected):
+def test_words_beside_a_script_without_spaces_are_split_as_usual(spelt, expected):
     assert words(*located(*spelt)) == expected
 
 

@@ -1,4 +1,4 @@
-"""Models with a known true cause."""
+"""Models for which the cause of each predicted token is known."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def mixing_copier(changed_copier) -> Translator:
     """A model whose encoder moves the token from position t + 1 to position t, where cross-attention looks."""
 
     def change(weights, pieces, places):
-        # Doubles what is there, which still leaves the positions visible.
+        # This doubles the part of the token that is already there, and leaves the positions readable.
         weights["encoder_layers.0.self_attention.out_projection.weight"][pieces, pieces] = 0.15 * torch.eye(pieces.stop)
 
     return changed_copier(change)

@@ -24,11 +24,11 @@ def additive(masks):
     return masks @ np.array([3.0, 2.0, 1.0, 0.0])
 
 
-def test_tau_of_a_hand_computed_case():
+def test_kendalls_tau_matches_a_hand_computed_case():
     assert kendall_tau(np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.4, 0.1, 0.35, 0.15])) == pytest.approx(1 / 3)
 
 
-def test_rank_correlation_of_a_hand_computed_case():
+def test_rank_correlation_matches_a_hand_computed_case():
     """Spearman's correlation compares the gradient's estimate of a head with the measurement."""
     ranked: dict[Kind, list[float]] = {"encoder": [0.5, 0.3], "decoder": [0.15], "cross": [0.05]}
     other: dict[Kind, list[float]] = {"encoder": [0.4, 0.1], "decoder": [0.35], "cross": [0.15]}
@@ -36,24 +36,24 @@ def test_rank_correlation_of_a_hand_computed_case():
     assert MeasuredImportance("zero", one, two, 0.0, {}).agreement == pytest.approx(0.4)
 
 
-def test_tau_counts_ties_on_both_sides():
+def test_kendalls_tau_accounts_for_ties_on_both_sides():
     # One of three pairs is tied on one side: 2 / sqrt(2 * 3).
     assert kendall_tau(np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])) == pytest.approx(2 / np.sqrt(6))
     assert np.isnan(kendall_tau(np.ones(3), np.arange(3.0)))
 
 
 @pytest.mark.parametrize(("pieces", "deviation"), [(5, 0.408), (8, 0.289), (12, 0.221), (20, 0.162), (40, 0.110)])
-def test_deviation_matches_unrelated_rankings(pieces, deviation):
+def test_standard_deviation_matches_unrelated_rankings(pieces, deviation):
     assert chance_deviation(pieces) == pytest.approx(deviation, abs=5e-4)
 
 
-def test_half_a_tau_is_noise_with_eight_words():
+def test_tau_of_one_half_is_not_significant_with_eight_words():
     generator = np.random.default_rng(1)
     found = agreement([scores_of(name, generator.random(8)) for name in ("weights", "erasure")], columns=range(8))
     assert found.chance == pytest.approx(0.57, abs=5e-3)
 
 
-def test_deviation_matches_random_rankings():
+def test_standard_deviation_matches_random_rankings():
     generator = np.random.default_rng(3)
     taus = [kendall_tau(generator.random(8), generator.random(8)) for _ in range(500)]
     assert np.std(taus) == pytest.approx(chance_deviation(8), abs=0.02)
@@ -72,7 +72,7 @@ def test_agreement_can_exclude_columns():
         agreement([one, other], columns=[1])
 
 
-def test_comprehensiveness_and_sufficiency_of_an_additive_score():
+def test_comprehensiveness_and_sufficiency_match_an_additive_score():
     """ERASER's two measures over every k from 1."""
     right, reversed_ = np.arange(4), np.arange(4)[::-1]
     assert comprehensiveness(additive, right, 4) == pytest.approx(5.0)
@@ -85,7 +85,7 @@ def test_comprehensiveness_and_sufficiency_of_an_additive_score():
         assert (4 * sufficiency(additive, order, 4) + 6) / 5 == pytest.approx(left)
 
 
-def test_deletion_curves_of_an_additive_score():
+def test_deletion_curves_match_an_additive_score():
     found = deletion_curves(additive, np.array([3.0, 2.0, 1.0, 0.0]), range(4), draws=3, seed=1)
     np.testing.assert_allclose(found.best_first, [6, 3, 1, 0, 0])
     np.testing.assert_allclose(found.worst_first, [6, 6, 5, 3, 0])
@@ -96,7 +96,7 @@ def test_deletion_curves_of_an_additive_score():
     np.testing.assert_array_equal(found.random, again.random)
 
 
-def test_unlisted_columns_stay():
+def test_deletion_keeps_unlisted_columns():
     seen = []
 
     def measure(masks):
@@ -108,7 +108,7 @@ def test_unlisted_columns_stay():
     np.testing.assert_array_equal(best_first(np.array([1.0, 5.0, 1.0]), [2, 0, 1]), [1, 0, 2])
 
 
-def test_deleting_the_words_that_the_method_found_costs_most(next_copier):
+def test_deleting_the_words_found_by_a_method_lowers_the_score_most(next_copier):
     trace = next_copier.trace("The dog and the cat")
     target = [Target((3,))]
     found = next_copier.attribute(trace, "erasure", target)
@@ -118,7 +118,7 @@ def test_deleting_the_words_that_the_method_found_costs_most(next_copier):
 
 
 @ONE_SHAPE
-def test_words_are_deleted_with_all_their_tokens(shaped_translator, shaped_trace):
+def test_deletion_removes_words_with_all_their_tokens(shaped_translator, shaped_trace):
     target = Target((5,))
     found = shaped_translator.attribute(shaped_trace, "norms", [Target((0,)), target], words=True)
     words = range(len(found.source_groups) - 1)

@@ -11,7 +11,7 @@ SENTENCE = "The old man is asleep."
 
 
 @pytest.mark.thorough
-def test_agreement_of_one_sentence_is_that_of_one_of_its_words(small_translator):
+def test_agreement_of_a_sentence_is_measured_on_one_of_its_words(small_translator):
     found = agreement_statistics(small_translator, [SENTENCE, "No."])
     assert (found.sentences, found.left_out, found.methods) == (1, 1, tuple(METHODS))
     assert found.model == small_translator.version and found.words == 6
@@ -27,7 +27,7 @@ def test_agreement_of_one_sentence_is_that_of_one_of_its_words(small_translator)
     np.testing.assert_array_equal(found.tau.low, found.tau.high)
 
 
-def test_statistics_survive_their_file_and_repeat(small_translator):
+def test_agreement_statistics_are_reproducible_and_survive_a_file(small_translator):
     texts = [SENTENCE, "I have a dream."]
     found = agreement_statistics(small_translator, texts)
     again = AgreementStatistics.from_json(found.to_json())

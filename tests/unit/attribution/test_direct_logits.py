@@ -13,7 +13,7 @@ from transformer.attribution.transformed import linear_layer_norm
 from transformer.config import RELATIVE
 
 
-def test_parts_of_a_hand_computed_case():
+def test_direct_logit_parts_match_a_hand_computed_case():
     """Each part uses the scale of the whole stream, not its own."""
     parts = np.array([[1.0, 2, 3, 4], [2.0, 0, -1, 1]])
     gain, bias, word = np.array([1, 2, 1, 0.5]), np.array([0.1, 0, 0, 0.2]), np.array([1.0, -1, 0, 2])
@@ -44,7 +44,7 @@ def test_all_components_add_up_to_the_logit(shaped_translator, shaped_trace):
     assert len(set(found.components)) == len(found.components) == found.scores.shape[1] == 1 + added + 2 * 9 + 2
 
 
-def test_contrast_has_the_difference_of_output_biases(small_translator):
+def test_contrast_includes_the_difference_of_output_biases(small_translator):
     trace, weights = small_translator.trace("The dog sleeps.", details=True), small_translator.weights()
     taken, other = trace.predicted_pieces[1].id, 17
     # A fresh model's biases are all 0.
@@ -55,7 +55,7 @@ def test_contrast_has_the_difference_of_output_biases(small_translator):
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
 
 
-def test_copying_head_wrote_the_word(copying_translator):
+def test_copying_head_has_the_largest_direct_logit(copying_translator):
     trace = copying_translator.trace("The dog and the cat", details=True)
     found = direct_logits(trace, copying_translator.weights(), every_position(trace))
     assert all(found.components[best].kind == "cross-attention head" for best in found.scores.argmax(axis=1))

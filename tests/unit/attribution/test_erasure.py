@@ -11,7 +11,7 @@ from transformer.attribution.objective import pieces_of
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
-def test_erasing_nothing_equals_the_run_itself(shaped_translator, shaped_trace):
+def test_erasing_nothing_reproduces_the_original_run(shaped_translator, shaped_trace):
     found = erased_log_probs(shaped_translator._model, shaped_trace, every_position(shaped_trace), [AS_TRAINED])
     np.testing.assert_allclose(found[0], shaped_trace.log_probs, atol=2e-5)
 
@@ -32,7 +32,7 @@ def test_erased_token_acts_like_padding(shaped_translator, shaped_trace):
     np.testing.assert_allclose(found, expected.numpy(), atol=2e-5)
 
 
-def test_erasure_equals_the_intervention(shaped_translator, shaped_trace):
+def test_erasure_equals_hiding_the_token_by_an_intervention(shaped_translator, shaped_trace):
     """The attribution methods' pass and the model's own give the same numbers for any hidden tokens on either side."""
     variants = [
         AS_TRAINED,
@@ -48,8 +48,8 @@ def test_erasure_equals_the_intervention(shaped_translator, shaped_trace):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
-    """captum ablates the mask of visible tokens."""
+def test_erasure_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
+    """Here captum ablates the mask of visible tokens."""
     from captum.attr import FeatureAblation
 
     target, model = [Target((4,))], shaped_translator._model
@@ -80,7 +80,7 @@ def test_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_step_cannot_lose_the_token_it_has_just_read(shaped_translator, shaped_trace):
+def test_erasure_keeps_the_token_that_a_step_has_just_read(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "erasure", [Target((2,)), Target((2, 4))])
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.prefix[0])), [2])
     assert (found.prefix[0, 3:] == 0).all() and (found.prefix[0, :2] != 0).all()
@@ -102,7 +102,7 @@ def test_word_is_erased_with_all_its_tokens(shaped_translator, shaped_trace):
     assert words.source[0, column] != pytest.approx(pieces.source[0, list(group)].sum(), abs=1e-4)
 
 
-def test_trace_of_a_changed_model_is_rejected(small_translator):
+def test_attribution_rejects_the_trace_of_a_changed_model(small_translator):
     trace = small_translator.trace("The dog sleeps.", details=True, interventions=Interventions(positions=False))
     for method in ("erasure", "frozen_gradient", "integrated_gradients"):
         with pytest.raises(ValueError, match="make the trace without interventions"):

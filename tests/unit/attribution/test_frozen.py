@@ -1,4 +1,4 @@
-"""A frozen run computes the same as the model, and leaves it unchanged."""
+"""Tests that a frozen run computes the same as the model, and leaves it unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frozen gradients and integrated gradients: their sums, and comparison with other packages."""
+"""Tests of frozen gradients and integrated gradients: their sums, and comparison with other packages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
     assert abs(found.remainders["biases"]).min() > 1e-3
 
 
-def test_doubled_embedding_doubles_its_term_with_everything_frozen(shaped_translator, shaped_trace, monkeypatch):
+def test_doubling_an_embedding_doubles_its_term_in_a_frozen_run(shaped_translator, shaped_trace, monkeypatch):
     """The terms rely on this: detached values stay at their observed value, and the rest is linear."""
     target, pieces = Target((2,)), len(shaped_trace.source_pieces)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
@@ -68,7 +68,7 @@ def test_doubled_embedding_doubles_its_term_with_everything_frozen(shaped_transl
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.thorough)])
-def test_logit_of_a_token_in_each_of_many_sentences(shipped, count):
+def test_gradient_terms_add_up_to_the_logit_in_many_sentences(shipped, count):
     generator = random.Random(14)
     for text in generator.sample(SENTENCES.read_text(encoding="utf-8").splitlines(), count):
         # Any words will do, and using the source as the target needs no decoding.
@@ -88,7 +88,7 @@ def test_scores_of_several_positions_are_summed(shaped_translator, shaped_trace)
 
 
 @ONE_SHAPE
-def test_contrast_is_a_difference(shaped_translator, shaped_trace):
+def test_contrast_equals_the_difference_of_two_attributions(shaped_translator, shaped_trace):
     other = int(shaped_trace.candidate_ids[3, 4])
     logits = logits_of(shaped_translator, shaped_trace)
     taken = shaped_trace.predicted_pieces[3].id
@@ -100,7 +100,7 @@ def test_contrast_is_a_difference(shaped_translator, shaped_trace):
 
 @ONE_SHAPE
 @pytest.mark.parametrize("method", ["frozen_gradient", "integrated_gradients", "erasure"])
-def test_two_candidates_against_each_other_are_opposites(shaped_translator, shaped_trace, method):
+def test_swapping_the_two_candidates_negates_the_scores(shaped_translator, shaped_trace, method):
     taken, other = shaped_trace.predicted_pieces[3].id, int(shaped_trace.candidate_ids[3, 4])
     swapped = list(shaped_trace.predicted_pieces)
     swapped[3] = replace(swapped[3], id=other)
@@ -114,7 +114,7 @@ def test_two_candidates_against_each_other_are_opposites(shaped_translator, shap
 
 
 @ONE_SHAPE
-def test_words_are_sums_of_their_tokens(shaped_translator, shaped_trace):
+def test_score_of_a_word_is_the_sum_of_its_tokens(shaped_translator, shaped_trace):
     pieces = shaped_translator.attribute(shaped_trace, "frozen_gradient")
     words = shaped_translator.attribute(shaped_trace, "frozen_gradient", words=True)
     assert words.source.shape[1] < pieces.source.shape[1]
@@ -124,7 +124,7 @@ def test_words_are_sums_of_their_tokens(shaped_translator, shaped_trace):
     np.testing.assert_allclose(words.source[:, column], pieces.source[:, list(group)].sum(axis=1))
 
 
-def test_integrated_gradients_of_a_hand_computed_case():
+def test_integrated_gradients_match_a_hand_computed_case():
     """relu(relu(x1) - 1 - relu(x2)) at (3, 1), from captum's own tests."""
     found = integrate(
         lambda a, b: torch.relu(torch.relu(a) - 1 - torch.relu(b)),
@@ -135,7 +135,7 @@ def test_integrated_gradients_of_a_hand_computed_case():
     np.testing.assert_allclose([term.item() for term in found], [1.5, -0.5], atol=1e-3)
 
 
-def test_refining_an_integral_equals_computing_it_finely():
+def test_refined_integral_equals_one_computed_with_all_steps():
     inputs = [torch.linspace(-1, 2, 5)]
     coarse = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=8, batch=3)
     fine = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=5, coarser=coarse)
@@ -146,7 +146,7 @@ def test_refining_an_integral_equals_computing_it_finely():
     )
 
 
-def test_integrated_gradients_equal_captums(shaped_translator, shaped_trace):
+def test_integrated_gradients_equal_captum(shaped_translator, shaped_trace):
     from captum.attr import IntegratedGradients
 
     model, target = shaped_translator._model, Target((4,))
@@ -175,7 +175,7 @@ def test_integrated_gradients_report_their_distance_from_completeness(shaped_tra
 
 
 @pytest.mark.thorough
-def test_concurrent_threads_are_independent(shipped):
+def test_concurrent_gradient_computations_are_independent(shipped):
     """The same model explains several sentences at once as it does one after the other."""
     traces = [shipped.trace(text) for text in ("I have a dream.", "The dog sleeps.", "She reads a book.")]
     expected = [shipped.attribute(trace, "frozen_gradient").source for trace in traces]

@@ -1,4 +1,4 @@
-"""Every node of an attribution graph is the sum of what it reads, and a cut path does what a run without it does."""
+"""Tests that nodes of an attribution graph sum their inputs, and that cutting a path equals a run without it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_target_is_the_difference_of_the_models_logits(graph, shaped_translator,
     assert graph.values[-1] == pytest.approx(expected, rel=1e-4)
 
 
-def test_tokens_have_the_terms_of_the_frozen_gradient(graph, shaped_translator, shaped_trace):
+def test_token_nodes_have_the_terms_of_the_frozen_gradient(graph, shaped_translator, shaped_trace):
     terms = shaped_translator.attribute(shaped_trace, "frozen_gradient", [TARGET])
     tokens = {
         stack: sum(
@@ -92,7 +92,7 @@ def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
 @pytest.mark.parametrize(
     ("kind", "cell"), [("encoder", (1, 2, 3, 5)), ("decoder", (1, 0, 4, 2)), ("cross", (1, 1, 3, 4))]
 )
-def test_pairs_add_up_to_the_score(run, shaped_trace, kind, cell):
+def test_pair_contributions_add_up_to_the_score(run, shaped_trace, kind, cell):
     found = score_pairs(run, kind, *cell)
     assert found.total == pytest.approx(float(shaped_trace.detail(kind, "scores")[cell]), rel=1e-4, abs=1e-5)
     assert found.scores.shape == (len(found.query_parts), len(found.key_parts))
@@ -111,7 +111,7 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
     with torch.inference_mode():
         x = model._embed(source[None], "source", model.source_positions)
         without = x.clone()
-        # The bias of a norm of the embeddings is no part of the token.
+        # The bias of an embedding norm does not belong to the token.
         without[0, 2] = getattr(model.source_norm, "bias", 0)
         outputs = []
         for stream in (x, without):
@@ -127,7 +127,7 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
     assert found[0] == pytest.approx(expected, abs=5e-6) and expected != 0
 
 
-def test_path_that_carries_nothing_has_no_effect(run):
+def test_cutting_a_path_without_a_contribution_has_no_effect(run):
     receiver = Node("head", SubLayerId("decoder", 1, "self_attention"), "decoder", 1, 4)
     later = Node("token", None, "decoder", None, 5)
     assert abs(path_effects(run, TARGET, [(later, receiver)])[0]) < 1e-12

@@ -1,4 +1,4 @@
-"""Every method that must find the known true cause of a model finds it."""
+"""Tests that attribution methods find the cause of a prediction in models where it is known."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_every_method_finds_the_copied_token(next_copier, method):
         ("erasure", False),
     ],
 )
-def test_token_without_a_value_misleads_only_methods_that_see_just_weights(distracted_copier, method, misled):
+def test_zero_value_token_misleads_only_methods_based_on_weights(distracted_copier, method, misled):
     trace = trace_of(distracted_copier)
     end = len(trace.source_pieces) - 1
     assert trace.cross[0, 0, ROW, end] > 0.8
     assert strongest(distracted_copier, method, trace) == (end if misled else ROW + 1)
 
 
-def test_end_symbol_without_a_value_has_no_share(distracted_copier):
+def test_end_symbol_with_a_zero_value_gets_no_share(distracted_copier):
     trace = trace_of(distracted_copier)
     for method in ("norms", "alti", "frozen_gradient"):
         scores = distracted_copier.attribute(trace, method, [Target((ROW,))]).source[0]
@@ -59,7 +59,7 @@ def test_end_symbol_without_a_value_has_no_share(distracted_copier):
 
 
 @pytest.mark.parametrize("method", ["alti", "frozen_gradient", "integrated_gradients"])
-def test_token_moved_by_the_encoder_is_found_at_its_origin(mixing_copier, method):
+def test_attribution_finds_the_source_of_a_token_moved_by_the_encoder(mixing_copier, method):
     trace = trace_of(mixing_copier)
     assert strongest(mixing_copier, "weights", trace) == ROW, "where cross-attention looks"
     assert strongest(mixing_copier, method, trace) == ROW + 1

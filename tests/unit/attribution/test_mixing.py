@@ -1,4 +1,4 @@
-"""Golden numbers of weights, norms, ALTI and rollout, and sums that must hold in a model."""
+"""Tests of weights, norms, ALTI and rollout against hand-computed numbers, and of sums that must hold in a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def two_layers(shaped_trace):
     )
 
 
-def test_rollout_of_an_encoder_decoder_model(two_layers):
+def test_rollout_of_an_encoder_decoder_matches_a_hand_computed_case(two_layers):
     """Computed by hand from the weights of one head; the residual connection is half of each layer."""
     encoder = [[0.75, 0.25, 0], [0.2375, 0.4375, 0.325], [0.0425, 0.225, 0.7325]]
     np.testing.assert_allclose(encoder_rollout(mixing_by_weights(two_layers)), encoder, atol=1e-7)
@@ -45,8 +45,8 @@ def test_rollout_of_an_encoder_decoder_model(two_layers):
     np.testing.assert_allclose(prefix, [[0.25, 0], [0.08, 0.17]], atol=1e-6)
 
 
-def test_rollout_differs_from_the_mean_of_cross_attention_times_the_encoders(two_layers):
-    """That is another common definition; in ours, every row sums to 1 over source and prefix."""
+def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
+    """The product is another common definition. In ours, every row sums to 1 over source and prefix."""
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)
     np.testing.assert_allclose(other, [[0.4035, 0.32, 0.2765], [0.107125, 0.258125, 0.63475]], atol=1e-7)
@@ -60,20 +60,20 @@ def explained(trace, weights=None):
     return Explained(trace, None, weights, *piece_groups(trace))
 
 
-def test_rollout_after_the_first_decoder_layer(two_layers):
+def test_rollout_of_one_decoder_layer_matches_a_hand_computed_case(two_layers):
     full = mixing_by_weights(two_layers)
     source, prefix = roll_out(Mixing(full.encoder, full.decoder[:1], full.cross[:1], full.residual[:1]))
     np.testing.assert_allclose(source, [[0.26275, 0.151875, 0.085375], [0.076125, 0.135, 0.288875]], atol=1e-6)
     np.testing.assert_allclose(prefix, [[0.5, 0], [0.1, 0.4]], atol=1e-6)
 
 
-def test_weights_are_means_over_layers_and_heads(two_layers):
+def test_weights_method_averages_attention_over_layers_and_heads(two_layers):
     found = weights(explained(two_layers), [Target((1,)), Target((0, 1))])
     np.testing.assert_allclose(found.source, [[0.05, 0.15, 0.8], [0.225, 0.275, 0.5]], atol=1e-7)
     np.testing.assert_allclose(found.prefix, [[0.35, 0.65], [0.675, 0.325]], atol=1e-7)
 
 
-def test_sums_of_cancelling_heads_are_short():
+def test_opposite_outputs_of_two_heads_cancel_in_the_norm():
     both = Contributions(
         weights=np.array([[[0.7, 0.3]], [[0.2, 0.8]]]),
         transformed=np.array([[[3.0, 4.0], [0.0, 1.0]], [[-3.0, -4.0], [1.0, 0.0]]]),
@@ -83,7 +83,7 @@ def test_sums_of_cancelling_heads_are_short():
     np.testing.assert_allclose(both.layer_norms(), [[2.5, 0.854400]], atol=1e-6)
 
 
-def test_shares_of_lengths_match_the_definition():
+def test_shares_of_vector_lengths_match_their_definition():
     vectors = np.array([[[3.0, 4.0], [0.0, 5.0]], [[0.0, 0.0], [1.0, 0.0]]])
     np.testing.assert_allclose(norm_shares(Transformed(vectors, vectors.sum(axis=1))), [[0.5, 0.5], [0, 1]])
 
@@ -96,17 +96,17 @@ def test_layer_normalisation_divides_by_the_population_deviation():
     np.testing.assert_allclose(found[[0, -1]], [-1.069043, 1.603565], atol=1e-6)
 
 
-def test_proximity_of_a_hand_computed_case():
+def test_alti_proximity_matches_a_hand_computed_case():
     vectors = np.array([[[1.0, 0.0], [0.0, 2.0]]])
     np.testing.assert_allclose(proximity_shares(Transformed(vectors, vectors.sum(axis=1))), [[1 / 3, 2 / 3]])
 
 
-def test_no_vector_near_the_sum_means_no_shares():
+def test_alti_has_no_shares_if_no_vector_is_near_the_sum():
     vectors = np.array([[[1.0, 1.0], [-2.0, 0.0]]])
     assert np.isnan(proximity_shares(Transformed(vectors, vectors.sum(axis=1)))).all()
 
 
-def test_row_without_shares_affects_only_rows_that_use_it():
+def test_rollout_row_without_shares_affects_only_rows_that_use_it():
     mixing = Mixing(
         encoder=np.eye(2)[None],
         decoder=np.array([[[1, 0, 0], [np.nan] * 3, [0.5, 0, 0.5]], [[1, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5]]]),
@@ -119,7 +119,7 @@ def test_row_without_shares_affects_only_rows_that_use_it():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_vectors_add_up_to_the_stream(shaped_translator, shaped_trace, kind):
+def test_contribution_vectors_add_up_to_the_residual_stream(shaped_translator, shaped_trace, kind):
     """Covers pre-norm and post-norm, with the biases."""
     model = shaped_translator.weights()
     stack = "encoder" if kind == "encoder" else "decoder"
@@ -157,6 +157,6 @@ def test_shares_sum_to_one(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_contrast_is_rejected_by_methods_that_share_out(shaped_trace):
+def test_methods_with_shares_reject_a_contrast(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast, choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

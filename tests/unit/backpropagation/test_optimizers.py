@@ -1,4 +1,4 @@
-"""Every optimizer against torch's, 100 steps in float64."""
+"""Compares every optimizer with torch's over 100 steps in float64."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def compare(take_step, make_optimizer):
             np.testing.assert_allclose(parameters[name], each.numpy(), rtol=1e-12, atol=1e-12)
 
 
-def test_sgd_equals_torchs():
+def test_sgd_equals_torchs_sgd():
     compare(lambda p, g: sgd(p, g, learning_rate=0.1), lambda p: torch.optim.SGD(p, lr=0.1))
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.9])
-def test_momentum_equals_torchs(decay):
+def test_momentum_equals_torchs_momentum(decay):
     velocity = {}
 
     def step(parameters, grads):
@@ -53,7 +53,7 @@ def test_momentum_equals_torchs(decay):
 
 
 @pytest.mark.parametrize(("betas", "epsilon"), [((0.9, 0.98), 1e-9), ((0.9, 0.999), 1e-8), ((0.0, 0.5), 1e-3)])
-def test_adam_equals_torchs(betas, epsilon):
+def test_adam_equals_torchs_adam(betas, epsilon):
     moments = Moments()
 
     def step(parameters, grads):
@@ -89,14 +89,14 @@ def test_warmup_with_adam_equals_torchs_schedule():
     compare(step, make)
 
 
-def test_warmup_equals_the_papers():
+def test_warmup_schedule_matches_the_paper():
     assert warmup(4000, 512) == pytest.approx(6.98771e-4, rel=1e-5)
     rates = [warmup(step, 512) for step in range(1, 20_000)]
     assert np.argmax(rates) == 3999 and rates[1] == pytest.approx(2 * rates[0])
     assert warmup(16_000, 512) == pytest.approx(warmup(4000, 512) / 2)
 
 
-def test_arguments_are_not_modified():
+def test_optimizers_do_not_modify_their_arguments():
     parameters, grads = start(), gradients(1)
     momentum(parameters, grads, {}, learning_rate=1.0)
     adam(parameters, grads, Moments(), learning_rate=1.0)

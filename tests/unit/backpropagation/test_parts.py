@@ -1,4 +1,4 @@
-"""Every part against torch's autograd and central differences, over shapes and masks."""
+"""Compares the backward pass of every part with torch's autograd and central differences, over shapes and masks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def nudged(function, grad, x, at, step=1e-5):
 
 
 @pytest.mark.parametrize(("batch", "length", "width"), SHAPES)
-def test_linear_gradients_match(batch, length, width):
+def test_linear_gradients_match_autograd(batch, length, width):
     x, weight, bias, grad = numbers(0, (batch, length, width), (6, width), (6,), (batch, length, 6))
     y, saved = linear(x, weight, bias)
     np.testing.assert_allclose(y, F.linear(*map(torch.from_numpy, (x, weight, bias))), atol=1e-12)
@@ -61,7 +61,7 @@ def test_linear_gradients_match(batch, length, width):
 
 
 @pytest.mark.parametrize(("batch", "length", "width"), SHAPES)
-def test_layer_norm_gradients_match(batch, length, width):
+def test_layer_norm_gradients_match_autograd(batch, length, width):
     x, gain, bias, grad = numbers(1, (batch, length, width), (width,), (width,), (batch, length, width))
     y, saved = layer_norm(x, gain, bias)
 
@@ -76,7 +76,7 @@ def test_layer_norm_gradients_match(batch, length, width):
 
 @pytest.mark.parametrize("name", CHOICES["activation"])
 @pytest.mark.parametrize("x", [np.linspace(-6, 6, 49).reshape(7, 7), np.array([0.0, -0.0, 40.0, -40.0])])
-def test_activation_gradients_match(name, x):
+def test_activation_gradients_match_autograd(name, x):
     y, derivative = activation(x, name)
     grad = np.linspace(-1, 2, x.size).reshape(x.shape)
     np.testing.assert_allclose(y, ACTIVATIONS[name](torch.from_numpy(x)), atol=1e-12)
@@ -93,7 +93,7 @@ def random_mask(seed, rows, columns):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 9), (6, 2), (5, 5)])
-def test_softmax_gradients_match_with_any_mask(rows, columns, seed):
+def test_softmax_gradients_match_autograd_with_any_mask(rows, columns, seed):
     scores, grad = numbers(seed, (2, rows, columns), (2, rows, columns))
     scores *= 20.0
     allowed = random_mask(seed, rows, columns)
@@ -119,7 +119,7 @@ def test_fully_masked_row_has_no_gradient():
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("rows", "columns", "width"), [(1, 1, 1), (4, 6, 3), (6, 4, 8), (5, 5, 2)])
-def test_scaled_dot_product_attention_gradients_match(rows, columns, width, seed):
+def test_attention_gradients_match_autograd(rows, columns, width, seed):
     shapes = [(2, 3, length, width) for length in (rows, columns, columns, rows)]
     query, key, value, grad = numbers(seed, *shapes)
     allowed = random_mask(seed, rows, columns)
@@ -140,7 +140,7 @@ def test_scaled_dot_product_attention_gradients_match(rows, columns, width, seed
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 6])
-def test_split_and_join_of_heads_have_gradients(heads):
+def test_gradients_of_splitting_and_joining_heads_match_autograd(heads):
     (x,) = numbers(3, (2, 5, 6))
     parts = split_heads(x, heads)
     assert parts.shape == (2, heads, 5, 6 // heads) and np.array_equal(join_heads(parts), x)
@@ -149,7 +149,7 @@ def test_split_and_join_of_heads_have_gradients(heads):
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.9])
 @pytest.mark.parametrize(("batch", "length", "vocabulary"), [(1, 1, 2), (2, 4, 30), (3, 1, 1)])
-def test_cross_entropy_gradients_match(batch, length, vocabulary, label_smoothing):
+def test_cross_entropy_gradients_match_autograd(batch, length, vocabulary, label_smoothing):
     (logits,) = numbers(4, (batch, length, vocabulary))
     rng = np.random.default_rng(4)
     labels, counted = rng.integers(0, vocabulary, (batch, length)), rng.random((batch, length)) < 0.7

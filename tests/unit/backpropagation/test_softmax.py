@@ -8,14 +8,14 @@ from transformer.backpropagation.softmax import exponentials, softmax
 from transformer.model.attention import masked_softmax
 
 
-def test_matches_the_lecture_example():
+def test_softmax_matches_the_lecture_example():
     # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
     np.testing.assert_allclose(softmax(np.array([112, 96]) / 8), [0.880797, 0.119203], atol=1e-6)
     np.testing.assert_allclose(exponentials(np.array([14, 12])), [1, np.exp(-2)])
 
 
 @pytest.mark.parametrize("size", [1.0, 1e4])
-def test_equals_the_softmax_of_the_model(size):
+def test_softmax_equals_the_softmax_of_the_model(size):
     scores = size * np.random.default_rng(1).standard_normal((3, 6, 6))
     for allowed in (None, np.tri(6, dtype=bool), np.zeros((6, 6), dtype=bool)):
         expected = masked_softmax(torch.tensor(scores), None if allowed is None else torch.tensor(allowed))

@@ -1,4 +1,4 @@
-"""The backward pass, stage by stage: each displayed gradient is that gradient, and its terms add up to it."""
+"""Tests of the stages of the backward pass: each displayed gradient is correct and is the sum of its terms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def places(matrix):
         yield tuple(int(rng.integers(size)) for size in matrix.shape)
 
 
-def test_every_number_is_the_displayed_sum(found, chosen):
+def test_every_gradient_equals_the_sum_of_its_terms(found, chosen):
     listed = stages(found, head=chosen[2])
     without = [stage.key for stage in listed if stage.terms_of is None]
     assert set(without) <= {"decoder.layer.after", "encoder.layer.after", "decoder.input", "encoder.input"}
@@ -53,8 +53,8 @@ def test_every_number_is_the_displayed_sum(found, chosen):
             assert isinstance(terms.over, str) or len(terms.over) == len(terms.products)
 
 
-def test_every_stage_points_at_its_numbers(shaped_translator, found, chosen):
-    """The number at the place that a nudge would change is the displayed one."""
+def test_every_stage_locates_the_displayed_number_in_the_gradients(shaped_translator, found, chosen):
+    """The stage names a parameter and a place; the gradient at this place must be the displayed number."""
     parameters = parameters_of(shaped_translator.weights())
     whole = gradients(parameters, found.config, found.batch)
     everything = {**whole.parameters, **whole.gradients}
@@ -64,7 +64,7 @@ def test_every_stage_points_at_its_numbers(shaped_translator, found, chosen):
             assert everything[stage.point.name][stage.point.place(*place)] == stage.matrix[place], stage.key
 
 
-def test_stages_are_in_order_and_named_once(found, chosen):
+def test_backward_stages_are_in_order_with_unique_names(found, chosen):
     listed = stages(found, head=chosen[2])
     keys = [stage.key for stage in listed]
     assert len(set(keys)) == len(keys) and (keys[0], keys[-1]) == ("generator.logits", "encoder.table")
@@ -91,7 +91,7 @@ def test_stages_are_in_order_and_named_once(found, chosen):
         assert list(stage.array.shape) == expected, stage.key
 
 
-def test_summary_of_all_numbers_matches_the_gradients(shaped_translator, found):
+def test_gradient_summary_matches_all_gradients(shaped_translator, found):
     whole = gradients(parameters_of(shaped_translator.weights()), found.config, found.batch)
     assert found.loss == whole.loss and 0 < found.apart < 1e-10
     assert found.compared == sum(each.size for each in (*whole.parameters.values(), *whole.gradients.values()))
@@ -99,7 +99,7 @@ def test_summary_of_all_numbers_matches_the_gradients(shaped_translator, found):
     np.testing.assert_allclose(found.sent_back.sum(axis=0), whole.gradients["memory"][0], atol=1e-12)
 
 
-def test_stage_agrees_with_a_finite_difference(shaped_translator, found, chosen):
+def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, found, chosen):
     parameters = parameters_of(shaped_translator.weights())
     for key in ("decoder.cross_attention.scores", "encoder.self_attention.keys_weight", "generator.logits"):
         stage = next(stage for stage in stages(found, head=chosen[2]) if stage.key == key)
@@ -112,7 +112,7 @@ def test_stage_agrees_with_a_finite_difference(shaped_translator, found, chosen)
 
 
 def test_bias_of_the_keys_has_no_gradient(found, chosen):
-    """Added to all keys it adds the same to every score of a row, which does not change a softmax."""
+    """The bias adds the same number to every score of a row, which does not change the softmax."""
     for stage in stages(found, head=chosen[2]):
         turned = found.config.positions == "rotary" and "self_attention" in stage.key
         if stage.key.endswith(".keys_bias") and not turned:

@@ -1,4 +1,4 @@
-"""A whole encoder-decoder against the model itself: autograd for all gradients, central differences for some."""
+"""Compares all gradients of an encoder-decoder with autograd, and some with central differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def agree(ours, theirs):
         np.testing.assert_allclose(ours[name], expected, rtol=0, atol=1e-10, err_msg=name)
 
 
-def test_every_gradient_equals_autograds(config, parameters, batch):
+def test_every_gradient_equals_the_autograd_gradient(config, parameters, batch):
     found, expected = gradients(parameters, config, batch), autograd(parameters, config, batch)
     assert found.loss == pytest.approx(expected.loss, abs=1e-10)
     agree(found.parameters, expected.parameters)
@@ -34,7 +34,7 @@ def test_every_gradient_equals_autograds(config, parameters, batch):
     assert all(np.abs(each).max() > 0 for each in found.parameters.values()), "none is 0 by mistake"
 
 
-def test_central_differences_agree(config, parameters, batch):
+def test_gradients_match_central_differences(config, parameters, batch):
     found = gradients(parameters, config, batch)
     everything = {**found.parameters, **found.gradients}
     rng = np.random.default_rng(3)
@@ -69,7 +69,7 @@ def test_loss_of_one_step_reaches_no_later_position(config, parameters, batch):
     assert (found["source.input"][1] == 0).all()
 
 
-def test_losses_of_the_steps_add_up(config, parameters, batch):
+def test_losses_of_the_steps_add_up_to_the_total_loss(config, parameters, batch):
     each = []
     for at in np.argwhere(batch.counted):
         counted = np.zeros_like(batch.counted)
@@ -105,7 +105,7 @@ def test_training_by_hand_equals_training_by_torch(config, parameters, batch):
 
 
 @pytest.mark.thorough
-def test_loss_equals_that_of_the_trace(shipped):
+def test_loss_and_gradients_match_the_trace_of_the_shipped_model(shipped):
     """Checks the loss, every gradient and some central differences on the shipped weights."""
     trace = shipped.trace("I have a dream.")
     source, target, labels = (
@@ -136,7 +136,7 @@ def test_loss_equals_that_of_the_trace(shipped):
         assert grad[at] == pytest.approx(difference, abs=1e-6), name
 
 
-def test_known_gradient_is_reproduced():
+def test_loss_gradient_matches_a_hand_computed_case():
     """Two logits of 0, by hand: p is 1/2 each, so the loss is ln 2 and its gradient -1/2 and 1/2."""
     config = TransformerConfig(
         source_vocabulary=2,

@@ -24,7 +24,7 @@ def test_length_penalty_matches_its_formula():
     assert length_penalty_factor(1, 0.6) == length_penalty_factor(20, 0.0) == 1
 
 
-def test_beam_of_one_equals_greedy(decode, sources):
+def test_beam_of_one_equals_greedy_decoding(decode, sources):
     for row in sources:
         greedily, beam = decode(greedy, [row]), decode(beam_search, [row], beam_size=1)
         assert len(beam) == len(greedily)
@@ -34,7 +34,7 @@ def test_beam_of_one_equals_greedy(decode, sources):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_beam_finds_the_best_of_all(alpha):
+def test_wide_beam_finds_the_best_of_all_translations(alpha):
     """With three tokens and three steps, a beam of 10 prunes almost nothing."""
     limit = 3
     source = torch.tensor([[4, 1, END]])
@@ -61,7 +61,7 @@ def test_beam_finds_the_best_of_all(alpha):
         assert best.penalised == pytest.approx(scores[expected], abs=1e-5)
 
 
-def test_batch_gives_the_same_as_each_sentence_alone(decode, sources):
+def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
     for size in (2, 5):
         together = hypotheses(decode(beam_search, sources, beam_size=size), len(sources))
         for row, found in zip(sources, together, strict=True):
@@ -70,8 +70,8 @@ def test_batch_gives_the_same_as_each_sentence_alone(decode, sources):
             assert [each.score for each in found] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
-def test_sentence_that_takes_over_the_rows_of_another_reads_its_own_source(decode, biased):
-    """Two sentences have one row each; then the first is done and the second has both."""
+def test_sentence_reads_its_own_source_in_rows_freed_by_another(decode, biased):
+    """At first, each of two sentences has one row. When the first sentence ends, the second has both rows."""
     rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "beam_size": 2, "length_penalty": 0.0}
     steps = decode(beam_search, rows, **settings)
     assert [step.sentence.tolist() for step in steps[:2]] == [[0, 1], [1, 1]]
@@ -79,7 +79,7 @@ def test_sentence_that_takes_over_the_rows_of_another_reads_its_own_source(decod
         torch.testing.assert_close(ours.distribution.log_probs, alone.distribution.log_probs, atol=1e-5, rtol=0)
 
 
-def test_kept_hypotheses_score_best(decode, sources):
+def test_beam_keeps_the_hypotheses_with_the_best_scores(decode, sources):
     size = 4
     for step in decode(beam_search, sources, beam_size=size):
         owner = step.sentence[step.parent]
@@ -93,7 +93,7 @@ def test_kept_hypotheses_score_best(decode, sources):
             assert torch.equal((fate == Fate.ENDED).nonzero(), ending[:size].nonzero())
 
 
-def test_rows_continue_the_kept_hypotheses(decode, sources):
+def test_beam_rows_continue_the_kept_hypotheses(decode, sources):
     steps = decode(beam_search, sources, beam_size=3)
     for step, following in zip(steps, steps[1:], strict=False):
         live = step.fate == Fate.ALIVE
@@ -106,7 +106,7 @@ def test_rows_continue_the_kept_hypotheses(decode, sources):
     assert not (steps[-1].fate == Fate.ALIVE).any()
 
 
-def test_ended_hypotheses_come_first_and_best_first(decode, sources):
+def test_finished_hypotheses_come_first_in_order_of_score(decode, sources):
     for found in hypotheses(decode(beam_search, sources, beam_size=5), len(sources)):
         assert [each.ended for each in found] == sorted((each.ended for each in found), reverse=True)
         for ended in (True, False):
@@ -131,13 +131,13 @@ def test_larger_alpha_prefers_longer_translations(decode, sources):
     assert mean_length(0.0) < mean_length(2.0)
 
 
-def test_prefix_narrows_the_beam_to_one(decode):
+def test_beam_has_one_hypothesis_within_the_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7, 8, 9)))
     assert [len(step.read) for step in steps[:5]] == [1, 1, 1, 1, 4]
     assert all(each.pieces[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
 
 
-def test_beam_is_full_again_after_the_prefix(decode):
+def test_beam_returns_to_full_size_after_the_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7,)))
     assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [Fate.ALIVE]
     assert (steps[1].fate == Fate.ALIVE).sum() == 4

@@ -8,7 +8,7 @@ from transformer.decoding.step import token_rank, top_candidates
 from transformer.text.tokenizer import END, PAD, START
 
 
-def test_takes_the_most_likely_token_and_reads_it_next(decode):
+def test_greedy_decoding_reads_the_most_likely_token_next(decode):
     steps = decode(greedy, [[5, 9, 7, END]])
     assert int(steps[0].read) == START
     for step, following in zip(steps, steps[1:], strict=False):
@@ -18,11 +18,11 @@ def test_takes_the_most_likely_token_and_reads_it_next(decode):
         assert torch.equal(step.log_prob, step.distribution.log_probs[:, int(step.predicted)])
 
 
-def test_first_of_equally_likely_tokens_is_taken():
+def test_greedy_decoding_takes_the_first_of_equally_likely_tokens():
     assert likeliest(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
 
 
-def test_batch_gives_the_same_as_each_sentence_alone(decode, sources):
+def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
     together = torch.stack([step.predicted for step in decode(greedy, sources)], dim=1)
     for row, predicted in zip(sources, together.tolist(), strict=True):
         alone = [int(step.predicted) for step in decode(greedy, [row])]
@@ -30,7 +30,7 @@ def test_batch_gives_the_same_as_each_sentence_alone(decode, sources):
         assert set(predicted[len(alone) :]) <= {PAD}, "nothing follows the end symbol"
 
 
-def test_sentences_that_leave_early_decode_as_alone(model, sources):
+def test_sentence_that_ends_early_decodes_as_it_does_alone(model, sources):
     """Each has its own limit, in a batch that shrinks; the shortest comes first."""
     limits = [12, 9, 12, 2, 7, 1]
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
@@ -53,7 +53,7 @@ def test_end_symbol_ends_the_search(decode, biased):
 
 
 def test_padding_is_never_predicted(decode, biased):
-    """After padding the search would stop, although no end symbol was seen."""
+    """If padding were predicted, the search would stop without an end symbol."""
     for step in decode(greedy, [[5, 9, END]], model=biased(PAD, 1e3)):
         log_probs = step.distribution.log_probs
         assert int(top_candidates(log_probs, 1).ids) == PAD != int(step.predicted)

@@ -18,17 +18,17 @@ def pieces(steps):
     return torch.stack([step.predicted for step in steps], dim=1)
 
 
-def test_top_k_of_one_equals_greedy(decode, sources):
+def test_top_k_of_one_equals_greedy_decoding(decode, sources):
     expected = pieces(decode(greedy, sources))
     for temperature in (MIN_TEMPERATURE, 1.0, MAX_TEMPERATURE):
         assert torch.equal(pieces(decode(sample, sources, seed=5, top_k=1, temperature=temperature)), expected)
 
 
-def test_tiny_top_p_equals_greedy(decode, sources):
+def test_tiny_top_p_equals_greedy_decoding(decode, sources):
     assert torch.equal(pieces(decode(sample, sources, seed=5, top_p=1e-6)), pieces(decode(greedy, sources)))
 
 
-def test_lowest_temperature_equals_greedy(decode):
+def test_lowest_temperature_equals_greedy_decoding(decode):
     """Holds as long as the greedy token leads by 0.2 nats: at temperature 0.01 the odds against it are then 2e-9."""
     rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
     steps = decode(greedy, rows)
@@ -43,7 +43,7 @@ def test_lowest_temperature_equals_greedy(decode):
     assert torch.equal(sampled[clear[:, :width]], expected[clear]) and not clear[:, width:].any()
 
 
-def test_seed_repeats_and_another_one_does_not(decode, sources):
+def test_same_seed_repeats_a_sample_and_another_seed_changes_it(decode, sources):
     first = pieces(decode(sample, sources, seed=1))
     assert torch.equal(first, pieces(decode(sample, sources, seed=1)))
     assert any(
@@ -59,13 +59,13 @@ def test_sample_does_not_depend_on_its_batch(decode, sources):
         assert drawn_together[: len(alone)] == alone and not any(drawn_together[len(alone) :])
 
 
-def test_drawing_does_not_touch_the_global_generator(decode):
+def test_sampling_does_not_use_the_global_random_generator(decode):
     state = torch.get_rng_state()
     decode(sample, [[5, END]], seed=1)
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_temperature_and_truncation_change_the_choice_but_not_the_models_log_probability(decode):
+def test_temperature_and_truncation_do_not_change_reported_log_probabilities(decode):
     drawn_ranks = set()
     for seed in range(10):
         for step in decode(sample, [[5, 9, END]], seed=seed, temperature=0.5, top_k=3):
@@ -85,7 +85,7 @@ def test_temperature_matches_its_definition(temperature, probs):
 
 
 @pytest.mark.parametrize("temperature", [1e-36, MIN_TEMPERATURE, MAX_TEMPERATURE, 1e36])
-def test_no_temperature_overflows(temperature):
+def test_sampling_never_overflows_at_any_temperature(temperature):
     logits = torch.tensor([[-1e4, -900.0, NEVER, -9e3], [0.0, -60.0, -1e-7, NEVER]])
     probs = tempered(logits, temperature).softmax(-1)
     torch.testing.assert_close(probs.sum(-1), torch.ones(2))
@@ -117,7 +117,7 @@ def test_top_p_never_restores_excluded_tokens():
     assert left.tolist() == [[NEVER, 0.0, NEVER]]
 
 
-def test_draws_follow_the_cumulative_distribution():
+def test_sampled_tokens_follow_the_cumulative_distribution():
     logits = torch.tensor([0.0, 0.5, 0.0, 0.3, 0.2, 0.0]).log().expand(7, 6)
     uniform = torch.tensor([0.0, 0.49, 0.51, 0.79, 0.81, 0.9, 1 - 2**-24])
     assert drawn(logits, uniform)[0].tolist() == [1, 1, 3, 3, 4, 4, 4]
@@ -142,7 +142,7 @@ def test_settings_out_of_range_are_rejected(decode, setting):
         decode(sample, [[5, END]], seed=0, **setting)
 
 
-def test_remainder_of_a_uniform_number_is_uniform():
+def test_remainder_of_a_uniform_draw_is_uniform():
     """Uniform numbers that draw one token are spread evenly over its share."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
     pieces, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)

@@ -1,4 +1,4 @@
-"""The search methods compared with each other, with the shipped model."""
+"""Tests of the search methods compared with each other, with the shipped model."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def translations(steps):
 
 @pytest.mark.parametrize("chosen", [TEXTS[::12], pytest.param(TEXTS, marks=pytest.mark.thorough)], ids=len)
 def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
-    """Except for sentences whose greedy translation was pruned on the way; at most one in a hundred."""
+    """Sentences whose greedy translation was pruned are exceptions, at most one in a hundred."""
     order = sorted(chosen, key=len)
     exceptions = {}
     for start in range(0, len(order), 50):
@@ -101,7 +101,7 @@ def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
         assert on_the_way[-1].fate == Fate.PRUNED, f"{text!r} lost its greedy translation, which was never pruned"
 
 
-def test_three_equivalent_searches_equal_greedy(search):
+def test_equivalent_sampling_and_beam_settings_equal_greedy(search):
     texts = TEXTS[::25]
     steps = search(greedy, texts)
     expected = translations(steps)
@@ -116,7 +116,7 @@ def test_three_equivalent_searches_equal_greedy(search):
     assert [best.pieces for best, *_ in found] == expected
 
 
-def test_suppressing_and_forcing_the_first_token_returns_to_the_start(search, shipped):
+def test_forcing_a_suppressed_first_token_restores_the_translation(search, shipped):
     """Suppressing the first token changes the translation; forcing it restores the original."""
     own = translations(search(greedy, TEXTS[:1]))[0]
     other = translations(search(greedy, TEXTS[:1], constraints=Constraints(suppressed={own[0]})))[0]

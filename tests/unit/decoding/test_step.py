@@ -1,4 +1,4 @@
-"""Properties of the steps of every search."""
+"""Tests of properties of the steps of every search."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_each_step_reads_the_token_of_the_previous_one(search, decode, sources):
 
 
 @every_search
-def test_limit_ends_the_search(search, decode, biased):
+def test_length_limit_ends_the_search(search, decode, biased):
     for limit in (1, 7):
         steps = decode(search, [[5, END], [9, 8, END]], model=biased(END, -1e9), limit=limit)
         assert len(steps) == limit
@@ -156,7 +156,7 @@ def test_padding_and_start_are_never_taken(search, decode, biased, sources):
 
 
 @every_search
-def test_impossible_constraint_is_an_error(search, decode):
+def test_impossible_constraint_raises_an_error(search, decode):
     for constraints, message in (
         (Constraints(prefix=(30,)), "token 30 is not in the vocabulary"),
         (Constraints(suppressed={-1}), "token -1 is not in the vocabulary"),
@@ -167,17 +167,17 @@ def test_impossible_constraint_is_an_error(search, decode):
             decode(search, [[5, END]], constraints=constraints)
 
 
-def test_entropy_in_nats():
+def test_entropy_is_measured_in_nats():
     log_probs = torch.tensor([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0]]).log()
     torch.testing.assert_close(entropy(log_probs), torch.tensor([0.801819, 0.0]), atol=1e-6, rtol=0)
 
 
-def test_best_returns_at_most_the_available_tokens():
+def test_best_candidates_are_limited_to_the_vocabulary_size():
     candidates = top_candidates(torch.tensor([[0.1, 0.7, 0.2]]).log(), 5)
     assert candidates.ids.tolist() == [[1, 2, 0]]
     torch.testing.assert_close(candidates.log_probs.exp(), torch.tensor([[0.7, 0.2, 0.1]]))
 
 
-def test_rank_of_tokens_counts_the_more_likely_ones():
+def test_rank_of_a_token_counts_the_more_likely_tokens():
     log_probs = torch.tensor([[0.1, 0.6, 0.1, 0.2]]).log().expand(4, 4)
     assert token_rank(log_probs, log_probs.diagonal()).tolist() == [3, 1, 3, 2]

@@ -49,7 +49,7 @@ def test_log_probabilities_equal_those_of_a_model_that_reads_the_path(tree, mode
         assert node.rank == 1 + int((said > said[node.piece]).sum())
 
 
-def test_only_kept_nodes_are_continued(tree):
+def test_search_tree_continues_only_kept_nodes(tree):
     parents = {node.parent for node in tree.nodes} - {None}
     assert parents == {index for index, node in enumerate(tree.nodes) if node.fate == Fate.ALIVE}
     for node in tree.nodes:
@@ -57,7 +57,7 @@ def test_only_kept_nodes_are_continued(tree):
         assert node.parent is None or tree.nodes[node.parent].step == node.step - 1
 
 
-def test_nodes_below_the_cutoff_were_pruned(tree):
+def test_search_tree_nodes_below_the_cutoff_are_pruned(tree):
     for node in tree.nodes:
         if node.score < tree.cutoffs[node.step]:
             assert node.fate == Fate.PRUNED
@@ -65,7 +65,7 @@ def test_nodes_below_the_cutoff_were_pruned(tree):
             assert node.piece == END or node.score == tree.cutoffs[node.step]
 
 
-def test_hypotheses_are_the_unpruned_leaves(tree, steps):
+def test_hypotheses_are_the_unpruned_leaves_of_the_tree(tree, steps):
     def leaf_of(hypothesis):
         return sum(len(step.parent) for step in steps[: hypothesis.step]) + hypothesis.expansion
 
@@ -80,7 +80,7 @@ def test_hypotheses_are_the_unpruned_leaves(tree, steps):
         assert tree.nodes[leaf].fate == (Fate.ENDED if each.ended else Fate.UNFINISHED)
 
 
-def test_places_count_from_the_best_of_each_step(tree, steps):
+def test_rank_of_a_tree_node_counts_from_the_best_of_its_step(tree, steps):
     counts = Counter(node.step for node in tree.nodes)
     assert len(counts) == len(steps) == len(tree.cutoffs)
     for step, count in counts.items():
@@ -89,13 +89,13 @@ def test_places_count_from_the_best_of_each_step(tree, steps):
         assert all(a.score >= b.score for a, b in zip(nodes, nodes[1:], strict=False))
 
 
-def test_best_hypothesis_is_a_path(tree, steps):
+def test_best_hypothesis_is_a_path_of_the_tree(tree, steps):
     best = hypotheses(steps, 1)[0][0]
     assert tuple(tree.nodes[index].piece for index in tree.best) == best.pieces
     assert tree.nodes[tree.best[-1]].score == best.score
 
 
-def test_rows_belong_to_the_step_that_predicted_the_token(tree, model):
+def test_attention_row_of_a_node_is_from_the_step_that_predicted_it(tree, model):
     for index in tree.best:
         decoder, cross = tree.rows(index)
         pieces = [tree.nodes[each].piece for each in path(tree.nodes, index)]
@@ -126,13 +126,13 @@ def test_tree_is_immutable(tree):
         tree.nodes[0].score = 0.0
 
 
-def test_tree_holds_one_sentence(decode):
+def test_beam_tree_accepts_only_one_sentence(decode):
     expanded = decode(beam_search, [[5, END], [6, END]], beam_size=2, capture=True)
     with pytest.raises(ValueError, match="one sentence"):
         search_tree(expanded, hypotheses(expanded, 2)[0][0])
 
 
-def test_tree_needs_the_attention(decode):
+def test_beam_tree_requires_recorded_attention(decode):
     expanded = decode(beam_search, [[5, END]], beam_size=2)
     with pytest.raises(ValueError, match="capture=True"):
         search_tree(expanded, hypotheses(expanded, 1)[0][0])

@@ -1,4 +1,4 @@
-"""Every search writes whole characters with a byte vocabulary, whatever the model prefers."""
+"""Tests that every search writes whole characters with a byte vocabulary, whatever the model prefers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_search_writes_whole_characters(byte_model, tokenizer, sources, way):
     assert any("\ufffd" in tokenizer.decode(pieces) for pieces in free), "as it would by itself"
 
 
-def test_batch_writes_the_same_as_each_sentence_alone(byte_model, tokenizer, sources):
+def test_batched_sentences_have_the_same_tokens_as_single_ones(byte_model, tokenizer, sources):
     constraints = Constraints(spelling=tokenizer.spelling)
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():
@@ -94,7 +94,7 @@ def test_batch_writes_the_same_as_each_sentence_alone(byte_model, tokenizer, sou
 
 
 @pytest.mark.thorough
-def test_shipped_model_breaks_no_character(shipped):
+def test_shipped_model_writes_only_whole_characters(shipped):
     texts = [shipped.translate(text, settings).text for text in EMOJI for settings in METHODS]
     traced = {}
     shipped.trace_together(EMOJI, traced.__setitem__)
@@ -105,7 +105,7 @@ def test_shipped_model_breaks_no_character(shipped):
 
 
 @pytest.mark.thorough
-def test_ordinary_sentence_is_written_as_without_the_rule(shipped):
+def test_whole_character_rule_does_not_change_ordinary_sentences(shipped):
     """The results agree bit for bit, in sampling too: a draw that breaks no character is unchanged."""
     vocabulary, differ = shipped.tokenizer, 0
     for settings, text in itertools.product(METHODS, ORDINARY):

@@ -1,4 +1,4 @@
-"""A saved experiment runs again to the same numbers, says what differs, and is rejected if it is not one."""
+"""Tests that a saved experiment reproduces its numbers, reports differences, and rejects invalid files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ THIRD = Target((2,))
 
 @pytest.fixture(scope="module")
 def runs(shipped):
-    """Every run that states numbers, of the shipped model."""
+    """Every run of the shipped model that reports numbers."""
     a = shipped.get(READ)
     b = shipped.get(replace(READ, text=OTHER, target=tuple(piece.id for piece in a.predicted_pieces)))
     question, graph = question_of(a, b), GraphRun(READ, THIRD)
@@ -62,7 +62,7 @@ def made(shipped, *runs: Run) -> Experiment:
     return Experiment(shipped.version, "en-de", "patch?text=A", parts)
 
 
-def test_every_run_that_states_numbers_is_covered(runs):
+def test_every_run_type_with_numbers_is_tested_here(runs):
     states = {kind for kind in Run.KINDS.values() if kind.states is not Run.states}
     assert {type(run) for run in runs} == states
 
@@ -76,7 +76,7 @@ def test_every_run_gives_the_same_numbers_again(shipped, runs):
         assert str(report).startswith("The same to 1e-05: all "), (run, report)
 
 
-def test_every_run_survives_the_file(shipped, runs):
+def test_every_run_survives_saving_to_an_experiment_file(shipped, runs):
     experiment = Experiment("a model", "en-de", "", tuple(ClaimedRun("", run, {}) for run in runs))
     assert Experiment.read(experiment.to_json().encode()) == experiment
 
@@ -107,7 +107,7 @@ def claim(part: int, name: str, value: object):
         (claim(2, "translation", "Nein."), "ContinuationRun, translation: claimed “Nein.”, measured “"),
     ],
 )
-def test_difference_is_named(shipped, saved, change, says):
+def test_verification_names_the_number_that_differs(shipped, saved, change, says):
     if not says:
         with pytest.raises(ExperimentError, match="damaged"):
             Experiment.read(changed(saved, change))
@@ -116,7 +116,7 @@ def test_difference_is_named(shipped, saved, change, says):
     assert differing.startswith(says)
 
 
-def test_tolerance_of_the_file_counts_and_is_reported(shipped, saved):
+def test_verification_uses_and_reports_the_tolerance_of_the_file(shipped, saved):
     def generous(values):
         found = values["parts"][0]["claims"]["unpatched"]
         found.update(value=found["value"] + 0.05, tolerance=0.1)
@@ -125,7 +125,7 @@ def test_tolerance_of_the_file_counts_and_is_reported(shipped, saved):
 
 
 @pytest.mark.parametrize("around", [b"<svg><metadata>%s</metadata></svg>", b"\x89PNG\r\n\x1a\n\0%s\0\xff"])
-def test_figure_carries_it(saved, around):
+def test_saved_figure_contains_its_experiment(saved, around):
     assert Experiment.read(around % saved.carried().encode()) == saved
 
 
@@ -145,7 +145,7 @@ def test_figure_carries_it(saved, around):
     ],
     ids=lambda value: str(value[:30]),
 )
-def test_other_files_are_rejected(content, message):
+def test_files_that_are_not_experiments_are_rejected(content, message):
     with pytest.raises(ExperimentError, match=message):
         Experiment.read(content)
 
@@ -163,7 +163,7 @@ def test_other_files_are_rejected(content, message):
         lambda values: values["parts"].append({"label": "", "run": {"run": "GraphRun", "trace": 1}, "claims": {}}),
     ],
 )
-def test_changed_file_is_rejected(saved, change):
+def test_invalidly_edited_experiment_file_is_rejected(saved, change):
     with pytest.raises(ExperimentError, match="not an experiment"):
         Experiment.read(changed(saved, change))
 
@@ -176,7 +176,7 @@ def test_contradictory_interventions_are_reported(saved):
         Experiment.read(changed(saved, contradict))
 
 
-def test_file_cannot_ask_for_more_than_a_page(saved):
+def test_experiment_file_cannot_request_more_than_a_page_can(saved):
     with pytest.raises(ExperimentError, match="has 51 runs: at most 50"):
         Experiment.read(replace(saved, parts=saved.parts[:1] * 51).to_json().encode())
     removal = ClaimedRun("", RemovalRun(ImportanceRun(READ, "zero"), 1), {})
@@ -185,8 +185,8 @@ def test_file_cannot_ask_for_more_than_a_page(saved):
         Experiment.read(content.encode())
 
 
-def test_runs_that_no_page_combines_are_reported(shipped, saved):
-    """A trace is expected where a table of importance arrives; a number is claimed that the run does not state."""
+def test_experiment_with_an_unsupported_combination_of_runs_is_rejected(shipped, saved):
+    """One run needs a trace but gets a table of importance; the other claims a number that it does not report."""
     read = TraceRun("A dog.")
     for run in (
         GraphRun(ImportanceRun(read, "zero"), THIRD),
@@ -200,14 +200,14 @@ def test_runs_that_no_page_combines_are_reported(shipped, saved):
         check(replace(saved, parts=()), shipped)
 
 
-def test_another_model_is_named(saved):
+def test_verification_names_the_other_model(saved):
     with pytest.raises(
         ExperimentError, match=r"made with the model en-de \(\w+\), but this is mine \(abc\): .*--model-dir"
     ):
         check_model(saved, "abc", "mine")
 
 
-def test_command_says_what_it_found(saved, tmp_path, capsys, monkeypatch, shipped):
+def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, shipped):
     monkeypatch.setattr("transformer.running.translator.Translator.load", lambda *_: shipped)
     same, differs, other = (tmp_path / name for name in ("same.svg", "differs.json", "other.json"))
     same.write_text(f"<svg>{saved.carried()}</svg>")

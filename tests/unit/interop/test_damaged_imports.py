@@ -1,4 +1,4 @@
-"""Damaged Hugging Face folders: the import rejects each in one line, or succeeds."""
+"""Tests of the import of damaged Hugging Face folders: it succeeds, or rejects the folder in one line."""
 
 from __future__ import annotations
 

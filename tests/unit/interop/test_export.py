@@ -1,4 +1,4 @@
-"""The command `export`, and attention for BertViz."""
+"""Tests of the command `export`, and attention for BertViz."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_by_hugging_face(folder):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_hugging_face_computes_the_same(name, tokenizer, marian_tokenizer, tmp_path, run_main):
+def test_exported_model_computes_the_same_in_hugging_face(name, tokenizer, marian_tokenizer, tmp_path, run_main):
     config = TransformerConfig(
         source_vocabulary=tokenizer.size,
         target_vocabulary=tokenizer.size,
@@ -104,7 +104,7 @@ def test_model_without_a_card_is_exported_and_imported(imported_folder, tmp_path
     assert "licence: not stated" in import_model(str(tmp_path / "out"), tmp_path / "again")
 
 
-def test_shape_that_marian_lacks_is_reported(model_folder, tmp_path, run_main):
+def test_exporting_a_model_shape_that_marian_lacks_is_reported(model_folder, tmp_path, run_main):
     done = run_main(main, "export", "--format", "huggingface", "--model", model_folder, "--output", tmp_path / "out")
     assert done.returncode == 1 and "pre-norm" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Imported models of every family compute and write the same as those of Hugging Face."""
+"""Tests that imported models of every family compute and write the same as those of Hugging Face."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def written(peer, tokenizer, text, **settings):
 @pytest.mark.parametrize(
     ("beam", "count"), [(4, 4), *(pytest.param(beam, 200, marks=pytest.mark.thorough) for beam in (1, 4))]
 )
-def test_translations_equal_generate(family, beam, count):
+def test_translations_equal_hugging_faces_generate(family, beam, count):
     _, peer, tokenizer, translator = family
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
     for text in MANY[:count]:
@@ -59,7 +59,7 @@ def test_translations_equal_generate(family, beam, count):
 
 @pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
 def test_tokens_equal_those_of_transformers(family, texts, count):
-    """A symbol that a user types may be unknown text here, and is the symbol itself there."""
+    """A special symbol that a user types is text for this project, but the symbol itself for transformers."""
     name, _, tokenizer, translator = family
     symbols, unknown = set(tokenizer.all_special_ids), translator.tokenizer.symbols.unknown
     for text in texts[:count]:
@@ -72,7 +72,7 @@ def test_tokens_equal_those_of_transformers(family, texts, count):
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
-def test_span_of_a_token_has_the_text_that_it_says(family, texts, count):
+def test_span_of_a_token_covers_its_text(family, texts, count):
     name, _, _, translator = family
     for text in texts[:count]:
         pieces = translator.tokenizer.encode_source(text)
@@ -99,7 +99,7 @@ def normal(text):
         ("mbart", 26, ("en_XX", "de_DE"), "ar_AR", 25),
     ],
 )
-def test_languages_of_a_folder_with_only_a_sentencepiece_file_are_known(
+def test_import_knows_the_languages_of_a_folder_without_a_tokenizer_config(
     tmp_path, family, rows, languages, first, count
 ):
     model = sentencepiece_model(SENTENCES)

@@ -1,4 +1,4 @@
-"""The command `import`: its output, and its one-line error for anything that it cannot read."""
+"""Tests of the command `import`: its output, and its one-line error for anything that it cannot read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from transformer.values.trace import Trace
 TEXT = "The old man 🙂 reads a book."
 
 
-def test_reports_what_was_read_and_decided(peer, tmp_path, run_main):
+def test_import_command_reports_its_findings_and_choices(peer, tmp_path, run_main):
     (peer.folder / "README.md").write_text(
         "---\nlicense: cc-by-4.0\n---\n# A card\n\n![pixel](https://example.org/x.png) <b>bold</b>", encoding="utf-8"
     )
@@ -230,7 +230,7 @@ def test_shards_with_unexpected_names_are_not_opened(peer, tmp_path, run_main):
     refused(run_main(main, "import", folder, "--output", tmp_path / "ours"), "does not name the weight files")
 
 
-def test_nothing_is_overwritten(peer, tmp_path, run_main):
+def test_import_never_overwrites_a_folder(peer, tmp_path, run_main):
     (tmp_path / "kept").write_text("mine")
     refused(run_main(main, "import", peer.folder, "--output", tmp_path), "already exists")
     assert (tmp_path / "kept").read_text() == "mine"
@@ -250,7 +250,7 @@ def test_empty_folder_of_any_name_is_filled(output, peer, tmp_path, run_main, mo
     refused(again, f"{output} already exists")
 
 
-def test_nothing_is_read_if_nothing_can_be_written(tmp_path, run_main):
+def test_import_checks_the_output_folder_before_reading(tmp_path, run_main):
     (tmp_path / "file").touch()
     for command in ("import", "no/such"), ("export", "--format", "huggingface", "--model", "no/such"):
         refused(run_main(main, *command, "--output", tmp_path / "file" / "x"), "x could not be written (Not a dir")
@@ -271,7 +271,7 @@ def test_argument_that_is_neither_folder_nor_name_is_reported(peer, tmp_path, ru
     refused(done, "leave out --revision")
 
 
-def test_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch):
+def test_model_name_is_downloaded_at_the_requested_revision(peer, tmp_path, run_main, monkeypatch):
     """Checks the calls to huggingface_hub, whose cache links files of a snapshot to its blobs."""
     asked = {}
     snapshot, blobs = tmp_path / "models--x" / "snapshots" / "abc123", tmp_path / "models--x" / "blobs"

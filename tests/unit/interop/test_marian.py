@@ -1,4 +1,4 @@
-"""Imported models compute the same as Hugging Face's: logits, attention, and every translation."""
+"""Tests that imported models compute the same as Hugging Face's: logits, attention, and every translation."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def check_parity(peer, folder):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_variant_computes_the_same(name, make_peer, tmp_path):
+def test_every_imported_variant_computes_the_same_as_hugging_face(name, make_peer, tmp_path):
     peer = make_peer(**VARIANTS[name])
     import_model(str(peer.folder), tmp_path / "model")
     model = check_parity(peer, tmp_path / "model")
@@ -139,7 +139,7 @@ def test_every_variant_computes_the_same(name, make_peer, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_start_that_is_an_ordinary_token_is_read_and_written(place, make_peer, marian_tokenizer, tmp_path):
+def test_start_symbol_may_be_an_ordinary_token(place, make_peer, marian_tokenizer, tmp_path):
     """It is a symbol only where the decoder begins. Typed, it is an ordinary token, and the model may write it."""
     peer = make_peer(ending=1.0)
     theirs = marian_tokenizer(peer.folder)
@@ -163,7 +163,7 @@ def test_start_that_is_an_ordinary_token_is_read_and_written(place, make_peer, m
     assert start not in translator.tokenizer.symbols.never_predicted
 
 
-def test_unspecified_start_is_the_padding(peer, tmp_path):
+def test_start_symbol_defaults_to_the_padding_token(peer, tmp_path):
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     for name in ("generation_config.json", "config.json"):
         path = folder / name
@@ -174,8 +174,8 @@ def test_unspecified_start_is_the_padding(peer, tmp_path):
     assert symbols.start == symbols.pad and symbols.never_predicted == {symbols.pad}
 
 
-def test_start_can_equal_the_end_symbol(peer, tmp_path):
-    """As in fairseq's models: the first token is the start, and a predicted one the end."""
+def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
+    """In fairseq's models, the same token is the start symbol when it comes first and the end symbol when predicted."""
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     path = folder / "generation_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 0}))
@@ -187,7 +187,7 @@ def test_start_can_equal_the_end_symbol(peer, tmp_path):
     ]
 
 
-def test_added_tokens_are_read(make_peer, marian_tokenizer, tmp_path):
+def test_added_tokens_are_imported(make_peer, marian_tokenizer, tmp_path):
     """An added language code acts like any other. Other added tokens can be written, and are reported as impossible to
     type.
     """
@@ -238,7 +238,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_search_settings_are_applied_or_named_and_exported_again(place, peer, tmp_path, run_main):
+def test_search_settings_are_applied_or_reported_and_exported_again(place, peer, tmp_path, run_main):
     assert peer.model.config.pad_token_id == 95
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     if place == "config.json":
@@ -261,7 +261,7 @@ def test_search_settings_are_applied_or_named_and_exported_again(place, peer, tm
 
 
 def test_unusual_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
-    """A vocabulary of another converter: unknown 0, end 2, padding 3."""
+    """The vocabulary comes from another converter, whose ids are unknown 0, end 2 and padding 3."""
     ordinary = [text for text in vocabularies["joint"]["vocab.json"] if text not in ("</s>", "<unk>", "<pad>")]
     ids = {text: number for number, text in enumerate(["<unk>", ordinary[0], "</s>", "<pad>", *ordinary[1:]])}
     peer = make_peer(ids=ids)
@@ -323,7 +323,7 @@ def test_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_
     assert check_parity(peer, tmp_path / "model").config.tied_embeddings == "all"
 
 
-def test_tensors_decide_ties(make_peer, tmp_path):
+def test_equal_tensors_decide_which_embeddings_are_tied(make_peer, tmp_path):
     """Equal tensors are tied whatever config.json says; two that it ties and that differ are rejected by name."""
     peer = make_peer(tie_word_embeddings=False)
     weights = load_file(peer.folder / WEIGHTS)
@@ -392,7 +392,7 @@ def check_variety(rows, end):
 
 
 @torch.inference_mode()
-def test_greedy_translations_equal_generate(peer, imported_folder, crowd):
+def test_greedy_translations_equal_hugging_faces_generate(peer, imported_folder, crowd):
     model, cache = start(imported_folder, crowd)
     rows = torch.stack([step.predicted for step in greedy(model, cache, limit=LIMIT)], dim=1).tolist()
     ours = [cut(row, model.symbols.end) for row in rows]
@@ -402,7 +402,7 @@ def test_greedy_translations_equal_generate(peer, imported_folder, crowd):
 
 @torch.inference_mode()
 @pytest.mark.parametrize("beam", [4, pytest.param(6, marks=pytest.mark.thorough)])
-def test_beam_translations_equal_generate(beam, peer, imported_folder, crowd):
+def test_beam_translations_equal_hugging_faces_generate(beam, peer, imported_folder, crowd):
     """Without a length penalty on either side; their formula differs."""
     model, cache = start(imported_folder, crowd)
     found = hypotheses(beam_search(model, cache, beam_size=beam, limit=LIMIT, length_penalty=0.0), len(crowd))

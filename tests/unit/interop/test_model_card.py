@@ -1,4 +1,4 @@
-"""The parts of a third-party model card that the import reads."""
+"""Tests of the parts of a third-party model card that the import reads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def card_of(tmp_path):
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_front_matter_gives_the_licence_and_is_omitted(card_of, line, licence, end):
+def test_licence_is_read_from_the_front_matter_of_a_card(card_of, line, licence, end):
     card = card_of(end.join(["---", "tags: a", line, "--- ", "# A card"]))
     assert (card.licence, card.text) == (licence, "# A card")
 

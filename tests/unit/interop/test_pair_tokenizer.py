@@ -1,4 +1,4 @@
-"""Two sentencepiece models and their ids: the tokens of Hugging Face's tokenizer, with their places in the text."""
+"""Tests that two sentencepiece models with their ids give Hugging Face's tokens, located in the text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def pair(request, sides, tmp_path_factory, marian_tokenizer):
     return tokenizer_of(models, files), marian_tokenizer(folder)
 
 
-def test_tokens_equal_hugging_faces(pair, texts):
+def test_tokens_equal_those_of_hugging_face(pair, texts):
     """Except for a language code that the vocabulary lacks: unknown there, plain text here."""
     ours, theirs = pair
     assert len(texts) == TEXTS
@@ -142,7 +142,7 @@ def test_unknown_token_has_a_name(sides):
     assert (unknown.role, unknown.text, unknown.span, unknown.special) == ("unknown", "<unk>", (4, 5), False)
 
 
-def test_typed_symbols_stay_text(sides):
+def test_typed_special_symbols_are_read_as_text(sides):
     tokenizer = tokenizer_of(*joint(sides))
     for text in ("</s>", "<pad>", "dog</s>cat", "<unk>"):
         pieces = tokenizer.encode_source(text)
@@ -158,11 +158,11 @@ def test_language_code_is_a_single_token(sides):
     assert "language" not in {piece.role for piece in tokenizer.encode_source(">>spa<< The dog.")}, "which it has not"
 
 
-def test_half_of_a_surrogate_pair_is_no_error(sides):
+def test_lone_surrogate_causes_no_error(sides):
     assert tokenizer_of(*joint(sides)).encode_source("a\ud83db")[-1].role == "end"
 
 
-def test_scores_are_those_of_the_requested_side(sides):
+def test_token_scores_are_from_the_vocabulary_of_the_requested_side(sides):
     tokenizer = tokenizer_of(*joint(sides))
     source, target = tokenizer.key_scores("encoder"), tokenizer.key_scores("decoder")
     assert source == tokenizer.key_scores("cross") and len(source) == len(target) == tokenizer.size
@@ -172,7 +172,7 @@ def test_scores_are_those_of_the_requested_side(sides):
     assert source[ids[foreign]] == -math.inf < target[ids[foreign]]
 
 
-def test_different_files_have_different_fingerprints(sides):
+def test_tokenizers_from_different_files_have_different_fingerprints(sides):
     models, files = joint(sides)
     one, two = tokenizer_of(models, files), tokenizer_of(models[::-1], files)
     assert one.fingerprint != two.fingerprint and one.fingerprint == tokenizer_of(models, files).fingerprint

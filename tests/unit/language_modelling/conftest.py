@@ -1,4 +1,4 @@
-"""A small random Hugging Face GPT-2, as a folder and as the model that wrote it; and a vocabulary of ours."""
+"""Fixtures: a small random GPT-2 of Hugging Face, its folder, and a vocabulary of ours."""
 
 from __future__ import annotations
 

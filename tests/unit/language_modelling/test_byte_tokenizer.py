@@ -1,4 +1,4 @@
-"""Byte-level tokens equal those of Hugging Face's GPT-2 tokenizer, and each has its span."""
+"""Tests that byte-level tokens equal those of Hugging Face's GPT-2 tokenizer, and each has its span."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def theirs(gpt2_folder):
     return GPT2Tokenizer.from_pretrained(gpt2_folder)
 
 
-def test_thousand_untrusted_texts_are_cut_as_by_hugging_face(theirs, tokenizer):
+def test_untrusted_texts_are_tokenized_as_by_hugging_face(theirs, tokenizer):
     for text in untrusted():
         ids = [piece.id for piece in tokenizer.encode(text)]
         assert ids == theirs(text)["input_ids"], text
@@ -122,7 +122,7 @@ def test_spans_cover_the_text_except_for_spaces(tokenizer):
         ]
 
 
-def test_token_has_its_span(tokenizer):
+def test_every_byte_token_has_a_span(tokenizer):
     """Without merges every byte is a token; those of one character share its span, and a space covers nothing."""
     pieces = ByteTokenizer({**tokenizer.files, "merges.txt": b""}).encode("A é🙂")
     assert [piece.span for piece in pieces] == [(0, 1), (2, 2), *[(2, 3)] * 2, *[(3, 4)] * 4]
@@ -149,7 +149,7 @@ def test_token_spells_its_part_of_the_text(tokenizer):
     assert {"<0xF0><0x9F>", "<0xB6>ße"} <= set(tokenizer.texts)
 
 
-def test_broken_bytes_are_located_too(tokenizer):
+def test_tokens_of_broken_bytes_have_spans(tokenizer):
     ids = ids_of(tokenizer.files)
     some = [tokenizer.symbols.end, *(ids[spelt] for spelt in "ÃðŁAâĳÿ")]
     draw = random.Random(2)
@@ -162,7 +162,7 @@ def test_broken_bytes_are_located_too(tokenizer):
         assert [piece.role for piece in pieces] == ["end" if number == 0 else "" for number in ids]
 
 
-def test_typed_text_never_becomes_a_symbol(tokenizer):
+def test_typed_text_never_becomes_a_special_token(tokenizer):
     pieces = tokenizer.encode("<|endoftext|>")
     assert tokenizer.symbols.end not in [piece.id for piece in pieces]
     assert tokenizer.decode([piece.id for piece in pieces]) == "<|endoftext|>"
@@ -178,13 +178,13 @@ def test_added_token_is_found_in_a_text_unless_it_is_a_symbol(tokenizer):
     assert [piece.role for piece in made.pieces([made.symbols.start, made.symbols.end])] == ["start", "end"]
 
 
-def test_half_a_surrogate_pair_is_replaced(tokenizer):
+def test_lone_surrogate_is_replaced(tokenizer):
     pieces = tokenizer.encode("a\ud83db")
     assert tokenizer.decode([piece.id for piece in pieces]) == "a\ufffdb"
     assert pieces[-1].span == (2, 3)
 
 
-def test_byte_without_a_token_is_left_out():
+def test_byte_without_a_token_is_omitted():
     ids = {piece: number for number, piece in enumerate(["t", "h", "e", "he", "Ġ", "Ã", "©", "<|endoftext|>"])}
     tokenizer = ByteTokenizer({"vocab.json": written(ids), "merges.txt": b"h e\n"})
     assert [(piece.text, piece.span) for piece in tokenizer.encode("xthe éq")] == [
@@ -198,7 +198,7 @@ def test_byte_without_a_token_is_left_out():
     assert [(piece.text, piece.span) for piece in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
 
 
-def test_long_word_is_cut(tokenizer):
+def test_very_long_word_is_encoded_completely(tokenizer):
     text = "the" * 5000
     assert tokenizer.decode([piece.id for piece in tokenizer.encode(text)]) == text
 

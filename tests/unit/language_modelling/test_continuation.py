@@ -1,4 +1,4 @@
-"""A language model continues texts with the search methods of translations."""
+"""Tests that a language model continues texts with the search methods of translations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ids(pieces):
     return [piece.id for piece in pieces]
 
 
-def test_greedy_equals_hugging_faces(huggingface, model, tokenizer):
+def test_greedy_continuation_equals_hugging_face(huggingface, model, tokenizer):
     ours = continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=12)
     read = torch.tensor([[0, *ids(ours.beginning)]])
     theirs = huggingface.generate(
@@ -44,7 +44,7 @@ def test_score_equals_that_of_reading_the_text(model, tokenizer, settings):
     assert ids(continue_text(model, tokenizer, TEXT, settings, limit=10).pieces) == ids(found.pieces)
 
 
-def test_wide_beam_finds_the_most_likely_of_all(model, tokenizer):
+def test_wide_beam_finds_the_most_probable_continuation(model, tokenizer):
     """Two steps, so all pairs can be tried, among the few tokens that are not suppressed."""
     from transformer.decoding.constraints import Constraints
 
@@ -75,7 +75,7 @@ def test_seeds_and_temperature_change_a_sample(model, tokenizer):
     assert ids(one.pieces) == ids(continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=8).pieces)
 
 
-def test_beam_tree_has_its_attention(model, tokenizer):
+def test_beam_tree_of_a_continuation_has_attention(model, tokenizer):
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(method="beam"), limit=4, capture=True)
     assert found.tree is not None
     # The columns are the start symbol, the given text, and one more token at every step.
@@ -85,7 +85,7 @@ def test_beam_tree_has_its_attention(model, tokenizer):
     assert all(rows.shape[-1] == 0 for rows in found.tree.cross)
 
 
-def test_continuation_can_end(model, tokenizer):
+def test_continuation_may_end_before_the_limit(model, tokenizer):
     from transformer.decoding.constraints import Constraints
 
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(), constraints=Constraints(prefix=(0,)))

@@ -1,4 +1,4 @@
-"""The stated cost of attention to a long text equals the memory that the implementation allocates."""
+"""Tests that the stated cost of attention to a long text equals the memory that the implementation allocates."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def small(attention):
         ("local", 17, 3 * 8 * 8),
     ],
 )
-def test_cells_match_the_formula(attention, length, expected):
+def test_number_of_attention_cells_matches_the_formula(attention, length, expected):
     config = decoder_only(**SIZES, attention=attention, block=8, stride=3)
     assert cells(config, length) == expected
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("length", [5, 16, 17, 32])
-def test_measured_bytes_match_the_formula(attention, length):
+def test_measured_memory_matches_the_formula(attention, length):
     model = small(attention)
     found = measure(model, length, repeats=1)
     assert (found.attention, found.length) == (attention, length)
@@ -65,7 +65,7 @@ def test_training_keeps_no_tensor_larger_than_the_map(attention):
     assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cells(model.config, 48)
 
 
-def test_lengths_that_need_too_much_memory_are_left_out():
+def test_cost_measurement_skips_lengths_that_need_too_much_memory():
     lengths = (8, 16, 32)
     found = list(measurements(lengths, repeats=1))
     assert [(each.length, each.attention) for each in found] == [
@@ -85,7 +85,7 @@ def test_slope_is_the_exponent_of_a_power(exponent):
     assert slope(lengths, [7.5 * length**exponent for length in lengths]) == pytest.approx(exponent)
 
 
-def test_slope_is_that_of_the_best_line():
+def test_slope_equals_the_least_squares_fit():
     """The reference is numpy's own fit of a line."""
     lengths, rng = [64, 128, 256, 512], np.random.default_rng(1)
     values = [length**1.7 * rng.uniform(0.5, 2) for length in lengths]
@@ -97,7 +97,7 @@ def test_single_length_has_no_slope():
         slope([64, 64], [1.0, 2.0])
 
 
-def test_slopes_use_the_long_texts():
+def test_slope_is_fitted_to_the_long_texts_only():
     costs = [
         Cost("full", length, length**2, length, float(length**2) if length > 100 else 9.0)
         for length in (16, 64, 128, 256, 512)
@@ -107,7 +107,7 @@ def test_slopes_use_the_long_texts():
     assert slopes(costs, "keys_and_values", first=16) == pytest.approx({"full": 1.0})
 
 
-def test_recording_survives_its_file():
+def test_cost_recording_survives_saving_and_loading():
     costs = Cost("full", 64, 7, 6, 0.5), Cost("local", 64, 5, 6, 0.25)
     recorded = RecordedCosts(costs, "a model", "two cores", "a command")
     assert RecordedCosts.from_json(recorded.to_json()) == recorded

@@ -1,4 +1,4 @@
-"""Perplexities equal those of the texts one by one, and simpler models count as documented."""
+"""Tests that perplexities equal those of the texts one by one, and simpler models count as documented."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def trained(tmp_path_factory, piece_tokenizer):
 
 
 @pytest.mark.parametrize("loaded", ["trained", "gpt2"])
-def test_batch_of_texts_is_predicted_as_each_alone(request, loaded, trained, gpt2_folder, huggingface):
+def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trained, gpt2_folder, huggingface):
     """Also where padding is an ordinary token, as in GPT-2."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
     texts = [*readable(loaded, SENTENCES)[0], "A."]
@@ -44,17 +44,17 @@ def test_batch_of_texts_is_predicted_as_each_alone(request, loaded, trained, gpt
     assert found.bits_per_byte == pytest.approx(-total / math.log(2) / size, rel=1e-4)
 
 
-def test_too_long_texts_are_counted_separately(trained):
+def test_evaluation_counts_too_long_texts_separately(trained):
     assert readable(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 
 @pytest.mark.parametrize("texts", [[], ["  "], ["one", ""]])
-def test_empty_input_is_an_error(trained, texts):
+def test_perplexity_of_empty_input_raises_an_error(trained, texts):
     with pytest.raises(TextError, match="There is no text to predict"):
         evaluate(trained, texts)
 
 
-def test_pair_probabilities_are_a_distribution():
+def test_bigram_probabilities_sum_to_one():
     model = Bigrams([[3, 4, 5], [3, 4, 4, 6], [5]], size=8, start=2)
     for before in range(8):
         sums = sum(math.exp(model.log_prob([before, piece]) - model.log_prob([before])) for piece in range(8))
@@ -62,7 +62,7 @@ def test_pair_probabilities_are_a_distribution():
     assert sum(math.exp(model.single([piece])) for piece in range(8)) == pytest.approx(1)
 
 
-def test_pair_has_the_probability_of_the_formula():
+def test_bigram_probability_matches_its_formula():
     model = Bigrams([[3, 4], [3, 5], [3, 4]], size=8, start=2)
     # 4 or 5 follows 3 three times, in two kinds; of 6 tokens and 8 added ones, 4 has 2 + 1.
     expected = (2 - DISCOUNT + DISCOUNT * 2 * 3 / 14) / 3
@@ -72,7 +72,7 @@ def test_pair_has_the_probability_of_the_formula():
     assert math.exp(model.log_prob([7, 4]) - model.log_prob([7])) == pytest.approx(3 / 14)
 
 
-def test_pairs_predict_their_own_text_better_than_single_tokens(trained):
+def test_bigram_model_predicts_its_training_text_better_than_unigrams(trained):
     single, pairs = evaluate_baselines(trained, SENTENCES, SENTENCES)
     assert np.isfinite(single.log_prob) and pairs.per_piece < single.per_piece / 3
     assert single.pieces == pairs.pieces

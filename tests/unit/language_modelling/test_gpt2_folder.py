@@ -1,4 +1,4 @@
-"""A GPT-2 folder is read within limits, or rejected in one line with the reason."""
+"""Tests that a GPT-2 folder is read within limits, or rejected in one line with the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reweighted(folder, change):
     save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
 
 
-def test_old_files_without_the_prefix_and_with_masks_are_the_same_model(folder, imported):
+def test_old_gpt2_files_load_as_the_same_model(folder, imported):
     def old(weights):
         weights = {name.removeprefix("transformer."): weight for name, weight in weights.items()}
         return weights | {"h.0.attn.bias": torch.ones(1, 1, 64, 64, dtype=torch.bool).tril()}

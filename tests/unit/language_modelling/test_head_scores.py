@@ -1,4 +1,4 @@
-"""Copying heads are found by their published scores."""
+"""Tests that copying heads are found by their published scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def looking(back, length=5):
 
 
 @pytest.mark.parametrize(("name", "back"), [("previous", 1), ("induction", 4), ("duplicate", 5)])
-def test_head_with_one_behaviour_has_its_score(name, back):
+def test_head_with_a_single_behaviour_scores_one_for_it(name, back):
     scores = scores_of(looking(back), 5)
     found = {each: getattr(scores, each)[0, 0] for each in ("previous", "induction", "duplicate")}
     assert found.pop(name) == 1
@@ -75,7 +75,7 @@ def test_vocabulary_too_small_for_a_pattern_is_rejected():
         head_scores(small(vocabulary=20))
 
 
-def test_compressed_keys_have_no_scores():
+def test_heads_with_compressed_keys_have_no_copying_scores():
     with pytest.raises(ValueError, match="compresses several tokens to one"):
         head_scores(small(attention="compressed"))
 
@@ -90,7 +90,7 @@ def test_score_in_a_text_uses_the_repeated_tokens():
     assert scores.induction[0, 0] == scores.duplicate[0, 0] == 0.5
 
 
-def test_both_earlier_occurrences_of_a_token_count():
+def test_copying_score_counts_every_earlier_occurrence():
     pieces = [0, 7, 8, 7, 9, 7]
     weights = np.zeros((1, 1, 6, 6))
     weights[0, 0, 5] = [0, 0.1, 0.2, 0.3, 0.4, 0]

@@ -97,7 +97,7 @@ def test_stages_belong_to_one_stack_without_a_source(loaded, trace, found):
         assert not {"encoder", "decoder"} & set(stage.name.split())
 
 
-def test_input_and_output_stages_equal_the_models(loaded, found, again):
+def test_input_and_output_stages_equal_the_model(loaded, found, again):
     tensors, logits = again
     config = loaded.model.config
     way_in = found["decoder.scaled" if config.scale_embedding else "decoder.tokens"].array
@@ -112,7 +112,7 @@ def test_input_and_output_stages_equal_the_models(loaded, found, again):
     assert found["generator.logits"].formula == r"z = y E^\top", "the table of the first step, once more"
 
 
-def test_stages_of_a_layer_equal_the_models(loaded, trace, found, again):
+def test_stages_of_a_layer_equal_the_model(loaded, trace, found, again):
     tensors, _ = again
     layer, pre = loaded.model.decoder_layers[LAYER], loaded.model.config.norm == "pre"
     stream = tensors["decoder.residual"][2 * LAYER :]
@@ -141,7 +141,7 @@ def test_stages_of_a_layer_equal_the_models(loaded, trace, found, again):
         same(found[f"decoder.{part}.{'residual' if pre else 'norm'}"].array, after)
 
 
-def test_cell_and_its_row_recompute(loaded, trace):
+def test_cell_and_its_row_match_the_model(loaded, trace):
     weights = loaded.weights()
     at = LAYER, HEAD, 7, 3
     one, whole = cell(trace, weights, "decoder", *at), contributions(trace, weights, "decoder", LAYER)
@@ -155,7 +155,7 @@ def test_cell_and_its_row_recompute(loaded, trace):
     )
 
 
-def test_sizes_are_norms_of_the_stream_and_of_the_output(loaded, trace, again):
+def test_residual_sizes_are_norms_of_the_stream_and_sublayer_output(loaded, trace, again):
     sizes = stream_sizes(trace, loaded.weights(), "decoder")
     stream = torch.cat(again[0]["decoder.residual"]).numpy()
     np.testing.assert_allclose(sizes.stream, np.linalg.norm(stream, axis=-1), rtol=1e-6)
@@ -164,7 +164,7 @@ def test_sizes_are_norms_of_the_stream_and_of_the_output(loaded, trace, again):
         np.testing.assert_allclose(sizes.written, np.linalg.norm(np.diff(stream, axis=0), axis=-1), rtol=1e-5)
 
 
-def test_every_row_sees_later_tokens_without_the_mask(loaded, trace):
+def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
     unmasked = trace_unmasked(loaded, trace)
     assert unmasked.decoder_mask.all() and not unmasked.interventions.decoder_mask
     assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_pieces == trace.predicted_pieces

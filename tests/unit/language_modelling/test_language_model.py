@@ -1,4 +1,4 @@
-"""The decoder-only model computes the same as Hugging Face's, in one pass and token by token."""
+"""Tests that the decoder-only model computes the same as Hugging Face's, in one pass and token by token."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def assert_equal_to(theirs, model):
         assert cache.length == ids.shape[1]
 
 
-def test_model_equals_gpt2(huggingface, model):
+def test_language_model_equals_gpt2(huggingface, model):
     assert_equal_to(huggingface, model)
 
 
-def test_post_norm_model_equals_the_first_gpt():
+def test_post_norm_language_model_equals_hugging_faces_gpt():
     from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
     theirs = random_weights(
@@ -86,7 +86,7 @@ def test_post_norm_model_equals_the_first_gpt():
     assert_equal_to(theirs, model)
 
 
-def test_sinusoidal_positions_equal_learned_ones_with_the_waves_in_the_table():
+def test_learned_positions_set_to_sinusoids_equal_sinusoidal_positions():
     waves, learned = small(positions="sinusoidal"), small()
     learned.load_state_dict(
         {**waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()}
@@ -112,7 +112,7 @@ def test_embedding_and_output_share_one_matrix():
     assert not [name for name, _ in model.named_parameters() if "generator" in name]
 
 
-def test_model_learns():
+def test_language_model_learns():
     model = small(dropout=0.0).train()
     ids = pieces(40, rows=4)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)

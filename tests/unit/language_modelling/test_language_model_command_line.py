@@ -1,4 +1,4 @@
-"""Output of the language model commands in a terminal."""
+"""Tests of the output of the language model commands in a terminal."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def folder(gpt2_folder, huggingface):
 
 
 @pytest.mark.parametrize("name", ["continue", "score", "evaluate", "heads"])
-def test_help(run_main, name):
+def test_help_lists_the_commands(run_main, name):
     done = run_main(main, name, "--help")
     assert done.returncode == 0 and "--model" in done.stdout
 
 
-def test_each_line_is_continued(run_main, folder, tmp_path):
+def test_continue_command_continues_each_line(run_main, folder, tmp_path):
     file = tmp_path / "beginnings.txt"
     file.write_text("The cat\nI have\n", encoding="utf-8")
     loaded = load_language_model(folder, "cpu")
@@ -70,7 +70,7 @@ def test_token_labels_are_readable_in_a_terminal(run_main, folder):
     assert labels == ["t", "he", "␣", "é <0xC3>", "é <0xA9>", "↵"]
 
 
-def test_held_out_texts_are_predicted(run_main, folder, tmp_path):
+def test_command_measures_perplexity_on_held_out_texts(run_main, folder, tmp_path):
     data, training = tmp_path / "data.tsv", tmp_path / "training.tsv"
     data.write_text("The cat.\tDie Katze.\nThe cat.\tEine Katze.\n" + "a b c " * 40 + "\tx\n", encoding="utf-8")
     training.write_text("The dog.\tDer Hund.\nThe cat.\tDie Katze.\n", encoding="utf-8")
@@ -82,7 +82,7 @@ def test_held_out_texts_are_predicted(run_main, folder, tmp_path):
     assert all("(1 texts" in row for row in rows)
 
 
-def test_only_heads_above_the_threshold_are_named(run_main, folder, tmp_path):
+def test_heads_command_names_only_heads_above_the_threshold(run_main, folder, tmp_path):
     output = tmp_path / "heads.json"
     done = run_main(main, "heads", "--model", folder, "--device", "cpu", "--output", output)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The folder of a language model is read completely, or rejected in one line with the reason."""
+"""Tests that the folder of a language model is read completely, or rejected in one line with the reason."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_seals_of_older_models_stay_valid(config):
     assert TransformerConfig.from_json(untied.to_json()) == untied != config
 
 
-def test_sentencepiece_model_scores_continues_and_is_measured(trained):
+def test_sentencepiece_language_model_supports_every_operation(trained):
     """Everything that a language model can do works with sentencepiece tokens, too."""
     loaded = load_language_model(trained[0], "cpu")
     text = SENTENCES[0]

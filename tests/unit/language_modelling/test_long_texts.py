@@ -1,4 +1,4 @@
-"""Attention for long texts: local and memory-compressed, compared with full attention."""
+"""Tests of attention for long texts: local and memory-compressed, compared with full attention."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_no_token_sees_a_later_one(choices):
 
 
 @kinds
-def test_token_by_token_equals_one_pass(choices):
+def test_reading_token_by_token_equals_one_pass(choices):
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
         expected, cache = model(None, ids), model.start_after(ids[:, :1], model.start_cache())
@@ -91,7 +91,7 @@ def test_local_attention_in_blocks_equals_a_masked_full_product():
 
 @kinds
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
-def test_several_tokens_at_a_time_give_the_same(choices, cuts):
+def test_reading_several_tokens_per_step_equals_one_pass(choices, cuts):
     """The new tokens may begin with a block, end with it, or cross several."""
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
@@ -111,7 +111,7 @@ def test_masked_cells_have_no_weight(choices):
     assert (weights[..., allowed] > 0).all()
 
 
-def test_local_attention_stays_in_its_block():
+def test_local_attention_has_no_weight_outside_its_block():
     model, ids = small(attention="local", block=4), pieces()
     weights = attention_weights(model, ids)
     outside = ~local_mask(LENGTH, 4)
@@ -151,7 +151,7 @@ def test_masks_match_their_definition():
     assert local_mask(4, 2).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
 
 
-def test_compression_is_the_sum_from_the_paper():
+def test_compressed_keys_equal_the_weighted_sum_of_the_paper():
     """Each compressed key is a weighted sum of the keys of its three positions, head by head."""
     torch.manual_seed(1)
     compression = Compression(8, 2, 3)
@@ -184,7 +184,7 @@ def test_options_out_of_range_are_rejected(choices, message):
 
 
 @kinds
-def test_map_names_the_content_of_its_columns(choices, piece_tokenizer):
+def test_compressed_map_labels_its_columns_with_their_tokens(choices, piece_tokenizer):
     model = build(
         decoder_only(
             vocabulary=piece_tokenizer.size,

@@ -1,4 +1,4 @@
-"""A GPT-2 folder written by the current `transformers` gives the same ids, logits and attention here."""
+"""Tests that a GPT-2 folder written by the current `transformers` gives the same ids, logits and attention here."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def written_folder(gpt2_folder, tmp_path_factory):
 
 
 @pytest.mark.parametrize("wrong", UNREADABLE)
-def test_unreadable_folder_is_one_accurate_sentence(wrong, written_folder, tmp_path):
+def test_unreadable_gpt2_folder_is_reported_in_one_accurate_sentence(wrong, written_folder, tmp_path):
     change, message = UNREADABLE[wrong]
     folder = shutil.copytree(written_folder, tmp_path / "copy")
     change(folder)

@@ -1,4 +1,4 @@
-"""The probability of a text is the product from the definition."""
+"""Tests that the probability of a text is the product from the definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_score_equals_hugging_faces_loss(huggingface, model, tokenizer):
     assert score.perplexity == pytest.approx(math.exp(loss), rel=1e-4)
 
 
-def test_measures_are_consistent(model, tokenizer):
+def test_measures_of_a_text_are_consistent_with_each_other(model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
     assert len(score.log_probs) == len(score.pieces) and score.words == 4
     assert score.probability == pytest.approx(math.prod(map(math.exp, score.log_probs)))
@@ -37,7 +37,7 @@ def test_probabilities_of_all_next_tokens_sum_to_one(model, tokenizer):
         assert model(None, read)[0, -1].softmax(dim=-1).sum().item() == pytest.approx(1, abs=1e-6)
 
 
-def test_text_has_at_least_one_character(model, tokenizer):
+def test_scoring_an_empty_text_is_rejected(model, tokenizer):
     with pytest.raises(TextError, match="type at least one character"):
         score_text(model, tokenizer, "")
 

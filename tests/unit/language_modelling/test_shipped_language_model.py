@@ -1,4 +1,4 @@
-"""The shipped language model matches its card."""
+"""Tests that the shipped language model matches its card."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def test_model_writes_the_texts_on_its_card(shipped, beginning):
 
 
 @pytest.mark.parametrize("text", LOG_PROBS)
-def test_texts_keep_their_probabilities(shipped, text):
+def test_shipped_language_model_keeps_its_recorded_probabilities(shipped, text):
     assert score_text(shipped.model, shipped.tokenizer, text).log_prob == pytest.approx(LOG_PROBS[text], abs=0.05)
 
 
-def test_model_is_small_and_states_its_parameters(shipped):
+def test_shipped_language_model_is_small_and_states_its_size(shipped):
     assert sum(file.stat().st_size for file in LANGUAGE_MODEL.iterdir()) < 16e6
     assert f"{shipped.parameters:,} parameters" in shipped.card
     assert shipped.curve.count("\n") > 40
 
 
-def test_heads_match_the_record(shipped):
+def test_copying_scores_of_the_shipped_model_match_the_record(shipped):
     recorded = json.loads((LANGUAGE_MODEL / "heads.json").read_text(encoding="utf-8"))
     assert recorded["model"] == shipped.version and recorded["threshold"] == THRESHOLD
     scores = head_scores(shipped.model)
@@ -70,7 +70,7 @@ def test_heads_match_the_record(shipped):
             assert f"layer {layer}, head {head}: {score:.2f}" in shipped.card
 
 
-def test_model_repeats_a_text_that_it_has_read(shipped):
+def test_repeated_text_is_more_likely_the_second_time(shipped):
     """The second time, every token except the first is more likely, so some head looks back."""
     text = "The zebra bought seven purple umbrellas near Lisbon."
     once = score_text(shipped.model, shipped.tokenizer, text)

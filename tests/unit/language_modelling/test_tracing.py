@@ -1,4 +1,4 @@
-"""A trace of a language model holds the model's numbers, and has one kind of attention."""
+"""Tests that a trace of a language model has the model's numbers, and has one kind of attention."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     assert len(trace.target_pieces) > len(axes.columns)
 
 
-def test_two_halves_of_a_surrogate_pair_are_one_emoji(loaded):
+def test_two_surrogate_halves_are_read_as_one_emoji(loaded):
     expected, trace = trace_text(loaded, "a 🙂 b")
     found, other = trace_text(loaded, "a \ud83d\ude42 b")
     assert found.text == "a 🙂 b" and found.bits_per_byte == expected.bits_per_byte and other.equals(trace)
 
 
-def test_numbers_equal_the_models(loaded):
+def test_trace_has_the_numbers_of_the_model(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     ids = [piece.id for piece in score.pieces]
     record = Recorder(details=True)
@@ -85,7 +85,7 @@ def test_numbers_equal_the_models(loaded):
     assert trace.model == loaded.version and trace.residual_stream("decoder").shape == (7, len(ids), 16)
 
 
-def test_trace_has_one_kind_and_survives_a_file(loaded):
+def test_language_model_trace_has_one_kind_and_survives_a_file(loaded):
     trace = trace_text(loaded, "the house is small.")[1]
     assert trace.kinds == ("decoder",)
     assert (np.triu(trace.decoder, 1) == 0).all() and not np.triu(trace.mask("decoder"), 1).any()
@@ -139,7 +139,7 @@ def test_text_exactly_at_the_limit_is_accepted(loaded):
         check_length(loaded, text + " the")
 
 
-def test_browser_gets_the_one_kind_and_the_models_names(loaded):
+def test_browser_receives_a_language_models_trace_with_its_head_names(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     metrics = head_metrics(trace, "decoder", [0.0] * loaded.tokenizer.size)
     header, codes = unpack(browser_payload(trace, metrics, vars(AttentionParams()), also={(1, 0): ("induction",)}))

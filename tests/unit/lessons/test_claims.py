@@ -1,4 +1,4 @@
-"""Claims on a model with known attention, and the claims that are rejected."""
+"""Tests of claims on a model with known attention, and of invalid claims."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_masked_cells_match_the_displayed_map(shipped):
     assert finding.values["masked"] == (~mask).sum() and finding.values["cells"] == mask.size
 
 
-def test_false_claim_does_not_hold(known):
+def test_false_claim_is_measured_as_false(known):
     assert not measured("job", {"kind": "encoder", "job": "previous"}, known).holds
     # All heads have the task, so no single head stands out.
     assert measured("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
@@ -76,7 +76,7 @@ def test_false_claim_does_not_hold(known):
     )
 
 
-def test_two_scores_are_compared():
+def test_claim_computes_the_softmax_of_two_scores():
     finding = measured("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
     assert finding.values["first"] == pytest.approx(np.exp(2) / (1 + np.exp(2))) and finding.values["root"] == 8
 
@@ -127,7 +127,7 @@ def test_unmeasurable_claim_is_reported(evidence, name, parameters, message):
 
 
 @pytest.mark.thorough
-def test_importance_equals_that_of_the_page(evidence, importance):
+def test_head_importance_in_lessons_equals_that_of_the_page(evidence, importance):
     changes = flattened(importance.measured)
     np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
     values = measured("head_worth", {}, evidence).values
@@ -137,7 +137,7 @@ def test_importance_equals_that_of_the_page(evidence, importance):
     assert clear["change"] == pytest.approx(change, abs=1e-5) and clear["more"] == (changes < change).sum()
 
 
-def test_removed_heads_follow_the_order(evidence, importance, shipped):
+def test_claim_removes_heads_in_order_of_importance(evidence, importance, shipped):
     values = measured("heads_removed", {"count": 10}, evidence).values
     order = least_important_first(shipped.config, importance.measured)
     assert values["before"] == shipped.trace(TEXT_READ).target_text
@@ -145,7 +145,7 @@ def test_removed_heads_follow_the_order(evidence, importance, shipped):
     assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text
 
 
-def test_broken_claim_is_reported(copying_translator):
+def test_broken_claims_are_listed_with_their_steps(copying_translator):
     assert broken_claims(lesson_of("one", TEXT), copying_translator) == []
     far = TEXT.replace('row = "have" }\nfigure', 'row = "cat" }\nfigure', 1)
     (broken,) = broken_claims(lesson_of("one", far), copying_translator)
@@ -156,14 +156,14 @@ def test_broken_claim_is_reported(copying_translator):
 
 
 def made(config, tokenizer, curve="", scale=1):
-    """A fresh model with a learning curve; the larger its embedding, the more certain its output."""
+    """Return a fresh model with a learning curve. The larger its embedding, the more certain its output."""
     torch.manual_seed(0)
     model = build(config).eval().requires_grad_(False)
     model.get_parameter("source_embedding.weight").mul_(scale)
     return Evidence(Translator(Checkpoint(model, tokenizer, curve=curve), device="cpu", version="x"), "A dog.")
 
 
-def test_curve_may_have_any_finite_numbers(small_config, tokenizer):
+def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, tokenizer):
     """`check_curve` accepts all of them."""
 
     def learned(claim, *rows):
@@ -179,7 +179,7 @@ def test_curve_may_have_any_finite_numbers(small_config, tokenizer):
         learned("loss_fell", (25, 9.0, 3.0), (50, 1e6, 3.0))
 
 
-def test_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer):
+def test_claims_accept_a_translation_with_an_underflowing_probability(small_config, tokenizer):
     """The ratio of two such probabilities used to divide by 0."""
     evidence = made(small_config, tokenizer, scale=9)
     values = measured("future_disturbs", {}, evidence).values
@@ -207,7 +207,7 @@ def test_repeated_run_of_a_check_is_computed_once(small_translator):
 
 
 @pytest.mark.thorough
-def test_command_checks_and_lists(run_main, tmp_path):
+def test_lessons_command_checks_and_lists_lessons(run_main, tmp_path):
     done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
     assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"
     text = (SHIPPED / "02_one_row.toml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The document for teachers is accurate."""
+"""Tests that docs/lessons.md is accurate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text(encoding="u
 
 
 @pytest.mark.thorough
-def test_example_is_a_lesson_that_is_true(shipped):
+def test_example_lesson_in_the_document_is_valid_and_true(shipped):
     (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     lesson = lesson_of("dream", example)
     assert broken_claims(lesson, shipped) == uncarried_claims(lesson, shipped) == []

@@ -1,4 +1,4 @@
-"""Figures with unchecked parameters: the page and the files can draw everything that `lessons check` accepts."""
+"""Tests that the page and the files can draw every figure that `lessons check` accepts."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, ob
         build(measured)
 
 
-def test_figure_is_rejected_or_drawn(small_translator):
+def test_any_accepted_figure_can_be_drawn(small_translator):
     few(60)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
 @pytest.mark.thorough
-def test_thousand_figures_are_rejected_or_drawn(small_translator):
+def test_any_of_a_thousand_random_accepted_figures_can_be_drawn(small_translator):
     few(1000)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
@@ -161,7 +161,7 @@ def test_figure_that_a_model_cannot_show_is_reported(shipped, show, parameters, 
     assert len(broken) == 3 and f"step 1, figure {show}: {message}" in broken[0]
 
 
-def test_head_that_a_claim_finds_is_one_of_the_map(small_translator):
+def test_head_found_by_a_claim_exists_in_the_displayed_map(small_translator):
     """The decoder has one layer more than the encoder whose map is shown."""
     runs = CachedRuns(small_translator)
     text = text_of("map", {"kind": "encoder", "head": "1.1"}, "head opened").replace(

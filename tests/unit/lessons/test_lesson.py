@@ -1,4 +1,4 @@
-"""The valid content of a lesson file, and the messages for invalid content."""
+"""Tests of the valid content of a lesson file, and the messages for invalid content."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_unreadable_files_are_reported(tmp_path, name, data, message):
     assert message in str(refused.value) and name in str(refused.value)
 
 
-def test_values_are_formatted_as_requested():
+def test_lesson_values_are_formatted_as_requested():
     values = {"share": 0.256, "count": 8000, "word": "man"}
     assert filled("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
     with pytest.raises(LessonError, match="word is a text"):

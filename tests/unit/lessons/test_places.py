@@ -1,4 +1,4 @@
-"""Claims are checked against the figure that a lesson says shows them."""
+"""Tests that claims are checked against the figure that a lesson says shows them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_claim_that_the_figure_does_not_show_is_reported(copying_translator, lin
 
 
 @pytest.mark.parametrize("place", ["sum of have", "sum of {row}"])
-def test_claim_in_the_figure_is_accepted(copying_translator, place):
+def test_claim_that_the_figure_shows_is_accepted(copying_translator, place):
     if "{" in place:
         with pytest.raises(LessonError, match="there is no value row"):
             first_of(copying_translator, FIGURE, f'{FIGURE}\ncarried_by = {{ sum = "{place}" }}')
@@ -58,7 +58,7 @@ def test_claim_in_the_figure_is_accepted(copying_translator, place):
         ('before = { show = "map", kind = "encoder", head = "next" }', "before is a map, where the figure comes with"),
     ],
 )
-def test_file_names_the_places_of_its_claims(line, message):
+def test_invalid_place_of_a_claim_is_rejected(line, message):
     with pytest.raises(LessonError, match=re.escape(message)):
         lesson_of("one", TEXT.replace(FIGURE, f"{FIGURE}\n{line}", 1))
 
@@ -72,7 +72,7 @@ def test_file_names_the_places_of_its_claims(line, message):
         ("not_explanation", 5, "place"),
     ],
 )
-def test_drawn_table_has_the_claim(shipped, name, step, value):
+def test_displayed_table_contains_the_value_of_the_claim(shipped, name, step, value):
     """The expected values are counted by hand in the page's drawing."""
     measured = measured_step(shipped, read_lesson(lesson_files()[name]).steps[step - 1])
     table, true = figure_table(measured), measured.finding.values[value]

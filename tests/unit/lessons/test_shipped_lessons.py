@@ -1,4 +1,4 @@
-"""Every claim of every shipped lesson, recomputed on the shipped model."""
+"""Tests of every claim of every shipped lesson, recomputed on the shipped model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_claim_holds(shipped, step):
+def test_claim_of_a_shipped_lesson_holds(shipped, step):
     # Steps of one lesson use the same runs.
     finding = finding_of(step, CachedRuns(shipped))
     assert finding.holds, dict(finding.values)
@@ -32,13 +32,13 @@ def test_claim_holds(shipped, step):
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.id)
-def test_figure_shows_the_answer(shipped, lesson):
+def test_figure_of_a_lesson_step_shows_the_answer(shipped, lesson):
     assert uncarried_claims(lesson, CachedRuns(shipped)) == []
 
 
-def test_ids_are_unique():
+def test_lesson_ids_are_unique():
     assert len({id_of(path) for path in SHIPPED.glob("*.toml")}) == len(LESSONS) >= 9
 
 
-def test_every_claim_is_used():
+def test_every_kind_of_claim_is_used_in_a_lesson():
     assert {step.claim for lesson in LESSONS for step in lesson.steps} | {"sampled"} == set(CLAIMS)

@@ -21,13 +21,13 @@ def attention():
     return module
 
 
-def test_matches_the_lecture_example():
+def test_attention_matches_the_lecture_example():
     # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
     weights = masked_softmax(torch.tensor([112.0, 96.0]) / 8)
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
 
 
-def test_scores_have_queries_as_rows():
+def test_attention_scores_have_queries_as_rows():
     query, key = torch.randn(2, 4), torch.randn(3, 4)
     scores = scaled_dot_product_attention(query, key, key).scores
     assert scores.shape == (2, 3)
@@ -49,7 +49,7 @@ def test_fully_masked_row_is_zero():
     torch.testing.assert_close(weights[0].sum(), torch.tensor(1.0))
 
 
-def test_recorded_weights_are_those_before_dropout():
+def test_recorder_stores_attention_weights_before_dropout():
     query, key, value = torch.randn(3, 5, 4)
     _, weights, output = scaled_dot_product_attention(query, key, value, dropout=0.5)
     torch.testing.assert_close(weights, masked_softmax(query @ key.T / 2))
@@ -57,7 +57,7 @@ def test_recorded_weights_are_those_before_dropout():
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_equals_torchs_multi_head_attention(attention, masked):
+def test_attention_equals_torchs_multi_head_attention(attention, masked):
     x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
     allowed = torch.rand(5, 7) < 0.7 if masked else None
     if masked:
@@ -109,7 +109,7 @@ def test_fused_attention_runs_without_a_recorder(attention, monkeypatch):
     assert calls == [1]
 
 
-def test_partial_projections_are_parts_of_the_whole(attention):
+def test_partial_projections_equal_parts_of_the_whole_projection(attention):
     x = torch.randn(2, 5, 12)
     query, memory = attention.project(x)
     torch.testing.assert_close(attention.project_queries(x), query)

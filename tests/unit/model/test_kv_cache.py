@@ -16,7 +16,7 @@ def attention():
 
 
 @torch.inference_mode()
-def test_cache_holds_the_earlier_positions_then_the_later(attention):
+def test_cache_contains_earlier_positions_before_later_ones(attention):
     x = torch.randn(1, 5, 12)
     _, whole = attention.project(x)
     _, early = attention.project(x[:, :3])
@@ -25,7 +25,7 @@ def test_cache_holds_the_earlier_positions_then_the_later(attention):
 
 
 @torch.inference_mode()
-def test_cache_continued_in_several_ways_keeps_each(attention):
+def test_cache_continued_in_several_ways_keeps_every_continuation(attention):
     """New positions are written in place after the earlier ones; existing holders of a cache must not see them."""
     x = torch.randn(2, BLOCK + 6, 12)
     one, other = torch.randn(2, 2, 1, 12)

@@ -6,14 +6,14 @@ import pytest
 from transformer.model.linear_biases import biases, slopes
 
 
-def test_slopes_match_the_paper():
+def test_linear_bias_slopes_match_the_paper():
     # Section 3: 1/2 ... 1/2^8 for 8 heads; 1/2^0.5, 1/2^1, 1/2^1.5 ... 1/2^8 for 16.
     np.testing.assert_allclose(slopes(8), 2.0 ** -np.arange(1, 9))
     np.testing.assert_allclose(slopes(16), 2.0 ** -(np.arange(1, 17) / 2))
     assert slopes(1).tolist() == [2**-8]
 
 
-def test_other_head_counts_match_the_authors_code():
+def test_linear_bias_slopes_of_other_head_counts_match_the_authors_code():
     eight, sixteen = slopes(8), slopes(16)
     np.testing.assert_allclose(slopes(12), [*eight, *sixteen[0:8:2]])
     np.testing.assert_allclose(slopes(3), [2**-4, 2**-8, 2**-2])
@@ -35,6 +35,6 @@ def test_bias_is_minus_slope_times_distance():
         assert found[head, 1, 4] == found[head, 4, 1]
 
 
-def test_zero_heads_have_no_slopes():
+def test_linear_biases_reject_zero_heads():
     with pytest.raises(ValueError, match="at least one head"):
         slopes(0)

@@ -15,7 +15,7 @@ def config(positions, **changes):
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves"])
-def test_sinusoids_extend_beyond_the_table(kind):
+def test_sinusoidal_positions_extend_beyond_the_stored_table(kind):
     module = PositionalEncoding(config(kind))
     expected = torch.from_numpy(sinusoids(10, 8, halves=kind == "sinusoidal_halves")).float()
     torch.testing.assert_close(module(torch.zeros(1, 10, 8))[0], expected)
@@ -23,7 +23,7 @@ def test_sinusoids_extend_beyond_the_table(kind):
     assert list(module.state_dict()) == []
 
 
-def test_learned_positions_are_added_and_report_their_limit():
+def test_learned_positions_are_added_and_reject_longer_texts():
     module = PositionalEncoding(config("learned"))
     torch.nn.init.normal_(module.table)
     x = torch.randn(2, 4, 8)
@@ -32,7 +32,7 @@ def test_learned_positions_are_added_and_report_their_limit():
         module(x, start=3)
 
 
-def test_absent_positions_change_nothing():
+def test_model_without_positions_adds_nothing_to_the_input():
     x = torch.randn(2, 4, 8)
     assert torch.equal(PositionalEncoding(config("none"))(x), x)
 

@@ -1,4 +1,4 @@
-"""Positions inside self-attention: properties that only such models must have."""
+"""Tests of positions inside self-attention: properties that only such models must have."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_stepwise_reading_equals_one_pass(kind, attention):
 
 
 @torch.inference_mode()
-def test_only_distances_count(kind):
+def test_relative_positions_depend_only_on_distances(kind):
     """In full attention a text gives the same output wherever it begins; here the text before it is hidden."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind)).eval()
     ids = torch.randint(4, 20, (1, 10))
@@ -43,7 +43,7 @@ def test_only_distances_count(kind):
 
 
 @torch.inference_mode()
-def test_order_matters_only_with_positions(kind):
+def test_word_order_affects_the_output_only_with_positions(kind):
     config = TransformerConfig(
         source_vocabulary=20, target_vocabulary=20, encoder_layers=2, decoder_layers=1, **SIZES, positions=kind
     )
@@ -55,6 +55,6 @@ def test_order_matters_only_with_positions(kind):
     assert (model.encode(ids[:, order], None) - model.encode(ids, None)[:, order]).abs().max() > 1e-3
 
 
-def test_compressed_keys_have_no_single_position(kind):
+def test_compressed_keys_reject_relative_positions(kind):
     with pytest.raises(ValueError, match=f"positions='{kind}'"):
         decoder_only(20, layers=2, **SIZES, positions=kind, attention="compressed")

@@ -80,7 +80,7 @@ def test_tied_embeddings_are_one_matrix(tied, shared):
     assert sum(same) == shared
 
 
-def test_encoder_alone_equals_the_encoder_beside_a_decoder(model, pair):
+def test_encoder_only_model_equals_the_encoder_of_a_whole_model(model, pair):
     config = dataclasses.replace(model.config, decoder_layers=0, target_vocabulary=0, tied_embeddings="none")
     alone = Transformer(config).eval()
     alone.load_state_dict({name: value for name, value in model.state_dict().items() if name in alone.state_dict()})
@@ -110,7 +110,7 @@ def test_later_target_token_does_not_change_earlier_logits(model, pair):
     assert not torch.allclose(before[:, 3:], after[:, 3:])
 
 
-def test_padding_changes_nothing(model, pair):
+def test_padding_does_not_change_the_logits(model, pair):
     source, target = pair
     padded_source = torch.cat([source, torch.zeros(2, 3, dtype=torch.long)], dim=1)
     padded_target = torch.cat([target, torch.zeros(2, 2, dtype=torch.long)], dim=1)
@@ -125,7 +125,7 @@ def test_sentences_of_a_batch_do_not_see_each_other(model, pair):
     torch.testing.assert_close(model(source, target)[order], model(source[order], target[order]))
 
 
-def test_recording_changes_nothing_and_reports_every_layer(model, pair):
+def test_recorder_reports_every_layer_without_changing_the_output(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     record = Recorder(details=True)
@@ -156,7 +156,7 @@ def test_reading_token_by_token_equals_reading_at_once(model, pair):
     torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(target, memory, real), atol=1e-5, rtol=1e-5)
 
 
-def test_cache_can_be_rearranged(model, pair):
+def test_rows_of_the_cache_can_be_rearranged(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     _, cache = model.decode_step(target[:, :2], model.start_cache(model.encode(source, real), real))
@@ -166,7 +166,7 @@ def test_cache_can_be_rearranged(model, pair):
     torch.testing.assert_close(chosen, plain[rows], atol=1e-5, rtol=1e-5)
 
 
-def test_later_tokens_leak_without_the_decoder_mask(model, pair):
+def test_later_tokens_change_earlier_logits_without_the_decoder_mask(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     memory = model.encode(source, real)
@@ -195,7 +195,7 @@ def test_shuffled_tokens_give_shuffled_output_without_positions(model, pair):
     assert torch.equal(model.encode(source, real), normal), "the next run has its positions again"
 
 
-def test_cache_keeps_the_options_of_its_run(model, pair):
+def test_cached_steps_use_the_options_of_their_run(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     edits = edited(model, positions=False)
@@ -208,7 +208,7 @@ def test_cache_keeps_the_options_of_its_run(model, pair):
     assert cache.edits.interventions == edits.interventions
 
 
-def test_dropout_acts_only_in_training(model, pair):
+def test_dropout_is_applied_only_in_training(model, pair):
     assert torch.equal(model(*pair), model(*pair))
     model.train()
     assert not torch.equal(model(*pair), model(*pair))

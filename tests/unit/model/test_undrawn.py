@@ -21,7 +21,7 @@ CONFIG = TransformerConfig(
 )
 
 
-def test_no_random_numbers_are_drawn():
+def test_undrawn_model_uses_no_random_numbers():
     before = torch.random.get_rng_state()
     with Undrawn():
         Transformer(CONFIG)
@@ -29,7 +29,7 @@ def test_no_random_numbers_are_drawn():
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_all_else_is_unchanged(device):
+def test_undrawn_model_has_the_usual_parameters_on_its_device(device):
     with torch.device(device), Undrawn():
         model = Transformer(CONFIG)
     drawn = Transformer(CONFIG)
@@ -39,7 +39,7 @@ def test_all_else_is_unchanged(device):
     assert all(each.device.type == device for each in model.parameters())
 
 
-def test_weights_are_drawn_again_afterwards():
+def test_weights_are_initialised_as_usual_after_the_block():
     with Undrawn():
         pass
     torch.manual_seed(3)

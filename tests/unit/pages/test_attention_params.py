@@ -36,7 +36,7 @@ def test_layers_and_heads_count_from_one_in_the_address():
     assert AttentionParams(layer=0, head=0).to_address() == {"layer": "1", "head": "1"}, "the first head was chosen"
 
 
-def test_head_is_optional():
+def test_address_without_a_head_is_valid():
     assert not FIRST.chosen and FIRST.within(6, 8) == FIRST
     assert FIRST.or_at(3, 4) == replace(FIRST, layer=3, head=4) == OTHER_HEAD and OTHER_HEAD.unchosen() == FIRST
     half = AttentionParams.from_address({"layer": "3"})
@@ -74,7 +74,7 @@ def test_choice_is_limited_to_the_model():
     assert AttentionParams(layer=9, head=2).within(6, 8) == AttentionParams(layer=5, head=2)
 
 
-def test_only_existing_pins_are_kept():
+def test_choice_drops_pins_of_nonexistent_tokens():
     choice = AttentionParams(layer=3, rows=(0, 9, 4), columns=(7, 1), words=True)
     assert choice.pinned_within(5, 7) == replace(choice, rows=(0, 4), columns=(1,))
     assert choice.pinned_within(99, 99) == choice

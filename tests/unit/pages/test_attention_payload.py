@@ -26,7 +26,7 @@ def unpacked(packed: bytes) -> tuple[dict, np.ndarray]:
     return header, sent.reshape([header[name] for name in ("layers", "heads", "queries", "keys")])
 
 
-def test_codes_keep_four_decimals():
+def test_weight_codes_keep_four_decimals():
     weights = np.concatenate([np.random.default_rng(5).random(200_000), [0.0, 1.0, 1e-9, 0.99996, 0.5]])
     sent = codes(weights, np.array(True))
     received = np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS))
@@ -36,7 +36,7 @@ def test_codes_keep_four_decimals():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_payload_equals_the_trace(trace, kind):
+def test_attention_payload_equals_the_trace(trace, kind):
     header, sent = unpacked(payload(trace, kind, {"title": "a title"}))
     assert header["kind"] == kind and header["title"] == "a title"
     mask = trace.mask(kind)
@@ -53,7 +53,7 @@ def undoubled(header, received):
 
 
 @pytest.mark.parametrize("left", [1.0, 0.5, 0.3, 0.01, 3e-5, 1e-6, 0.0])
-def test_rows_that_park_on_the_end_symbol_are_as_exact_as_others(trace, left):
+def test_rows_mostly_on_the_end_symbol_keep_four_decimals(trace, left):
     """Covers the four decimals of their weights, and the rest scaled up to 1 where that symbol is hidden."""
     weights = np.random.default_rng(2).dirichlet(np.ones(trace.encoder.shape[-1] - 1), size=trace.encoder.shape[:-1])
     weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
@@ -69,7 +69,7 @@ def test_rows_that_park_on_the_end_symbol_are_as_exact_as_others(trace, left):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_arrangement_equals_the_view(trace, kind, words, special):
+def test_browser_arrangement_equals_the_view_of_the_pages(trace, kind, words, special):
     """Summing and averaging as the browser does gives the pages' own view."""
     header, _ = unpacked(payload(trace, kind, {}))
     arrangement = header["arrangements"][("words" if words else "pieces") + ("" if special else "-hidden")]
@@ -97,7 +97,7 @@ def test_payload_of_64_tokens_is_within_the_budget(small_translator):
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("words", [False, True])
-def test_overview_has_the_content_of_its_choice(small_translator, trace, words, hide):
+def test_overview_payload_matches_the_chosen_arrangement(small_translator, trace, words, hide):
     metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
     choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
     whole, small = (unpacked(browser_payload(trace, metrics, vars(choice), glance=glance)) for glance in (False, True))
@@ -107,7 +107,7 @@ def test_overview_has_the_content_of_its_choice(small_translator, trace, words, 
     np.testing.assert_array_equal(small[1], whole[1])
 
 
-def test_resent_payload_is_built_once_and_not_shared_between_users(small_translator, trace):
+def test_resent_payload_is_built_once_per_user(small_translator, trace):
     metrics = head_metrics(trace, "encoder", small_translator.tokenizer.scores)
     other = replace(trace, encoder=trace.encoder[::-1].copy())
     chosen = AttentionParams(layer=1, head=0)

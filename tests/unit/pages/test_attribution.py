@@ -128,7 +128,7 @@ def books(shipped):
     return shipped.trace("The old man gave the book to the girl.", "Der alte Mann gab dem Kind das Buch und dem Kind.")
 
 
-def test_equal_words_are_told_apart_everywhere(shipped, books):
+def test_equal_words_are_numbered_in_picture_table_and_conclusion(shipped, books):
     second = [number for number, piece in enumerate(books.predicted_pieces, start=1) if piece.text == "▁dem"][1]
     each = ask(books, shipped.tokenizer, MatteredParams(explained=str(second)), (0,), LANGUAGES)
     labels = ("The", "old", "man", "gave", "the", "book", "to", "the (2)", "girl", ".", "</s> end")
@@ -159,7 +159,7 @@ def test_candidate_is_compared_with_the_first_token_of_the_word(shipped, books):
     assert ask(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
 
 
-def test_punctuation_is_explained_separately(trace):
+def test_punctuation_has_its_own_column_in_an_attribution(trace):
     assert spoken_labels(trace, spoken(trace, words=True), words=True) == [
         "Das",
         "Tier",
@@ -192,7 +192,7 @@ def test_whole_translation_can_be_explained(shipped, trace):
 
 
 @pytest.mark.parametrize("explained", ["", "999"])
-def test_page_chooses_a_word_if_the_requested_one_does_not_exist(shipped, trace, explained):
+def test_page_explains_a_default_word_if_the_requested_one_does_not_exist(shipped, trace, explained):
     params = MatteredParams(explained=explained)
     assert explained_group(trace, params) is None
     assert ask(trace, shipped.tokenizer, params, (3,), LANGUAGES).target == Target((3,))
@@ -220,7 +220,7 @@ def test_page_opens_with_a_word_that_methods_disagree_on(trace):
     assert trace.entropy[least_certain[0]] == max(trace.entropy[:-1])
 
 
-def test_strip_has_every_number_of_every_method(asked, found):
+def test_attribution_chart_has_every_score_of_every_method(asked, found):
     table = strip_table(asked, found)
     assert len(table) == len(METHODS) * (len(asked.source) + len(asked.prefix))
     for row, each in enumerate(found, start=1):
@@ -234,7 +234,7 @@ def test_strip_has_every_number_of_every_method(asked, found):
     assert (table[~table.signed].scaled >= 0).all()
 
 
-def test_rows_are_scaled_independently():
+def test_rows_of_the_attribution_chart_are_scaled_independently():
     both = strip_table(QUESTION, [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])])
     assert list(both.scaled) == [0.5, 1, 0.5, 1, 0.25], "each side by itself, because each adds up to 1 by itself"
     signed = strip_table(QUESTION, [made("frozen_gradient", [1, -4, 2], [2, 0])])
@@ -244,14 +244,14 @@ def test_rows_are_scaled_independently():
     assert list(nothing.scaled) == [0] * 5
 
 
-def test_question_without_an_answer_says_so():
+def test_method_without_a_result_says_so():
     hidden = strip_table(QUESTION, [made("erasure", [1, 2, 3], [1, np.nan])])
     assert hidden.shown.iloc[-1] == HIDDEN and np.isnan(hidden.score.iloc[-1])
     undecided = strip_table(QUESTION, [made("alti", [np.nan] * 3, [np.nan] * 2)])
     assert set(undecided.shown) == {UNDECIDED} and not undecided["first"].any()
 
 
-def test_strip_keeps_words_out_of_its_expressions(asked, found):
+def test_attribution_chart_keeps_words_out_of_its_expressions(asked, found):
     quoted = replace(QUESTION, source_labels=("\" + alert(1) + '", "if", "</s> end"))
     each = [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])]
     spec = strip_chart(quoted, each, strip_table(quoted, each)).to_dict()
@@ -261,7 +261,7 @@ def test_strip_keeps_words_out_of_its_expressions(asked, found):
     assert "alert" not in json.dumps(spec)
 
 
-def test_line_separates_the_sides(asked, found):
+def test_attribution_chart_separates_source_and_prefix(asked, found):
     spec = strip_chart(asked, found, strip_table(asked, found)).to_dict()
     (line,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
     assert spec["datasets"][line["data"]["name"]] == [{"column": len(asked.source) + 1}]
@@ -270,7 +270,7 @@ def test_line_separates_the_sides(asked, found):
     assert cells[cells.side == PREFIX].column.min() == len(asked.source) + 2
 
 
-def test_rows_state_their_unit_and_their_sum(found):
+def test_attribution_rows_state_their_unit_and_sum(found):
     said = {each.method: unit_and_sum(each) for each in found}
     assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; measured one by one"
@@ -279,7 +279,7 @@ def test_rows_state_their_unit_and_their_sum(found):
     assert "±" in said["integrated_gradients"]
 
 
-def test_stated_sums_hold(found):
+def test_stated_sums_equal_the_sums_of_the_scores(found):
     table = sum_table(found, LANGUAGES).set_index("method")
     exact = table.loc[title("frozen_gradient")]
     parts = exact[[SOURCE, PREFIX, "source positions", "target positions", "biases"]].sum()
@@ -293,7 +293,7 @@ def test_stated_sums_hold(found):
     assert shown["off by"].str.fullmatch(r"(\d+\.\d\d)?").all() and shown.loc[title("erasure"), "off by"] == ""
 
 
-def test_bars_of_the_exact_method_show_all_its_terms(found):
+def test_bars_of_an_exact_method_show_all_of_its_terms(found):
     exact = next(each for each in found if each.method == "frozen_gradient")
     table = part_table(exact, LANGUAGES)
     assert "biases" in set(table.part) and table.score.sum() == pytest.approx(exact.total[0], abs=1e-4)
@@ -301,7 +301,7 @@ def test_bars_of_the_exact_method_show_all_its_terms(found):
     assert "their sum" in json.dumps(spec)
 
 
-def test_sentence_counts_methods():
+def test_conclusion_counts_the_methods_that_agree():
     each = [made("weights", [3, 1, 5], [0, 0]), made("norms", [2, 1, 1], [0, 0]), made("erasure", [4, 1, 1], [0, 0])]
     assert first_words(QUESTION, each) == (
         r"**2 of 3** methods put **a** first; Attention weights puts **\<\/s\> end** first."
@@ -323,7 +323,7 @@ def written(shipped, trace):
     return direct_logits(trace, shipped.weights(), [Target((8,))])
 
 
-def test_components_are_sorted_and_add_up(written):
+def test_component_scores_are_sorted_and_add_up_to_the_logit(written):
     table = component_table(written)
     assert len(table) == 118 and list(table.score) == sorted(table.score, reverse=True)
     assert table.score.sum() == pytest.approx(written.logits[0], abs=1e-4)
@@ -336,13 +336,13 @@ def test_components_are_sorted_and_add_up(written):
     assert len(largest(table.head(3))) == 3
 
 
-def test_component_has_a_name():
+def test_every_component_has_a_readable_name():
     assert component_title(Component("cross-attention head", 4, 0)) == "cross attention, layer 5, head 1"
     assert component_title(Component("feed-forward", 0)) == "feed-forward, layer 1"
     assert component_title(Component("output bias")) == "output bias"
 
 
-def test_bars_can_be_clicked_and_the_sentence_has_their_sum(asked, written):
+def test_component_bars_are_clickable_and_the_caption_states_their_sum(asked, written):
     table = component_table(written)
     spec = component_chart(largest(table)).to_dict()
     (pick,) = [param for param in spec["params"] if "select" in param]
@@ -350,7 +350,7 @@ def test_bars_can_be_clicked_and_the_sentence_has_their_sum(asked, written):
     assert f"**{typeset(table.score.sum())}**" in says_who(asked, written, table)
 
 
-def test_pairs_within_the_band_are_grey(asked, found):
+def test_methods_with_insignificant_agreement_are_grey(asked, found):
     agreed = agreement(found, asked.ranked)
     table = pair_table(agreed)
     assert len(table) == len(METHODS) ** 2 and (table.n == len(asked.ranked)).all()
@@ -383,7 +383,7 @@ def test_agreement_over_many_sentences_matches_its_file():
     assert square_chart(methods, numbers, []).to_dict()
 
 
-def test_conclusion_follows_from_the_measurements():
+def test_agreement_text_follows_from_the_measurements():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     sentence = what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
     assert "without **a**, the log-probability of **x** would be 2.00 nats lower" in sentence
@@ -392,7 +392,7 @@ def test_conclusion_follows_from_the_measurements():
     assert "**x** does not depend on any word alone" in what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
 
 
-def test_deletion_is_compared_with_random_orders():
+def test_deletion_curve_is_compared_with_random_orders():
     curves = DeletionCurves(np.array([0.0, -4, -5]), np.array([0.0, -1, -5]), np.array([[0.0, -2, -5], [0.0, -3, -5]]))
     assert "lower than in each of 2 random orders, by 0.75 nats" in says_faithful("weights", curves)
     worse = replace(curves, best_first=np.array([0.0, -1, -5]))
@@ -405,7 +405,7 @@ def test_deletion_is_compared_with_random_orders():
     assert deletion_chart(curves, QUESTION).to_dict()
 
 
-def test_shares_equal_those_of_the_methods(shipped, trace):
+def test_displayed_shares_equal_the_shares_of_the_methods(shipped, trace):
     each = [shipped.attribute(trace, method) for method in ("frozen_gradient", "alti")]
     table = share_table(trace, each)
     np.testing.assert_array_equal(table.share, np.concatenate([one.source_share() for one in each]))
@@ -415,7 +415,7 @@ def test_shares_equal_those_of_the_methods(shipped, trace):
     assert share_chart(trace, table, "English").to_dict()
 
 
-def test_game_knows_the_right_answer():
+def test_guessing_game_uses_the_measured_answer():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     answers = who_named(each, (0, 1), 1)
     assert answers == {1: [YOU, "Attention weights"], 0: ["Erasure"]}
@@ -431,14 +431,14 @@ def test_game_knows_the_right_answer():
     assert fall_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
 
 
-def test_sentence_is_typed_without_a_word(trace):
+def test_deleted_word_is_removed_from_the_retyped_sentence(trace):
     groups, labels, ranked = source_columns(trace, words=True)
     assert without(trace, groups[labels.index("animal")]) == "The didn't cross the street because it was too tired."
     assert without(trace, groups[0]).startswith("animal didn't")
     assert without(trace, groups[ranked[-1]]).endswith("too tired")
 
 
-def test_export_names_its_method_and_model(shipped, trace, asked, found):
+def test_attribution_export_names_its_method_and_model(shipped, trace, asked, found):
     facts = run_facts(trace, shipped.version, asked)
     table = strip_table(asked, found)[["method", "unit", "side", "number", "word", "score"]]
     rows = pd.read_csv(io.StringIO(csv_text(with_baselines(table), facts)), keep_default_na=False)
@@ -450,7 +450,7 @@ def test_export_names_its_method_and_model(shipped, trace, asked, found):
     assert content["model"] == shipped.version and content["against"] is None
 
 
-def test_question_survives_its_address():
+def test_attribution_question_survives_its_address():
     params = MatteredParams(part="agreement", explained="9", against=7, pieces=True, deletion=True)
     address = params.to_address()
     assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params

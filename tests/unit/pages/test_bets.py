@@ -1,4 +1,4 @@
-"""The bets of the pages: their questions and answers are the numbers of the shipped model."""
+"""Tests that the questions and answers of the bets have the numbers of the shipped model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_attention_bet_is_about_the_mean_of_all_heads(reading):
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_other_kinds_have_a_bet_too(reading, kind):
+def test_other_attention_kinds_have_a_bet(reading, kind):
     bet = looks_most(reading, kind)
     assert bet is not None and sum(bet.settle().shares) == pytest.approx(1, abs=1e-3)
 
@@ -61,7 +61,7 @@ def test_token_bet_has_the_models_own_probabilities_and_hides_the_answer(reading
     assert f"After “{before}”" in bet.asks or not before
 
 
-def test_head_bet_is_won_by_the_head_that_changes_least(reading, shipped):
+def test_answer_of_the_head_bet_is_the_head_with_the_least_effect(reading, shipped):
     bet = spare_head(reading)
     heads, found = certain_heads(reading.trace), bet.settle()
     assert len(set(heads)) == len(bet.choices) == 4
@@ -70,7 +70,7 @@ def test_head_bet_is_won_by_the_head_that_changes_least(reading, shipped):
     assert found.question.answer == int(np.argmin(changes)) and found.reason.count("without") == 2
 
 
-def test_word_bet_is_answered_by_erasure(reading, shipped):
+def test_answer_of_the_word_bet_comes_from_erasure(reading, shipped):
     bet = missing_word(reading)
     measured = shipped.attribute(reading.trace, "erasure", [whole_sentence(reading.trace)], words=True).source[0]
     found = bet.settle()
@@ -80,13 +80,13 @@ def test_word_bet_is_answered_by_erasure(reading, shipped):
     assert missing_word(Reading(reading.runs, one, one)) is None
 
 
-def test_word_to_write_can_be_written(shipped):
+def test_target_word_of_the_attempt_can_be_written_by_the_model(shipped):
     trace = shipped.trace(EXAMPLES[0])
     word = make_it_say(Reading(CachedRuns(shipped), trace, trace))
     assert word == "Die" and word not in trace.target_text
 
 
-def test_verdict_on_an_attempt_follows_what_the_model_writes():
+def test_attempt_is_judged_by_the_translation_of_the_model():
     assert word_to_write("Das Tier, weil es müde war.", "Die Straße, weil sie müde war.") == "sie"
     assert word_to_write("Das Tier.", "Das Tier.") is None
     before = "weil es müde war."
@@ -94,7 +94,7 @@ def test_verdict_on_an_attempt_follows_what_the_model_writes():
         assert attempt("sie", before, now).mark == mark
 
 
-def test_vote_has_the_best_choices_in_their_order():
+def test_vote_offers_the_best_choices_in_order():
     choices = tuple("abcdefghij")
     worth = (0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0)
     found = settled(choices, worth, "", worth).for_vote()
@@ -103,7 +103,7 @@ def test_vote_has_the_best_choices_in_their_order():
     assert settled(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
 
 
-def test_bet_is_gone_with_its_sentence_and_its_address_is_checked():
+def test_bet_is_dropped_with_its_sentence_and_its_address_is_validated():
     params = BetParams(page="decoding", answer="2")
     assert BetParams.from_address(params.to_address()) == params and params.on("decoding") == "2"
     assert params.on("translate") == "" and params.for_another_sentence() == BetParams()

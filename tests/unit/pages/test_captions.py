@@ -31,7 +31,7 @@ def described(trace, kind, layer=0, head=0, **view):
     return what_to_look_for(view_of(trace, kind, **view), head_metrics(trace, kind, [0.0] * 20_000), layer, head)
 
 
-def test_known_heads_are_described(copying_translator):
+def test_caption_describes_known_heads(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     assert "mostly looks at the token before: 100%" in described(trace, "decoder")
     assert "mostly looks at the next token: 100%" in described(trace, "encoder")
@@ -41,7 +41,7 @@ def test_known_heads_are_described(copying_translator):
 
 
 def test_head_that_looks_at_one_word_from_everywhere_is_described(copying_translator):
-    """A head named after punctuation does so."""
+    """A head that is named after punctuation looks at one word from everywhere."""
     trace = copying_translator.trace("The dog and the cat")
     weights = np.zeros_like(trace.cross)
     weights[..., 1] = 1.0
@@ -52,13 +52,13 @@ def test_head_that_looks_at_one_word_from_everywhere_is_described(copying_transl
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_strongest_link_is_in_the_numbers(small_translator, kind):
+def test_caption_names_the_strongest_link_of_the_map(small_translator, kind):
     trace = small_translator.trace("The old man reads a book.")
     weight = float(re.search(r"Strongest link.*\((\d\.\d\d)\)\.", described(trace, kind, 1, 1)).group(1))
     assert np.isclose(trace.attention(kind)[1, 1], weight, atol=0.00501).any()
 
 
-def test_changes_to_the_numbers_are_stated(small_translator):
+def test_caption_states_changes_to_the_numbers(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     assert "hidden" not in how_to_read(view_of(trace, "encoder"), LANGUAGES)
     reported = how_to_read(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
@@ -70,7 +70,7 @@ def test_changes_to_the_numbers_are_stated(small_translator):
     assert backwards == ["decoder"], "whose columns are of the translation"
 
 
-def test_users_text_is_not_markup(small_translator):
+def test_text_of_the_user_is_not_parsed_as_markup(small_translator):
     trace = small_translator.trace("**x** <b>y</b>")
     for layer, head in np.ndindex(trace.encoder.shape[:2]):
         assert "<b>" not in described(trace, "encoder", layer, head, words=True)
@@ -85,7 +85,7 @@ def test_most_certain_head_is_named(small_translator, kind):
     assert confidence[layer - 1, head - 1] == confidence.max() and f"{confidence.max():.0%}" in reported
 
 
-def test_no_head_is_certain_without_a_token_to_look_at():
+def test_no_head_is_called_most_focused_without_a_word_to_look_at():
     nothing = HeadMetrics("decoder", {"confidence": np.full((2, 3), np.nan)}, {"confidence": 0})
     assert sharpest(nothing) == []
 
@@ -175,7 +175,7 @@ def test_no_two_sentences_about_any_map_contradict_each_other(found, words, hide
     check_captions(found, words, hide)
 
 
-def test_odd_alignment_head_says_where_it_looks():
+def test_caption_says_where_an_unusual_alignment_head_looks():
     maps = np.array([[np.eye(7)[list(map(int, each))] for each in ("0123456", "0123456", "0213456", "6" * 7)]])
     trace = made_up_trace(list("abcdef"), list("wxyzuv"), cross=maps)
     assert (
@@ -187,13 +187,13 @@ def test_odd_alignment_head_says_where_it_looks():
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 
-def test_head_of_the_previous_word_says_where_it_looks_elsewhere():
+def test_caption_says_where_a_previous_word_head_looks_elsewhere():
     words = ["a", "b", "c", "d", "e", "f"]
     trace = made_up_trace(words, words, encoder=np.eye(7)[[0, 0, 1, 2, 1, 4, 5]])
     assert "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)
 
 
-def test_alignment_head_that_is_a_step_late_says_so():
+def test_caption_says_if_an_alignment_head_is_one_step_late():
     early = np.eye(5)[[[0, 1, 2, 3, 4]] * 3]
     trace = made_up_trace(
         ["a", "b", "c", "d"], ["w", "x", "y", "z"], cross=np.concatenate([early, np.eye(5)[[[4, 0, 1, 2, 3]]]])[None]

@@ -1,4 +1,4 @@
-"""A chart receives a user's or a model's text as data, never in an expression or in markup."""
+"""Tests that a chart receives a user's or a model's text as data, never in an expression or in markup."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ def test_pin_is_limited_to_the_model():
     assert Pin("cross", 40, 2, True, "x").within(6, 8) == Pin("cross", 5, 2, True, "x")
 
 
-def test_branches_of_a_tree_have_coordinates():
-    """0 and 1 merge at 1, 2 joins them at 3; (x, y) to (x2, y2)."""
+def test_tree_branches_have_the_coordinates_of_their_merges():
+    """Leaves 0 and 1 merge at height 1, and leaf 2 joins them at 3. Lines go from (x, y) to (x2, y2)."""
     linkage = np.array([[0, 1, 1.0, 2], [2, 3, 3.0, 3]])
     lines = {tuple(line) for line in branches(linkage).to_numpy().tolist()}
     assert len(lines) == 6
@@ -80,7 +80,7 @@ def test_branches_of_a_tree_have_coordinates():
     assert sorted(line[0] for line in ends) == [1, 2, 3], "a leaf at every place"
 
 
-def test_plane_and_tree_name_every_head():
+def test_scatter_plot_and_tree_label_every_head():
     points = np.random.default_rng(3).random((6, 2))
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     spec = head_scatter(classical_mds(distances), 2, 3).to_dict()
@@ -91,7 +91,7 @@ def test_plane_and_tree_name_every_head():
     assert sorted(names) == ["1.1", "1.2", "1.3", "2.1", "2.2", "2.3"]
 
 
-def test_names_cover_neither_points_nor_each_other():
+def test_labels_in_the_scatter_plot_do_not_overlap():
     points = np.random.default_rng(5).normal(scale=60, size=(48, 2))
     places = name_places(points)
     named = [(point, point + PLACES[place]) for point, place in zip(points, places, strict=True) if place]
@@ -123,7 +123,7 @@ def test_right_to_left_word_is_isolated():
     ]
 
 
-def test_sentence_tells_equal_words_apart():
+def test_caption_numbers_equal_words():
     rows = np.array([[[0.2, 0.1, 0.7]], [[0.1, 0.6, 0.3]]])
     said = says_where("encoder", rows, np.array([True] * 3), ["the", "dog", "the"], 2, ["the", "dog", "the"])
     texts = [part for part in said if isinstance(part, str)]
@@ -131,7 +131,7 @@ def test_sentence_tells_equal_words_apart():
     assert texts[1:] == [" at “the” (position 3), 0.70; ", " at “dog”, 0.60."]
 
 
-def test_identical_heads_have_a_plane():
+def test_identical_heads_can_be_drawn_in_the_scatter_plot():
     assert head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
 
 
@@ -149,7 +149,7 @@ def test_every_number_of_every_head_is_in_the_table(small_translator):
     assert headings(without, ()) == {}
 
 
-def test_common_measure_of_columns_is_written_once(small_translator):
+def test_shared_unit_of_table_columns_is_written_once(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     many = statistics_of([trace], small_translator.tokenizer, small_translator.version)
@@ -191,7 +191,7 @@ def test_missing_records_and_those_of_another_model_are_not_shown(tmp_path):
 
 
 @pytest.mark.thorough
-def test_records_are_those_of_the_shipped_model(shipped):
+def test_shipped_records_belong_to_the_shipped_model(shipped):
     """Recreate them with the commands in `pages.ui.measured.recorded` whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
@@ -223,7 +223,7 @@ def test_numbers_of_another_model_are_not_shown():
     assert STATISTICS.of_model("another") is None
 
 
-def test_alignment_matches_the_trace(copying_translator):
+def test_displayed_alignment_matches_the_trace(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     rows = alignment_rows(trace, shift=False).mean(axis=1)
     special = special_columns(trace)

@@ -1,4 +1,4 @@
-"""Compiled charts: Streamlit draws them like the originals, the first time and later."""
+"""Tests that Streamlit draws compiled charts like the originals, the first time and later."""
 
 from __future__ import annotations
 

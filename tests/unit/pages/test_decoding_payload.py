@@ -1,4 +1,4 @@
-"""The browser receives the computed numbers of a translation."""
+"""Tests that the browser receives the computed numbers of a translation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reported(shipped, traced, params=None, remaining=None):
     )
 
 
-def test_every_weight_arrives(shipped):
+def test_browser_receives_every_attention_weight_of_a_decoding(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings())
     header, codes = reported(shipped, traced)
     trace = traced.trace
@@ -58,7 +58,7 @@ def test_every_step_has_the_models_numbers(shipped):
         assert last["candidates"] == step["candidates"][: len(last["candidates"])]
 
 
-def test_paths_state_where_they_part(shipped):
+def test_alternative_translations_state_where_they_diverge(shipped):
     first = shipped.trace_decoding(TEXT, DecodingSettings())
     ids = tuple(piece.id for piece in first.translation.pieces)
     second = int(first.trace.candidate_ids[3, 1])
@@ -84,7 +84,7 @@ def test_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
     assert "\ufffd" not in written and said == {"text": written[0], "count": 1, "given": False}
 
 
-def test_tree_keeps_its_branches(shipped):
+def test_browser_receives_all_branches_of_the_tree(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=3))
     header, _ = reported(shipped, traced, DecodingParams(method="beam", beam_size=3, node=4))
     sent, tree = header["tree"], traced.translation.tree
@@ -103,7 +103,7 @@ def test_tree_keeps_its_branches(shipped):
     assert sent["rows"]["decoder"] == rounded(decoder[2, 3]).tolist()
 
 
-def test_missing_node_has_no_rows(shipped):
+def test_tree_node_without_attention_has_no_rows(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=2))
     assert reported(shipped, traced, DecodingParams(method="beam", beam_size=2, node=9999))[0]["tree"]["rows"] is None
 
@@ -125,7 +125,7 @@ def test_typed_word_becomes_tokens(shipped):
     assert END not in continued({"text": "</s>"}).forced
 
 
-def test_different_tokens_on_reading_and_writing_are_reported(shipped):
+def test_translation_tokenized_differently_on_rereading_is_reported(shipped):
     tokenizer = shipped.tokenizer
     own = shipped.trace_decoding(TEXT, DecodingSettings())
     assert origin(written_by(own), DecodingParams(), tokenizer) == "greedy decoding"

@@ -1,4 +1,4 @@
-"""Edits of attention: in an address, as interventions on tokens, in words, and as Python code."""
+"""Tests of edits of attention: in an address, as interventions on tokens, in words, and as Python code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def trace(small_translator):
 
 
 @pytest.mark.parametrize("text", EDITS)
-def test_edit_parses_as_it_was_written(text):
+def test_edit_survives_writing_and_parsing(text):
     assert Edit.parse(text) == EDITS[text] and str(EDITS[text]) == text
 
 
@@ -81,14 +81,14 @@ def test_number_of_edits_is_limited_by_the_address():
     assert len(read.edits) == MOST_EDITS and read.unreadable and len(str(read)) < 4000
 
 
-def test_edits_belong_to_their_sentence_and_translation():
+def test_edits_are_dropped_with_their_sentence_or_translation():
     made = params("encoder.1.1.1~even_cross.1.1.1~even", hidden_source=(1,), hidden_target=(2,), step="3")
     assert made.for_another_sentence() == EditParams()
     other = made.for_another_translation()
     assert str(other.edits) == "encoder.1.1.1~even" and (other.hidden_source, other.hidden_target) == ((1,), ())
 
 
-def test_examples_are_of_the_first_sentence(shipped):
+def test_edit_examples_belong_to_the_first_example_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
     assert words_of(FIRST, trace) == ("animal", "street")
     assert edit_label(FIRST, trace) == "Encoder attention, every head: “animal” → “street” 100%"
@@ -99,7 +99,7 @@ def test_examples_are_of_the_first_sentence(shipped):
         assert written != trace.target_text, "there is something to see"
 
 
-def test_longer_words_are_tried_on_other_sentences(shipped):
+def test_edit_examples_for_other_sentences_use_longer_words(shipped):
     tried = candidates(shipped.trace("The old man gave his dog a bone yesterday."))
     names = [words_of(edit, shipped.trace("The old man gave his dog a bone yesterday.")) for edit in tried]
     assert names == [
@@ -113,7 +113,7 @@ def test_longer_words_are_tried_on_other_sentences(shipped):
     assert len(candidates(shipped.trace(EXAMPLES[0]))) == TRIED and not candidates(shipped.trace("A dog."))
 
 
-def test_change_concerns_the_word_of_its_row(shipped):
+def test_edit_labels_number_equal_words(shipped):
     """Equal words have the same numbers as in the list of words to erase."""
     trace = shipped.trace("The dog saw the cat and the dog.", "Der Hund sah die Katze und den Hund.")
     made = params("encoder.all.all.7~4x100_encoder.all.all.4~8x100").edits.edits
@@ -144,7 +144,7 @@ def test_edits_on_words_are_edits_on_their_tokens(small_translator, trace):
     assert np.array_equal(np.delete(after.cross[1], 2, axis=0), np.delete(trace.cross[1], 2, axis=0))
 
 
-def test_even_share_covers_the_visible_tokens(small_translator, trace):
+def test_even_row_covers_all_visible_tokens(small_translator, trace):
     resolved = resolve(params("decoder.all.all.4~even", hidden_target=(1,)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     expected = np.broadcast_to([1 / 3, 0, 1 / 3, 1 / 3], (3, 4, 4))
@@ -173,14 +173,14 @@ def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
         ("<b>", {}, "cannot be read"),
     ],
 )
-def test_impossible_edit_is_dropped_with_a_sentence(trace, text, others, problem):
+def test_impossible_edit_is_dropped_and_reported_in_one_sentence(trace, text, others, problem):
     kept = "cross.1.1.2~1x100"
     resolved = resolve(params(f"{kept}_{text}" if text != "none" else kept, **others), trace)
     assert problem in resolved.problems[0] and len(resolved.problems) == 1
     assert str(resolved.edits) == kept and list(dict(resolved.interventions.given_rows())) == [("cross", 0, 0, 1)]
 
 
-def test_erased_words_are_hidden_or_not_typed(trace):
+def test_erased_words_are_either_hidden_or_removed_from_the_text(trace):
     words, pieces = (groups_of(trace.source_pieces, trace.source_text, words=words) for words in (True, False))
     assert pieces == tuple((i,) for i in range(len(trace.source_pieces)))
     invisible = params("none", hidden_source=words[1], hidden_target=(2,))
@@ -199,7 +199,7 @@ def test_erased_words_are_hidden_or_not_typed(trace):
     "text",
     ["encoder.all.all.3~1x100", "cross.2.all.2-3~1-2x70_decoder.1.4.3~even", "encoder.all.2.3~1x50~2x25", "none"],
 )
-def test_python_code_writes_the_same(small_translator, trace, text, monkeypatch, capsys):
+def test_python_code_of_an_edit_gives_the_same_translation(small_translator, trace, text, monkeypatch, capsys):
     resolved = resolve(params(text, hidden_source=(1, 4)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     found = continue_from(small_translator, trace, after)

@@ -1,4 +1,4 @@
-"""Saving figures: every chart supports it, its colours are the theme's, and its libraries may be redistributed."""
+"""Tests that every chart can be saved in the colours of the theme, and that the libraries may be redistributed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_chart_is_drawn_by_the_function_that_adds_its_menu():
             assert not drawn, f"{path.name}: draw it with pages/ui/components/save_as.py"
 
 
-def test_light_theme_of_the_scripts_equals_the_apps():
+def test_light_theme_of_the_scripts_equals_that_of_the_app():
     source = (ASSETS / "shared" / "colours.js").read_text(encoding="utf-8")
     named = dict(re.findall(r'"--st-([\w-]+)": "(#\w{6})"', source.partition("LIGHT_THEME = {")[2].partition("}")[0]))
     assert named == {
@@ -45,7 +45,7 @@ def test_every_colour_of_the_dark_theme_has_a_light_one():
     assert set(THEMES["dark"]["chartCategoricalColors"]) <= set(dict(pairs))
 
 
-def test_fonts_are_complete():
+def test_font_message_contains_every_shipped_font():
     header, body = unframe(fonts())
     files, start = zlib.decompress(body), 0
     for font, name in zip(header["fonts"], FONTS, strict=True):
@@ -63,7 +63,7 @@ def test_third_party_files_are_unchanged_and_have_their_licence(file):
     assert hashlib.sha256(file.read_bytes()).hexdigest() in listed
 
 
-def test_libraries_are_loaded_only_before_their_users():
+def test_pdf_libraries_are_loaded_only_with_the_pdf_writer():
     source = script("figures/pdf_writer")
     assert 0 < source.index("jsPDF - PDF Document creation") < source.index("class PdfWriter")
     assert not any(module.parent.name == "vendor" for module in modules("figures/exporter"))

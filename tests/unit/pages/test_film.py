@@ -34,7 +34,7 @@ def film(small_translator):
     return frames_of(small_translator, "The old man reads a book.", 2)
 
 
-def test_cells_show_the_numbers_and_the_labels_of_the_tokens(film):
+def test_film_cells_show_the_numbers_and_labels_of_tokens(film):
     trace, frames = film
     for cell in frames["tokens"]["lines"][0]["cells"]:
         piece = trace.source_pieces[int(cell["key"].removeprefix("source-"))]
@@ -61,7 +61,7 @@ def test_followed_word_is_marked_in_every_frame_of_its_sentence(film):
         assert [cell["key"] for cell in cells if cell.get("mark") == "chosen"] == [key], name
 
 
-def test_mask_hides_the_tokens_that_come_later(film):
+def test_film_frame_of_the_mask_hides_later_tokens(film):
     trace, frames = film
     step = int(frames["mask"]["link"][2]["decoder_rows"])
     for cell in frames["mask"]["lines"][0]["cells"]:
@@ -69,7 +69,7 @@ def test_mask_hides_the_tokens_that_come_later(film):
     assert f"{len(trace.target_pieces) - 1 - step} of {len(trace.target_pieces)} tokens" in frames["mask"]["says"]
 
 
-def test_sum_that_a_model_normalises_and_an_opposite_vector_are_named_as_they_are(small_translator):
+def test_film_names_normalised_sums_and_opposite_vectors_correctly(small_translator):
     trace, weights = small_translator.trace("The old man reads a book.", details=True), small_translator.weights()
     stream = trace.residual_stream("encoder").copy()
     stream[-1] = -stream[0]
@@ -100,7 +100,7 @@ def test_link_opens_its_page_at_what_the_frame_shows(film, name):
         assert state.of(DecodingParams).step == int(changed["step"]) - 1
 
 
-def test_long_sentence_shows_as_many_tokens_as_there_is_room_for(small_translator):
+def test_film_of_a_long_sentence_shows_the_tokens_that_fit(small_translator):
     _, frames = frames_of(small_translator, "The old man reads a book and the old man reads a book.", 2)
     for name in ("tokens", "weights", "cross", "mask", "again"):
         assert len(frames[name]["lines"][-1]["cells"]) == TOKENS
@@ -108,7 +108,7 @@ def test_long_sentence_shows_as_many_tokens_as_there_is_room_for(small_translato
     assert any(cell.get("mark") == "chosen" for cell in frames["weights"]["lines"][0]["cells"])
 
 
-def test_file_holds_every_frame_without_its_link_and_no_text_ends_its_script(film):
+def test_film_file_has_every_frame_and_escapes_its_text(film):
     message = {"id": "x", "direction": "ltr", "frames": list(film[1].values())}
     document = film_file(message, "</script><script>alert(1)</script>")
     assert document.count("</script>") == 2

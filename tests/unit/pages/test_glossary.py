@@ -1,4 +1,4 @@
-"""The technical words of the app, and docs/glossary.md."""
+"""Tests of the technical words of the app, and docs/glossary.md."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ ROOT = Path(__file__).parents[3]
 TERMS = [term for group in glossary().groups.values() for term in group]
 
 
-def test_document_matches_the_file():
+def test_glossary_document_matches_the_glossary_file():
     written = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     assert written == document(), "run: python -m pages.ui.text.glossary > docs/glossary.md"
 
 
-def test_word_is_explained_once():
+def test_glossary_explains_each_word_once():
     words = Counter(word.lower() for term in TERMS for word in (term.name, *term.also))
     assert words.most_common(1)[0][1] == 1
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
-def test_explanations_are_short_and_plain(term):
+def test_glossary_explanations_are_short_and_without_markup(term):
     assert term.text.endswith(".") and len(term.text.split()) <= 45
     # The same text is a browser tooltip, which would show markup.
     assert not re.search(r"[`*_$<>\[\]]", term.text)
 
 
-def test_explanations_hold_for_every_model():
+def test_glossary_explanations_apply_to_every_model():
     """An imported model reads and writes other languages, and has a vocabulary of another size."""
     for term in TERMS:
         assert not re.search(r"\b(English|German)\b|\d,\d{3}|this (one|model)", term.text), term.name
 
 
-def test_every_array_of_the_trace_has_its_other_names():
+def test_glossary_names_every_trace_array_in_other_libraries():
     described = [name for name, *_ in ARRAY.findall(transformer.values.trace.__doc__)]
     assert len(described) == 17
     assert [array.name for array in glossary().arrays] == described
 
 
-def test_single_word_is_explained_without_its_name_and_several_with_theirs():
+def test_tooltip_names_its_words_only_if_it_explains_several():
     assert explain("token") == explain("subword")
     both = explain("nats", "token").split("\n\n")
     assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('token')}"]
@@ -55,7 +55,7 @@ def test_single_word_is_explained_without_its_name_and_several_with_theirs():
         explain("attention spam")
 
 
-def test_title_has_its_words_explained():
+def test_technical_words_in_a_title_are_explained():
     assert explain_words_of("queries of a head") == explain("head", "query")
     assert explain_words_of("token embedding, scaled") == explain("token", "token embedding")
     assert explain_words_of("the rest") is None

@@ -1,4 +1,4 @@
-"""The numbers and sentences of the "Switch heads off" page."""
+"""Tests of the numbers and sentences of the "Switch heads off" page."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_address_restores_the_switches():
         "a" * 5000,
     ],
 )
-def test_no_heads_are_the_default(value):
+def test_no_head_is_switched_off_by_default(value):
     assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())
 
 
@@ -101,7 +101,7 @@ def test_all_heads_fit_into_an_address(small_config):
     assert {head for head, _ in off.head_gates()} == set(all_heads(small_config))
 
 
-def test_every_head_has_its_part_of_the_picture():
+def test_every_head_has_a_place_in_the_thumbnail_image():
     weights = np.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
     mask = np.ones((4, 5), dtype=bool)
     mask[0, 4] = False
@@ -112,7 +112,7 @@ def test_every_head_has_its_part_of_the_picture():
     assert np.isnan(part[0, 4]) and np.isnan(found).sum() == 6
 
 
-def test_different_words_are_marked_and_text_stays_text():
+def test_changed_words_are_marked_and_text_is_escaped():
     old, new = marked_words("Das Tier *überquerte* nicht", "Das Tier ging nicht mehr")
     assert old == r"Das Tier :orange-background[**\*überquerte\***] nicht"
     assert new == "Das Tier :orange-background[**ging**] nicht :orange-background[**mehr**]"
@@ -121,7 +121,7 @@ def test_different_words_are_marked_and_text_stays_text():
     assert marked_words("a b", "a b") == ("a b", "a b") and marked_words("", "x")[0] == ""
 
 
-def test_changes_are_named():
+def test_caption_names_the_switched_heads():
     def named(*heads, **options):
         return changed_heads(Interventions(gates=dict.fromkeys(heads, options.pop("gate", 0.0)), **options))
 
@@ -137,7 +137,7 @@ def test_changes_are_named():
     assert named(one, gate=1.5) == "with cross attention, layer 1, head 8 at a gate of 1.5"
 
 
-def test_sentence_uses_its_numbers(small_translator):
+def test_effect_sentence_uses_the_measured_numbers(small_translator):
     off = Interventions(gates={head: 0.0 for head in all_heads(small_translator.config) if head[0] == "cross"})
     effect = effect_of(small_translator, TEXT, off)
     table = step_table(effect)
@@ -155,7 +155,7 @@ def test_sentence_uses_its_numbers(small_translator):
     assert "one that you gave" in given and "from token" not in given
 
 
-def test_sentence_and_tables_of_draws_use_their_numbers(small_translator):
+def test_resampling_text_and_tables_use_the_measured_numbers(small_translator):
     drawing = copy.copy(small_translator)
     traces = (small_translator.trace(text, "Ein Hund.", details=True) for text in ("I have a dream.", "A dog."))
     drawing.means = HeadMeans.over(traces, small_translator.version, "made up")
@@ -180,7 +180,7 @@ def test_sentence_and_tables_of_draws_use_their_numbers(small_translator):
     assert (found["low"] <= found["measured"]).all() and (found["measured"] <= found["high"]).all()
 
 
-def test_importance_is_stated_for_the_right_heads(small_translator):
+def test_caption_names_the_most_and_least_important_heads(small_translator):
     found = head_importance(small_translator, TEXT)
     table = importance_table(found)
     assert len(table) == len(all_heads(small_translator.config))
@@ -209,7 +209,7 @@ def test_translation_with_a_full_stop_gets_no_second_one(shipped):
 HEADS = (("encoder", 0, 0), ("cross", 0, 1), ("decoder", 1, 0))
 
 
-def test_heads_can_be_removed_until_the_first_value_that_is_too_low():
+def test_removable_heads_are_counted_up_to_the_first_low_score():
     assert can_go([1.0, 2.0, 0.9, 3.0], 1.0) == 1
     assert can_go([1.0, 1.0, 1.0], 1.0) == 2 and can_go([1.0], 1.0) == 0
 

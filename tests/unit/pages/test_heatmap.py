@@ -56,18 +56,18 @@ def test_table_text_is_never_reversed_and_is_saved_as_typed():
 
 
 @pytest.mark.parametrize(("colours", "least", "most"), [(SIGNED, -4, 4), (POSITIVE, 0, 4), (SHARE, 0, 1)])
-def test_every_scale_has_its_limits(colours, least, most):
+def test_every_colour_scale_has_fixed_limits(colours, least, most):
     trace = heatmap(np.abs(VALUES[:, ::2]), titles=("r", "c"), name="v", colours=colours).data[0]
     assert (trace.zmin, trace.zmax) == (least, most)
     np.testing.assert_array_equal(trace.z, np.abs(VALUES[:, ::2]))
 
 
-def test_colours_follow_the_signs():
+def test_diverging_colours_follow_the_signs_of_the_numbers():
     assert colours_of(np.array([[0.0, 1.0]])) == POSITIVE
     assert colours_of(np.array([[-1.0, 1.0]])) == colours_of(np.zeros((2, 2))) == SIGNED
 
 
-def test_picture_has_every_cell():
+def test_heatmap_picture_has_every_cell():
     pixels = thumbnail(VALUES)
     assert pixels.dtype == np.uint8 and pixels.shape == (120, 510, 3)
     assert (pixels[60:, 170:340] == GREY).all() and not (pixels[:60] == GREY).all(axis=-1).any()
@@ -79,7 +79,7 @@ def test_picture_has_every_cell():
     assert thumbnail(np.zeros((300, 2000))).shape == (300, 2000, 3), "no cell is left out"
 
 
-def test_table_matches_the_map():
+def test_table_has_the_numbers_of_the_map():
     table = frame(VALUES, ["a", "a"], None, corner="row")
     assert list(table.columns) == ["row", "0", "1", "2"] and list(table["row"]) == ["1: a", "2: a"]
     assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
@@ -89,7 +89,7 @@ def test_table_matches_the_map():
 
 @pytest.mark.parametrize(("size", "renderer"), [(10, "svg"), (60, "canvas")])
 @pytest.mark.parametrize("picked", [None, (1, 2)])
-def test_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked):
+def test_text_of_a_canvas_matrix_has_the_theme_colour(size, renderer, picked):
     import altair as alt
 
     labels = [f"token {number}" for number in range(size)]
@@ -115,7 +115,7 @@ def test_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked
         (-0.0, 2, "0.00"),
     ],
 )
-def test_small_number_differs_from_zero(value, digits, text):
+def test_small_number_is_displayed_differently_from_zero(value, digits, text):
     assert formatted(value, digits) == text
 
 

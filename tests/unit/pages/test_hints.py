@@ -1,4 +1,4 @@
-"""Hints about an unusual sentence, and none about usual ones."""
+"""Tests that an unusual sentence gets a hint, and an ordinary one does not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hints(text):
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
-def test_examples_are_usual(text):
+def test_example_sentences_get_no_hint(text):
     assert hints(text) == []
 
 
@@ -97,20 +97,20 @@ def test_characters_without_a_token_are_named(shipped, text, named):
     assert f"no token for {named}. " in warning
 
 
-def test_characters_in_the_translation_are_not_reported_as_lost(shipped):
+def test_characters_kept_in_the_translation_are_not_reported_as_lost(shipped):
     pieces = shipped.tokenizer.encode_source("I see 🙂.")
     assert unknown_characters("I see 🙂.", pieces, "Ich sehe 🙂.") == []
     assert not [text for text in SENTENCES if unknown_characters(text, shipped.tokenizer.encode_source(text), "")]
 
 
-def test_statements_about_an_example_are_true(shipped):
+def test_hints_about_example_translations_are_true(shipped):
     for text, wrong in MISTAKES:
         assert text in EXAMPLES and wrong in shipped.translate(text).text
     for text in NOT_ES:
         assert "weil es " in shipped.translate(text).text, text
 
 
-def test_limit_in_words_is_that_of_ordinary_english(shipped):
+def test_stated_word_limit_matches_ordinary_english(shipped):
     tokens = sum(len(shipped.tokenizer.encode_ids(text, end=False)) for text in SENTENCES)
     words = sum(len(text.split()) for text in SENTENCES)
     assert round(MAX_PIECES * words / tokens, -2) == 100

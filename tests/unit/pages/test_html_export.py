@@ -16,7 +16,7 @@ from transformer.values.trace import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_archive_holds_the_kinds_missing_from_the_page(small_translator, kind):
+def test_html_export_contains_attention_kinds_missing_from_the_page(small_translator, kind):
     trace, vocabulary = small_translator.trace("</script><b>x</b>"), small_translator.tokenizer
     data = export_parts(trace, kind, lambda other: head_metrics(trace, other, vocabulary.scores))
     head, body = unframe(data)
@@ -33,7 +33,7 @@ def test_archive_holds_the_kinds_missing_from_the_page(small_translator, kind):
     assert parts[1:] == others
 
 
-def test_template_fetches_nothing_and_follows_the_theme():
+def test_export_template_fetches_nothing_and_follows_the_theme():
     assert not re.search(r'(src|href)="?http|@import|url\(', TEMPLATE) and "default-src 'none'" in TEMPLATE
     assert "--st-background-color: #0f1420" in TEMPLATE, "the dark theme of the app"
     before = TEMPLATE.partition(PLACEHOLDER)[0]

@@ -1,4 +1,4 @@
-"""Runs of the model: one at a time across all sessions."""
+"""Tests that runs of the model take place one at a time across all sessions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Watch:
         self.running: set[int] = set()
         self.most = 0
         self.calls: Counter[str] = Counter()
-        # Long enough for any other thread to get there too.
+        # This pause is long enough for any other thread to start a run too.
         self.seconds = 0.02
 
     def over(self, run: Callable) -> Callable:
@@ -90,7 +90,7 @@ BARE = Interventions(decoder_mask=False)
 
 
 def asked(text: str) -> list[Run[Any]]:
-    """Ask everything that a page may ask a model about a text."""
+    """Make every run that a page may request for a text."""
     return [
         TraceRun(text),
         TraceRun(text, "Ein Hund."),
@@ -114,7 +114,7 @@ def test_two_users_never_run_the_model_at_once(model, watch, monkeypatch):
     assert watch.most == 1
 
 
-def test_failed_run_lets_the_next_one_run(model):
+def test_failed_model_run_does_not_block_the_next_one(model):
     runs = CachedRuns(model)
     for run in asked(" "):
         with pytest.raises(TextError):

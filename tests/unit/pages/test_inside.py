@@ -95,7 +95,7 @@ def test_maps_of_tokens_by_tokens_are_square(shaped_translator, shaped_trace):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
+def test_sums_on_the_page_match_the_model(shaped_translator, shaped_trace, kind):
     weights = shaped_translator.weights()
     found = cell(shaped_trace, weights, kind, 1, 2, 3, 2)
     whole = contributions(shaped_trace, weights, kind, 1)
@@ -120,13 +120,13 @@ def test_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
     assert terms["norm written"][2] == pytest.approx(np.linalg.norm(found.term))
 
 
-def test_worked_example_recomputes():
+def test_worked_example_matches_its_computation():
     table = example_table(np.array([112.0, 96.0]), 8.0)
     assert table["÷ √K"][:2].tolist() == [14, 12]
     np.testing.assert_allclose(table["weight = exp ÷ sum"], [0.880797, 0.119203, 1], atol=1e-6)
 
 
-def test_cell_is_the_pinned_one_or_the_strongest(copying_translator):
+def test_page_explains_the_pinned_cell_or_the_strongest(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     weights = trace.encoder[0, 0]
     row, column = picked_cell(trace, "encoder", AttentionParams())
@@ -141,7 +141,7 @@ def test_cell_is_the_pinned_one_or_the_strongest(copying_translator):
 
 
 @ONE_SHAPE
-def test_future_leaks_without_the_mask(shaped_translator, shaped_trace):
+def test_later_tokens_get_attention_without_the_mask(shaped_translator, shaped_trace):
     text = shaped_trace.source_text, shaped_trace.target_text
     without = shaped_translator.trace(*text, details=True, interventions=UNMASKED)
     assert not future_share(shaped_trace, shaped_trace.decoder_mask).any()
@@ -171,7 +171,7 @@ def test_norm_and_stream_equal_the_trace(shaped_translator, shaped_trace, stack)
 
 
 @pytest.mark.parametrize("place", ["pre", "post"])
-def test_drawings_are_valid(place):
+def test_stage_drawings_are_valid(place):
     words = [row["word"] for table in diagram(place).to_dict()["datasets"].values() for row in table if "word" in row]
     assert {"x", "LayerNorm", "sub-layer", "+", "residual connection"} <= set(words)
     assert (words.index("LayerNorm") < words.index("sub-layer")) == (place == "pre")

@@ -1,4 +1,4 @@
-"""The sentence about the language model, partly from its card."""
+"""Tests of the sentence about the language model, partly from its card."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def test_shipped_card_states_how_many_texts_were_read():
 @pytest.mark.parametrize(
     "card", ["", "1 different texts", "1" * 500_000, "1" * 500_000 + " different texts"], ids=range(4)
 )
-def test_card_without_the_number_is_accepted(card):
+def test_introduction_accepts_a_card_without_the_number_of_texts(card):
     assert TEXTS.search(card) is None

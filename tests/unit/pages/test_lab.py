@@ -1,4 +1,4 @@
-"""The "Training lab" page: whose training runs when, the messages to the browser, and the recorded training runs."""
+"""Tests of the "Training lab" page: turns of trainings, messages to the browser, and recorded trainings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Clock:
         return self.now
 
 
-def test_two_train_at_once_and_the_third_waits_for_its_turn():
+def test_two_trainings_run_at_once_and_a_third_waits():
     clock, people = Clock(), [Person() for _ in range(4)]
     trainings = Trainings(seats=2, patience=5.0, clock=clock)
     each = [trainings.begin(person, SMALL) for person in people]
@@ -102,7 +102,7 @@ def test_unwatched_training_runs_are_dropped_for_new_ones():
     assert trainings.of(people[3]) is None
 
 
-def test_browser_gets_every_weight_of_every_moment(run):
+def test_browser_receives_every_weight_of_every_snapshot(run):
     header, numbers = unpack(film_payload(run, events(run), {"id": "x"}))
     assert (header["id"], header["steps"], header["at"]) == ("x", 6, [0, 2, 4, 6])
     sizes = [len(each["rows"]) * len(each["columns"]) * SMALL.heads for each in header["maps"]]
@@ -128,7 +128,7 @@ def test_labels_name_the_tokens_read_and_predicted():
     assert labels["decoder"][1] == ["start", "b", "a"]
 
 
-def test_long_training_is_sent_as_means():
+def test_curves_of_a_long_training_are_averaged_before_sending():
     losses = np.random.default_rng(0).random(1_000).astype(np.float32)
     found = points(losses)
     assert len(found) == MOST_POINTS and points(losses[:0]) == []
@@ -137,7 +137,7 @@ def test_long_training_is_sent_as_means():
     assert 1 <= found[0][0] <= 3 and 998 <= found[-1][0] <= 1_000
 
 
-def test_displayed_heads_are_chosen_or_those_of_the_first_event(run):
+def test_lab_shows_the_chosen_heads_or_those_of_the_first_event(run):
     happened = [Event(2, "x", "mirror", "cross", 0, 1), Event(4, "y", "diagonal", "cross", 0, 0), Event(4, "z")]
     params = LabParams()
     assert shown_heads(run, happened, params) == {"encoder": (0, 0), "decoder": (0, 0), "cross": (0, 1)}
@@ -147,7 +147,7 @@ def test_displayed_heads_are_chosen_or_those_of_the_first_event(run):
     assert newest(run, [], 0) == "Step 0 of 6"
 
 
-def test_answer_states_whether_it_is_right(run):
+def test_models_answer_states_whether_it_is_right(run):
     found = answer(SMALL, run.snapshots[-1], "abc")
     right = replace(found, ended=True, written=tuple("abc"), probabilities=(0.5, 0.25, 1.0, 0.125))
     assert "with **abc**: :green-background[right]" in says(right, run, run.snapshots[-1])
@@ -161,14 +161,14 @@ def test_answer_states_whether_it_is_right(run):
     assert "with **nothing**" in says(nothing, run, run.snapshots[-1])
 
 
-def test_table_has_the_numbers_of_the_curves(run):
+def test_training_table_has_the_numbers_of_the_curves(run):
     table = moments(run)
     assert list(table["step"]) == [0, 2, 4, 6] and "diagonal, masked 2" in table and "mirror, masked 1" not in table
     np.testing.assert_allclose(table["exact match"], [snapshot.exact_match for snapshot in run.snapshots])
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_setting_within_its_limits_is_a_training(task):
+def test_every_setting_within_its_limits_gives_a_valid_training(task):
     for name in ("layers", "heads", "items", "steps", "warmup", "rate", "decay", "seed"):
         for value in LabParams.limits(name):
             for optimizer in ("adam", "adam-by-hand", "muon"):
@@ -221,7 +221,7 @@ def test_recorded_modular_training_shows_grokking():
     np.testing.assert_allclose(fourier_spectrum(embedding), last.spectrum, rtol=0.01, atol=0.01)
 
 
-def test_mirror_forms_when_reversing_letters():
+def test_recorded_reversal_training_forms_a_mirror_head():
     """The page promises this about the training that it opens with."""
     found = events(recorded_run("reverse"))
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)

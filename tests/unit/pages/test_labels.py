@@ -41,7 +41,7 @@ def test_encoder_row_names_its_token(trace):
     assert row_labels(axes) == column_labels(axes) == ["The", "dog", "and", "the", "dog", ".", "</s> end"]
 
 
-def test_titles_state_the_direction_of_attention():
+def test_axis_titles_state_the_direction_of_attention():
     assert titles(words=False) == ("from: the token that looks", "to: the token looked at")
     assert titles(words=True) == ("from: the word that looks", "to: the word looked at")
 

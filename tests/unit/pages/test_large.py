@@ -1,4 +1,4 @@
-"""Charts in lecture mode: no fixed size, large type, and the page's own chart unchanged."""
+"""Tests that charts in lecture mode have large type and no fixed size, and that the page's own chart is unchanged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_plotly_figure_has_large_type():
     assert large.layout.xaxis.tickfont.size == large.data[0].colorbar.tickfont.size == LARGE_TYPE
 
 
-def test_first_numbers_of_two_axes_do_not_overlap():
+def test_first_tick_labels_of_two_axes_do_not_overlap():
     """At the corner of a chart the labels of both axes are one above the other; those of a map are not."""
     chart = learning_chart(pd.DataFrame({"step": [0, 1], "validation_chrf": [2.0, 3.0]}), QUALITY, "chrF")
     encoding = enlarged(chart).to_dict()["encoding"]

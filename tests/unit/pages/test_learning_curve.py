@@ -1,4 +1,4 @@
-"""The chart of a learning curve."""
+"""Tests of the chart of a learning curve."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A lesson as a file: complete, and with a teacher's markup escaped."""
+"""Tests that a lesson as a file is complete, and that a teacher's markup is escaped."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_students_sheet_has_no_answer(shipped, lesson):
     assert students.count("<td></td><td></td>") == sum(bool(step.question) for step in lesson.steps)
 
 
-def test_file_is_self_contained(shipped, lesson):
+def test_lesson_file_is_self_contained(shipped, lesson):
     text = lesson_file(lesson, shipped)
     assert text.count("data-map=") == len(lesson.steps) and "default-src 'none'" in text
     assert "src=" not in text and "href=" not in text.replace("{ href: address", "")
 
 
-def test_markup_stays_text(shipped, lesson):
+def test_markup_in_a_lesson_is_escaped(shipped, lesson):
     steps = tuple(replace(step, look_for=UNTRUSTED) for step in lesson.steps)
     untrusted = replace(lesson, title=UNTRUSTED, summary=UNTRUSTED, steps=steps)
     for text in (sheet(untrusted, shipped, answers=True), lesson_file(untrusted, shipped)):

@@ -1,4 +1,4 @@
-"""Long texts: the numbers and sentences of the page, without drawing it."""
+"""Tests of long texts: the numbers and sentences of the page, without drawing it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.language_modelling.attention_losses import RecordedLosses
 from transformer.language_modelling.cost import Cost, RecordedCosts
 
 
-def test_others_have_their_turn_between_two_measurements():
+def test_cost_measurement_yields_to_other_users_between_steps():
     costs = [Cost("full", length, length**2, length, 0.1) for length in (64, 128)]
     held: list[bool] = []
 
@@ -46,7 +46,7 @@ def test_damaged_recording_is_ignored(tmp_path, read: Callable[[str], object], o
         assert read_record(damaged, read) is None
 
 
-def test_cost_of_full_attention_is_put_into_words():
+def test_page_describes_the_cost_of_full_attention_in_words():
     costs = [Cost("full", 512, 100, 10, 0.004), Cost("full", 1024, 800, 20, 0.032), Cost("local", 1024, 50, 20, 0.04)]
     said = says_saving(costs, "weights")
     assert "**1,024 tokens** takes **800 bytes**" in said and "local attention takes 1/16 of that (50 bytes)" in said

@@ -44,11 +44,11 @@ def test_right_to_left_text_is_isolated():
         ("שלום\u200f", "שלום\u200f"),
     ],
 )
-def test_no_character_of_a_text_reverses_its_surroundings(text, shown):
+def test_labels_never_reverse_the_text_around_them(text, shown):
     assert visible(text) == shown and visible(shown) == shown
 
 
-def test_every_output_makes_direction_marks_visible():
+def test_every_output_shows_invisible_direction_marks():
     assert markdown("Der \u202eHund.") == "Der \ufffdHund\\."
     assert isolated("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
     assert markdown(isolated("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"

@@ -1,4 +1,4 @@
-"""The table of methods on the "Decoding step by step" page."""
+"""Tests of the table of methods on the "Decoding step by step" page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from transformer.values.decoding_settings import DecodingSettings
 TEXT = "I have a dream."
 
 
-def test_no_number_includes_the_first_call(small_translator):
-    """A process's first call is the slowest. Greedy decoding, which comes first, used to look slower than a beam."""
+def test_timings_of_methods_exclude_the_slow_first_call(small_translator):
+    """A process's first call is the slowest. Greedy decoding comes first, so it used to look slower than a beam."""
     settings = {"greedy": DecodingSettings(), "beam 2": DecodingSettings("beam", beam_size=2)}
     found = {name: small_translator.translate(TEXT, each) for name, each in settings.items()}
     slow = {name: replace(each, seconds=each.seconds + 5) for name, each in found.items()}

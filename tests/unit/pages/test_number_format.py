@@ -1,4 +1,4 @@
-"""Numbers as sentences, charts and tables show them."""
+"""Tests of the format of numbers in sentences, charts and tables."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pages.ui.text.number_format import formatted, parameter_count, typeset
     ],
 )
 def test_sentence_has_the_true_minus_sign(value, form, said):
-    """A line breaks at a hyphen: “4.1e-” and “08”."""
+    """With a hyphen, a browser would break “4.1e-08” into two lines."""
     assert typeset(value, form) == said
 
 
-def test_table_has_the_hyphen_that_programs_read():
+def test_exported_numbers_have_a_hyphen_as_minus_sign():
     assert (formatted(-0.5), formatted(-1e-7)) == ("-0.5000", "-1.0e-07")
 
 

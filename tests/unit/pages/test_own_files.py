@@ -1,4 +1,4 @@
-"""Attention files of users: valid ones are read, and all others are rejected."""
+"""Tests that valid attention files of users are read, and that all others are rejected."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_file_written_by_show_is_read():
         },
     ],
 )
-def test_json_has_the_arguments_of_from_attention(given):
+def test_json_file_accepts_the_arguments_of_from_attention(given):
     assert files.trace_of_file("a.json", json.dumps(given).encode()).kinds == ("encoder",)
 
 
@@ -81,7 +81,7 @@ HARM = {
 
 
 @pytest.mark.parametrize("name", HARM)
-def test_other_file_is_rejected_by_name(name):
+def test_invalid_file_is_rejected_with_its_name(name):
     with pytest.raises(AttentionError, match=r"^a\.\w+"):
         files.trace_of_file(*HARM[name])
 

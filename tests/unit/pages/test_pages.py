@@ -1,4 +1,4 @@
-"""The registry of pages, and everything derived from it."""
+"""Tests of the registry of pages, and of everything derived from it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_readme_lists_the_registered_pages():
     assert [row for row in table if row in rows] == rows, "README.md has its rows in another order than the menu"
 
 
-def test_part_has_an_address():
+def test_every_part_of_a_page_has_an_address():
     assert len({place.path for place in PLACES}) == len(PLACES) > len(PAGES)
 
 
-def test_every_page_is_explained_in_a_line():
+def test_every_page_has_a_one_line_explanation():
     assert all(page.line.endswith(".") and len(page.line) <= 110 for page in PAGES.values())

@@ -1,4 +1,4 @@
-"""The effect of one changed word."""
+"""Tests of the effect of one changed word."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def test_heads_that_look_most_differently_are_found(made_up_pair):
     assert largest_differences(made_up_pair[0], made_up_pair[0]) == []
 
 
-def test_maps_of_other_sizes_are_excluded(small_translator):
+def test_comparison_excludes_maps_of_different_sizes(small_translator):
     listed = largest_differences(small_translator.trace("A dog"), small_translator.trace("A very old dog"))
     assert "encoder" not in {each.kind for each in listed}
 
 
-def test_translation_of_a_word_is_the_agreement_of_all_heads(shipped):
+def test_translation_of_a_word_is_aligned_by_the_mean_head(shipped):
     trace = shipped.trace("I have a dream.")
     assert translated(trace, "dream") == "Traum"
     assert translated(trace, "nightmare") is None
 
 
-def test_translations_show_whether_a_word_is_resolved(shipped):
+def test_page_says_whether_the_translation_resolves_an_ambiguous_word(shipped):
     same = shipped.trace("I have a dream.")
     said = resolved(Pair("x", "", "", "dream"), same, same)
     assert "**Traum** both times" in said and "does not show" in said
@@ -67,7 +67,7 @@ def test_translations_show_whether_a_word_is_resolved(shipped):
     assert first != second and f"**{first}** in A and **{second}** in B" in said
 
 
-def test_target_of_a_word_is_stated_for_both_sentences(shipped):
+def test_page_states_where_a_word_looks_in_both_sentences(shipped):
     pair = PAIRS[0]
     views = {name: view_of(shipped.trace(text), "encoder", words=True) for name, text in (("a", pair.a), ("b", pair.b))}
     said = looks_from("it", views, 5, 0)

@@ -77,7 +77,7 @@ def test_address_restores_the_parameters(other):
 
 
 @pytest.mark.parametrize("number", [1e-6, 0.00001, 0.000123, 0.1, 2.5])
-def test_small_number_survives(number):
+def test_very_small_number_survives_an_address(number):
     for cls, each in [(page, each) for page in ADDRESSED for each in fields(page)]:
         lowest, highest = cls.limits(each.name)
         if isinstance(each.default, float) and lowest <= number <= highest:
@@ -87,7 +87,7 @@ def test_small_number_survives(number):
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)
-def test_default_is_not_written(cls):
+def test_default_value_is_omitted_from_the_address(cls):
     assert cls().to_address() == {} and cls.from_address({}) == cls()
 
 
@@ -135,14 +135,14 @@ def test_numbers_out_of_range_fall_back_to_the_default(cls):
             assert cls.from_address({cls.PREFIX + field.name: str(value + counted_from)}) == first
 
 
-def test_dimensions_beyond_the_width_are_left_out():
+def test_curves_beyond_the_model_width_are_omitted():
     assert PositionsParams().shown == (4, 5, 6, 7)
     assert PositionsParams(width=6).shown == (4, 5)
     assert PositionsParams(width=3).shown == (0, 1), "an odd width is the even one below it"
     assert PositionsParams.from_address({"positions_dimensions": "7.7.2"}).dimensions == (7, 2)
 
 
-def test_widget_values_are_checked_too():
+def test_widget_values_are_validated_like_addresses():
     assert PositionsParams.checked("dimensions", ["0", "63"]) == (0, 63)
     assert PositionsParams.checked("dimensions", [0, 63]) == (0, 63)
     assert PositionsParams.checked("length", 30) == 30 and PositionsParams.checked("length", 10_000) is None
@@ -151,7 +151,7 @@ def test_widget_values_are_checked_too():
     assert PositionsParams.checked("dimensions", []) is None, "at least one"
 
 
-def test_papers_base_model_has_the_numbers_of_the_paper():
+def test_parameter_counts_of_the_base_model_match_the_paper():
     """Reference A23: 18,914,304 in the encoder, 25,224,192 in the decoder, 37,000 shared tokens of 512."""
     config = ArchitectureParams().config()
     table = parameter_table(config)
@@ -161,7 +161,7 @@ def test_papers_base_model_has_the_numbers_of_the_paper():
     assert ArchitectureParams.of(replace(config, dropout=0.3)) == ArchitectureParams()
 
 
-def test_contradictory_values_are_named():
+def test_contradictory_architecture_values_are_reported():
     with pytest.raises(ValueError, match="512 is not a multiple of 7"):
         ArchitectureParams(heads=7).config()
 
@@ -182,25 +182,25 @@ def test_contradictory_values_are_named():
         ({"never": "5.290", "forced": "362"}, DecodingParams(suppressed=(5, 290), forced=(362,))),
     ],
 )
-def test_address_from_before_a_renaming_is_read(address, now):
+def test_address_with_an_old_parameter_name_is_read(address, now):
     assert type(now).from_address(address) == now
     assert type(now).from_address(now.to_address()) == now
 
 
-def test_defining_a_page_is_enough():
+def test_parameters_of_a_new_page_are_registered_automatically():
     """A module in the folder of parameters is imported, and its parameters join the address."""
     assert CompareParams in Params.registered() and all(cls in State().params for cls in Params.registered())
     assert State().to_address() == {"text": EXAMPLES[0]}
 
 
-def test_text_too_long_to_be_read_stays_in_the_address():
+def test_text_too_long_for_the_model_stays_in_the_address():
     typed = "word " * 1000
     state = State(text="A dog.").with_params(LanguageModelParams(text=typed, part="steps"))
     assert State.from_address(state.to_address()) == state
 
 
 @pytest.mark.parametrize("letters", ["word ", "語", "🙂", "e\u0301 ", "%"])
-def test_beginning_of_a_text_too_long_for_an_address_stays(letters):
+def test_text_too_long_for_an_address_is_truncated(letters):
     typed, other = letters * 30_000, letters * 20_000
     state = State(text="A dog.", target=other).with_params(LanguageModelParams(text=typed, first="Ein Hund."))
     address = state.to_address()

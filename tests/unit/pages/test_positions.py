@@ -13,7 +13,7 @@ from transformer.analysis.words import word_groups
 from transformer.model.sinusoids import sinusoids
 
 
-def test_curves_equal_the_encoding():
+def test_position_curves_equal_the_encoding():
     table = sinusoids(100, 20)[:, 4:8]
     figure = curves(table, [4, 5, 6, 7], [2, 3], 1.0)
     assert {line.x0 for line in figure.data} == {1}, "positions count from 1"
@@ -23,7 +23,7 @@ def test_curves_equal_the_encoding():
     assert [shape.x0 for shape in figure.layout.shapes] == [2, 3]
 
 
-def test_wavelengths_are_named():
+def test_caption_names_the_wavelengths():
     table = wave_table(512, [0, 1, 510, 511])
     np.testing.assert_allclose(table["wavelength, positions"], [2 * np.pi, 2 * np.pi, 60_611.4, 60_611.4], rtol=1e-5)
     assert table["function"].iloc[3] == "cos(pos · 10000^(−510/512))"
@@ -57,7 +57,7 @@ def test_shuffled_sentence_has_shuffled_attention_without_positions(small_transl
     assert moved_pieces(before.source_pieces[1:], after.source_pieces, words, mixed.order) is None
 
 
-def test_huge_factor_is_a_power_of_ten():
+def test_huge_factor_is_written_as_a_power_of_ten():
     assert [times(np.log(factor)) for factor in (1.5, 20, 9_000)] == ["1.5 times", "20.0 times", "9000.0 times"]
     assert times(40.7) == "about 10¹⁸ times"
 
@@ -88,7 +88,7 @@ def test_norms_equal_those_of_the_trace(small_translator):
     assert len(next(iter(norm_chart(table).to_dict()["datasets"].values()))) == 4 * len(labels)
 
 
-def test_sum_is_the_one_before_the_norm_of_the_embeddings(shaped_translator, shaped_trace):
+def test_displayed_sum_is_taken_before_the_embedding_norm(shaped_translator, shaped_trace):
     text = embedded_text(shaped_trace, shaped_translator.weights(), "encoder")
     vectors = text.scaled + (0 if text.positions is None else text.positions)
     table = norm_table(text, [piece.text for piece in shaped_trace.source_pieces])

@@ -1,4 +1,4 @@
-"""The Python code on a page computes what the page shows."""
+"""Tests that the Python code on a page computes what the page shows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_code_of_one_head_gives_the_displayed_map(small_translator, run, tmp_pat
     assert np.array_equal(written.astype(np.float32), shown), "no digit is lost"
 
 
-def test_map_of_tokens_is_an_array_of_the_trace():
+def test_python_lines_for_a_token_map_use_the_trace_array():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     lines = head_lines(trace, "cross", 1, 0, folder=None, given=False, words=False, special=True)
     assert "weights = trace.cross[1, 0]" in lines and "view_of" not in lines

@@ -1,4 +1,4 @@
-"""Tables as files: every number unchanged, and no text that a spreadsheet would compute."""
+"""Tests that tables as files have every number unchanged and no text that a spreadsheet would compute."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def cells(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_no_text_is_a_formula(text):
+def test_csv_text_is_never_a_formula(text):
     header, row = cells(csv_text(pd.DataFrame({"piece": [text], text: [1]}), {"sentence": text}))
     assert header == ["piece", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
 
 
-def test_text_of_half_a_million_digits_is_no_formula_either():
+def test_csv_text_of_half_a_million_digits_is_never_a_formula():
     text = "+" + "1" * 500_000 + "x"
     assert harmless(text) == f"'{text}"
 
@@ -45,7 +45,7 @@ def test_text_of_half_a_million_digits_is_no_formula_either():
 @pytest.mark.parametrize(
     "text", ["Hi{}=1+1", 'Hi{}"=1+1"', "Hi{} =1+1, and", "{}=1+1", "a\n=1+1", "a\r\n=1+1", "a{}-2+3{}@SUM(A1)"]
 )
-def test_no_text_is_a_formula_if_the_list_separator_is_not_a_comma(separator, text):
+def test_csv_text_is_never_a_formula_with_other_list_separators(separator, text):
     text = text.format(separator, separator)
     saved = csv_text(pd.DataFrame({"piece": ["x"], "text": [text]}), {"sentence": text})
     for row in csv.reader(io.StringIO(saved, newline=""), delimiter=separator):
@@ -55,17 +55,17 @@ def test_no_text_is_a_formula_if_the_list_separator_is_not_a_comma(separator, te
 
 
 @pytest.mark.parametrize("text", ["Hi; there", "a\r\nb", "a\tb", "; ;", "Hund", "a=b", "␣-", "−∞", "masked", "1-2", ""])
-def test_other_text_is_unchanged(text):
+def test_harmless_text_in_a_csv_file_is_unchanged(text):
     assert harmless(text) == text
 
 
-def test_numbers_stay_numbers():
+def test_csv_numbers_are_unchanged():
     table = pd.DataFrame({"value": [-0.25, 1e-7], "written": NUMBERS[:2], "kept": [True, False]})
     assert cells(csv_text(table))[1:] == [["-0.25", "-0.25", "True"], ["1e-07", "+1.5e-07", "False"]]
     assert [harmless(text) for text in NUMBERS] == NUMBERS
 
 
-def test_missing_cell_stays_empty():
+def test_missing_value_is_an_empty_csv_cell():
     assert cells(csv_text(pd.DataFrame({"a": ["x", None], "b": [float("nan"), 1.0]}))) == [
         ["a", "b"],
         ["x", ""],

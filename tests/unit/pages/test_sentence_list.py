@@ -1,4 +1,4 @@
-"""A pasted text or a file becomes a bounded list of sentences."""
+"""Tests that a pasted text or a file becomes a bounded list of sentences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from pages.ui.text.sentence_list import LONGEST, MOST_BYTES, MOST_SENTENCES, sentences_in
 
 
-def test_each_line_is_a_sentence_once():
+def test_each_distinct_line_becomes_one_sentence():
     found = sentences_in("\ufeff One. \r\n\n\t\nTwo <b>.\nOne.\n\ud800")
     assert found.sentences == ("One.", "Two <b>.", "\ufffd") and found.said == "Left out: 1 repeated."
 
 
-def test_message_counts_the_sentences_left_out():
+def test_message_counts_the_sentences_that_were_omitted():
     lines = [f"Sentence {number}." for number in range(MOST_SENTENCES + 3)]
     found = sentences_in("\n".join([*lines, "x" * (LONGEST + 1)]))
     assert found.sentences == tuple(lines[:MOST_SENTENCES])
@@ -23,6 +23,6 @@ def test_message_counts_the_sentences_left_out():
     ("text", "said"),
     [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "no plain text"), ("x" * (MOST_BYTES + 1), "too long")],
 )
-def test_unusable_text_gives_one_sentence(text, said):
+def test_unusable_sentence_list_is_reported_in_one_sentence(text, said):
     found = sentences_in(text)
     assert not found.sentences and said in found.said

@@ -1,4 +1,4 @@
-"""Users see no folder of the server."""
+"""Tests that users see no folder of the server."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def place(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_paths_begin_at_a_folder_that_the_operator_knows(place):
+def test_paths_in_messages_are_relative_to_a_known_folder(place):
     assert path_label(Path("models/own")) == path_label(place / "models" / "own") == "models/own"
     assert path_label(place.parent / "gpts" / "tiny") == "gpts/tiny"
     assert path_label(MODEL) == "assets/models/en-de"
     assert path_label(Path.home() / "models") == "~/models"
 
 
-def test_rest_of_a_message_is_unchanged(place):
+def test_text_around_a_path_in_a_message_is_unchanged(place):
     error = CheckpointError(f"The file {place / 'models' / 'a' / 'config.json'} is damaged (1 / 2).")
     assert says(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
 

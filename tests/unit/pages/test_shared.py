@@ -1,4 +1,4 @@
-"""Results that all sessions share: computed once, bounded in bytes, out of reach of a browser."""
+"""Tests of the cache that all sessions share: results are computed once, bounded in bytes, and safe from browsers."""
 
 from __future__ import annotations
 
@@ -132,14 +132,14 @@ def test_error_reaches_all_callers_that_waited():
     assert len(runs) == 2, "whoever comes later tries again"
 
 
-def test_error_from_before_a_call_is_not_raised_for_it():
+def test_new_call_does_not_raise_the_error_of_an_earlier_one():
     began, ended, answers = threading.Event(), threading.Event(), threading.Event()
 
     @contextmanager
     def waiting():
         began.set()
         yield
-        # A caller that waited has something else to wait for before the page continues, such as a turn.
+        # After waiting for a result, a caller may have to wait for something else, such as a turn.
         assert ended.set() is None and answers.wait(PATIENCE)
 
     shared, runs = SharedResults(10_000, waiting=waiting), []
@@ -199,7 +199,7 @@ def test_failed_run_frees_its_objects(people):
         gc.enable()
 
 
-def test_waiting_callers_take_over_from_an_ended_thread():
+def test_waiting_caller_computes_the_result_if_the_first_thread_ends():
     class Left(BaseException):
         """Ends the thread of a page that was left."""
 
@@ -242,7 +242,7 @@ def test_cached_function_may_call_another():
     assert outer(1) == outer(1) == 5
 
 
-def test_identity_represents_an_uncached_argument():
+def test_cache_uses_the_given_identity_of_an_argument():
     @dataclass(eq=False)
     class Model:
         version: str
@@ -265,7 +265,7 @@ class Several:
     second: object
 
 
-def test_size_counts_every_reachable_object_once():
+def test_size_of_a_result_counts_every_reachable_object_once():
     array = np.zeros(100_000, dtype=np.float32)
     assert 400_000 <= size_in_bytes(array) < 401_000
     assert size_in_bytes(array[:10]) > 400_000, "a view keeps all of its array"
@@ -278,7 +278,7 @@ def test_size_counts_every_reachable_object_once():
     assert size_in_bytes(endless) > 0
 
 
-def test_search_size_counts_its_rows(small_translator):
+def test_size_of_a_search_result_includes_its_attention_rows(small_translator):
     beam = small_translator.trace_decoding("The old man reads a book.", DecodingSettings("beam", beam_size=5))
     tree = beam.translation.tree
     rows = sum(array.nbytes for array in (*tree.decoder, *tree.cross))
@@ -308,7 +308,7 @@ def test_thread_without_a_page_shows_no_waiting_message(caplog):
     assert "ScriptRunContext" not in caplog.text
 
 
-def test_waiting_caller_lets_others_run_and_releases_its_lock():
+def test_waiting_caller_releases_its_turn_while_it_waits():
     class Left(BaseException):
         """Ends the thread of a page that was left."""
 

@@ -1,4 +1,4 @@
-"""The slides of a lecture: restored from an address and a file, or rejected."""
+"""Tests that the slides of a lecture are restored from an address or a file, or rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "h
 ORDER = Slide.of("positional_encoding", {"text": "Grün & Söhne = 100 % “wahr”?", "positions_part": "matrix"})
 LESSON = Slide.of("lessons", {"text": "I have a dream.", "lesson_id": "one_row", "lesson_step": "2"})
 THREE = Slides((DREAM, ORDER, LESSON))
-# Lines that lead out of the app, or to nothing.
+# Slides whose address leads out of the app or to no page.
 LEADING_ASTRAY = [
     "javascript:alert(1)",
     "javascript:alert(1)?text=x",
@@ -55,7 +55,7 @@ def test_address_and_file_restore_the_slides():
     assert LectureParams.from_address(lecture.to_address()).slides.slides[1].parameters == ORDER.parameters
 
 
-def test_titles_are_restored_and_bounded():
+def test_slide_titles_are_restored_and_limited_in_length():
     titled = THREE.titled(1, "Is <b>order</b> & place lost?")
     assert Slides.from_address(str(titled)) == titled == Slides.from_file(titled.to_file())
     assert titled.slides[1].title == "Is <b>order</b> & place lost?"
@@ -70,14 +70,14 @@ def test_titles_are_restored_and_bounded():
 
 
 @pytest.mark.parametrize("text", [text for text in UNTRUSTED if text.strip()])
-def test_any_typed_text_is_restored(text):
+def test_slides_restore_any_typed_text(text):
     state = State(text=text)
     slide = Slide.of("encoder_attention", state.page_address())
     (back,) = Slides.from_address(str(Slides((slide,)))).slides
     assert State.from_address(dict(back.parameters)).text == text
 
 
-def test_file_may_be_edited_by_hand():
+def test_slide_file_may_be_edited_by_hand():
     text = f"\ufeff# My lecture\r\n\r\n  {DREAM}  \r\n# Then the order\n{ORDER}"
     assert Slides.from_file(text).slides == (DREAM, ORDER)
 
@@ -108,7 +108,7 @@ def test_only_pages_of_this_app_are_slides(line):
         "AAAA\n",
     ],
 )
-def test_damaged_address_is_one_sentence(invalid):
+def test_damaged_slide_address_is_reported_in_one_sentence(invalid):
     slides = Slides.from_address(invalid)
     assert slides == Slides() and slides.problem.startswith("The slides of this address were left out: ")
 
@@ -126,11 +126,11 @@ def test_decompression_bomb_is_not_unpacked():
     assert "too large" in Slides.from_file("a" * (MOST_BYTES + 1)).problem
 
 
-def test_rejected_slides_are_in_no_address():
+def test_rejected_slides_are_not_written_to_the_address():
     assert LectureParams.from_address({"slides": "rubbish"}).to_address() == {}
 
 
-def test_list_is_extended_reordered_and_shortened():
+def test_slides_are_added_reordered_and_removed():
     assert Slides().added(DREAM).added(ORDER).added(LESSON) == THREE
     assert THREE.moved(2, -1).slides == (DREAM, LESSON, ORDER)
     assert THREE.moved(0, 1).slides == (ORDER, DREAM, LESSON)
@@ -139,7 +139,7 @@ def test_list_is_extended_reordered_and_shortened():
     assert THREE.without(3) == THREE and THREE.without(-1) == THREE
 
 
-def test_full_list_says_so_and_stays():
+def test_full_slide_list_rejects_another_slide():
     full = Slides((DREAM,) * MOST_SLIDES)
     assert full.added(DREAM) == full and str(MOST_SLIDES) in full.added(DREAM).problem
     # All sentences differ, so that compression saves nothing.
@@ -165,7 +165,7 @@ def test_lesson_is_presented_only_at_its_own_slide():
     assert not replace(lecture, slide=2).presents_as_slide("one_row"), "outside of the lecture mode"
 
 
-def test_slides_survive_another_sentence_and_leave_room_for_it():
+def test_slides_survive_a_new_sentence_within_the_address_limit():
     lecture = LectureParams(lecture=True, slides=THREE)
     assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
     address = State(text="x" * 5_000).with_params(lecture).to_address()

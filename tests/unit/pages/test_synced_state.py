@@ -1,11 +1,11 @@
-"""The last state that a component was asked to show, as its session stores it."""
+"""Tests of the last state that a component was asked to show, as its session stores it."""
 
 from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
 
-def test_choice_after_a_forgotten_request_is_requested_again():
+def test_choice_made_before_a_requests_run_ends_is_kept():
     """A user starts over and chooses at once, so the run that should make a request ends before it does."""
 
     def page() -> None:

@@ -1,4 +1,4 @@
-"""Turns at the model: in order, batched where possible, and never lost."""
+"""Tests of turns at the model: they keep their order, are batched where possible, and are never lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Left(BaseException):
 
 
 class Users:
-    """Users that arrive one after the other while another user has the turn."""
+    """Users who arrive one after another while another user has the turn."""
 
     def __init__(self, show_place=lambda ahead: nullcontext()) -> None:
         self.turns = Turns(show_place)
@@ -70,8 +70,8 @@ def test_waiting_requests_are_answered_together(users):
     assert users.groups == [list(range(10))] and not users.waiting()
 
 
-def test_batch_waits_for_pages_that_are_about_to_ask_the_same(users, monkeypatch):
-    """Otherwise the model would run for the first alone, although the second is one page script away from it."""
+def test_batch_waits_for_pages_that_are_about_to_request_the_same_run(users, monkeypatch):
+    """Without waiting, the model would run for the first page alone, although the second is about to ask the same."""
     monkeypatch.setattr(turns, "GATHER", PATIENCE)
     pages = Turns(lambda ahead: nullcontext())
     users.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
@@ -87,7 +87,7 @@ def test_batch_size_is_limited(users):
     assert list(map(len, users.groups)) == [MOST_TOGETHER, MOST_TOGETHER, 1]
 
 
-def test_other_kinds_of_requests_are_served_in_order_of_arrival(users):
+def test_requests_of_different_kinds_are_served_in_order_of_arrival(users):
     order: list[str] = []
 
     def alone(name: str) -> None:
@@ -105,7 +105,7 @@ def test_other_kinds_of_requests_are_served_in_order_of_arrival(users):
     assert users.groups == [[1, 3], [2]], "those of another kind are not mixed in"
 
 
-def test_user_who_sees_nothing_yet_goes_before_waiting_ones(users):
+def test_first_page_of_a_user_is_served_before_other_requests(users):
     order = []
 
     def do(name, early):
@@ -268,7 +268,7 @@ def script_run(runs: Turns, model: Turns, item: object, run) -> object:
         return model.together("even", item, run)
 
 
-def test_page_waiting_for_the_model_lets_others_join_the_queue(users):
+def test_page_that_waits_for_the_model_lets_others_queue(users):
     runs = Turns(lambda ahead: nullcontext())
     users.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     with model:
@@ -316,7 +316,7 @@ def test_pages_are_drawn_while_the_model_computes_for_one_user():
 
 
 @pytest.mark.parametrize("error", [KeyError, Left])
-def test_yielded_turn_is_never_lost(users, error):
+def test_error_while_yielding_never_loses_the_turn(users, error):
     """The page may catch the error raised meanwhile, or end with it."""
     with pytest.raises(error), users.turns:
         with pytest.raises(error), users.turns.given_up():

@@ -1,4 +1,4 @@
-"""The verdict on an answer."""
+"""Tests of the verdict on an answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.lessons.result import Question
         (1.0, False, {"1": "Right", "0.9": "Close", "7": "Wrong, too high"}),
     ],
 )
-def test_guess_is_right_close_or_wrong(value, percent, said):
+def test_numeric_guess_is_right_close_or_wrong(value, percent, said):
     number = 100 * value if percent else float(value)
     asked = Question((), 0, number, percent, whole=isinstance(value, int))
     for guess, judged in said.items():
@@ -27,7 +27,7 @@ def test_guess_is_right_close_or_wrong(value, percent, said):
         assert found.mark == judged.partition(",")[0].lower()
 
 
-def test_choice_is_right_or_wrong():
+def test_multiple_choice_answer_is_right_or_wrong():
     asked = Question(("animal", "street"), 0)
     assert verdict(asked, "1") == ("right", "**Right.**")
     assert verdict(asked, "2") == ("wrong", "**Wrong.** You said “street”; the answer is “animal”.")

@@ -1,4 +1,4 @@
-"""Any address, and any browser message: valid values, or the defaults."""
+"""Tests that any address and any browser message gives valid values or the defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any text: tokens, trace, the message to the browser, and the figures, or one clear error."""
+"""Tests that any text gives tokens, a trace, a message to the browser and figures, or one clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged model folders: each is rejected with one clear message, or the model is unchanged."""
+"""Tests that a damaged model folder is rejected with one clear message, or the loaded model is unchanged."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_pa
     ids=str,
 )
 def test_sizes_that_differ_from_the_weights_are_never_allocated(whole, tmp_path, changes):
-    """The first of them used to hang the loading, and the others ran out of memory."""
+    """The first of these sizes used to block loading, and the others used up the memory."""
     folder = shutil.copytree(whole[0], tmp_path / "model")
     for field, value in changes.items():
         set_field(folder / "config.json", field, value)
@@ -303,13 +303,13 @@ def test_non_finite_head_means_are_rejected(whole, tmp_path):
 
 
 @pytest.mark.parametrize("pairs", [(((1, 2), ()),), (((1, -2), (1,)),)], ids=["no token", "no such token"])
-def test_sentences_that_no_model_reads_are_rejected(whole, tmp_path, pairs):
+def test_head_means_with_unreadable_sentences_are_rejected(whole, tmp_path, pairs):
     HeadMeans("any", "of one", HeadMeans.load(whole[0]).outputs, pairs).save(tmp_path)
     with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):
         HeadMeans.load(tmp_path)
 
 
-def test_means_from_an_older_version_have_no_sentences(whole, tmp_path):
+def test_head_means_from_an_older_version_load_without_sentences(whole, tmp_path):
     means = HeadMeans.load(whole[0])
     assert means.pairs
     older = {str(kind): array for kind, array in means.outputs.items()}
@@ -317,7 +317,7 @@ def test_means_from_an_older_version_have_no_sentences(whole, tmp_path):
     assert HeadMeans.load(tmp_path).pairs == ()
 
 
-def test_rejected_folder_causes_no_computation(whole, tmp_path):
+def test_rejected_model_folder_leaves_no_open_thread_or_file(whole, tmp_path):
     """No thread or file stays open, so the folder can be fixed in place."""
     folder = shutil.copytree(whole[0], tmp_path / "model")
     content = (folder / "model.safetensors").read_bytes()

@@ -1,4 +1,4 @@
-"""Damaged folders of all other kinds of models, as in test_damaged_folders.py, and the list of models."""
+"""Tests of damaged folders of all other kinds of models, as in test_damaged_folders.py, and of the list of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All computation of a model stays on its device, and a failing device is one message."""
+"""Tests that all computation of a model stays on its device, and that a failing device is reported once."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_logit_lens_sends_only_its_results(model):
     assert ranks.device == META and lens.taken.shape == (2, 4)
 
 
-def test_training_step_stays_on_the_device(model):
+def test_training_step_stays_on_its_device(model):
     model.train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=False, foreach=False, capturable=False)
     with OneDevice(results=True) as mode:
@@ -154,7 +154,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("said", "error"), [(said, error) for said in ERRORS for error in ERRORS[said]], ids=str)
-def test_failing_device_is_one_message_and_the_next_run_works(small_translator, said, error):
+def test_device_failure_is_reported_once_and_the_next_run_works(small_translator, said, error):
     detailed = small_translator.trace("A dog.", details=True)
     runs: list[Callable[[], object]] = [
         lambda: small_translator.translate("A dog."),
@@ -173,7 +173,7 @@ def test_failing_device_is_one_message_and_the_next_run_works(small_translator, 
 
 # The test above covers the types of errors.
 @pytest.mark.parametrize(("said", "error"), [(said, errors[0]) for said, errors in ERRORS.items()][:1], ids=str)
-def test_failing_device_under_a_language_model_is_one_message_too(said, error):
+def test_device_failure_of_a_language_model_is_reported_once(said, error):
     loaded = load_language_model(device="cpu")
     runs: list[Callable[[], object]] = [
         lambda: head_scores(loaded.model),

@@ -1,4 +1,4 @@
-"""The app's runs stay on the device of the model, from the text to the arrays."""
+"""Tests that the app's runs stay on the device of the model, from the text to the arrays."""
 
 from __future__ import annotations
 

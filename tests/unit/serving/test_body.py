@@ -1,4 +1,4 @@
-"""A request may have 16 MB, and the server reads no more of it."""
+"""Tests that a request may have 16 MB, and that the server reads no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A translator with a remote model acts like a local one, and reports an unreachable server in one line."""
+"""Tests that a translator with a remote model acts like a local one, and reports an unreachable server in one line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def remote(service, model_folder):
         yield RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_remote_model_is_the_same(remote, small_translator):
+def test_remote_model_has_the_properties_of_the_local_one(remote, small_translator):
     for name in ("config", "card", "languages", "curve", "device", "version", "folder", "parameters", "means"):
         assert getattr(remote, name) == getattr(small_translator, name), name
     assert remote.tokenizer.fingerprint == small_translator.tokenizer.fingerprint
@@ -87,14 +87,14 @@ def test_remote_model_is_the_same(remote, small_translator):
         "attribution",
     ],
 )
-def test_every_run_is_the_same(remote, small_translator, run):
+def test_every_run_gives_the_same_result_remotely(remote, small_translator, run):
     there, here = run(remote), run(small_translator)
     if hasattr(there, "translation"):
         there, here = there.trace, here.trace
     assert same(there, here)
 
 
-def test_translation_is_the_same_except_for_its_duration(remote, small_translator):
+def test_remote_translation_is_equal_except_for_its_duration(remote, small_translator):
     there, here = (model.translate("The dog.", BEAM, interventions=OFF) for model in (remote, small_translator))
     assert (there.pieces, there.text, there.log_prob) == (here.pieces, here.text, here.log_prob)
 
@@ -117,7 +117,7 @@ def test_many_concurrent_requests_each_get_their_own_answer(remote, small_transl
     assert all(same(trace, small_translator.trace(text)) for trace, text in zip(found, texts, strict=True))
 
 
-def test_texts_are_answered_together_even_if_one_is_invalid(remote, small_translator):
+def test_batch_with_an_invalid_text_still_answers_the_others(remote, small_translator):
     found = {}
     remote.trace_together(["A dog.", " ", "The old man."], found.__setitem__)
     assert same(found[0], small_translator.trace("A dog.")) and same(found[2], small_translator.trace("The old man."))
@@ -130,7 +130,7 @@ def test_batch_equals_single_requests(service):
     assert service.answer_together(runs) == [service.answer(run) for run in runs]
 
 
-def test_invalid_text_gives_the_usual_message(remote, small_translator):
+def test_remote_model_reports_an_invalid_text_as_usual(remote, small_translator):
     for model in (remote, small_translator):
         with pytest.raises(TextError, match="Type a sentence"):
             model.trace(" ")
@@ -140,20 +140,20 @@ def test_invalid_text_gives_the_usual_message(remote, small_translator):
             model.translate("A dog.", DecodingSettings("beam", beam_size=99))
 
 
-def test_replica_that_dies_costs_no_answer(service, remote):
+def test_client_retries_when_a_replica_dies(service, remote):
     service.deaths = 2
     assert remote.trace("A dog.").source_text == "A dog."
     assert service.deaths == 0
 
 
-def test_server_that_only_fails_is_reported_as_unreachable(service, remote):
+def test_server_that_fails_every_request_is_reported_as_unreachable(service, remote):
     service.deaths = 99
     with pytest.raises(ServerError, match=GONE):
         remote.trace("A dog.")
     service.deaths = 0
 
 
-def test_unreachable_server_is_one_line_and_can_return(service, model_folder):
+def test_unreachable_server_is_reported_until_it_returns(service, model_folder):
     with model_server(service) as address:
         remote = RemoteTranslator(address, model_folder, "cpu")
         before = remote.trace("A dog.")
@@ -200,7 +200,7 @@ def test_cancelled_caller_does_not_wait_for_the_answer(small_translator, model_f
 
 
 @pytest.mark.parametrize("kind", [TranslationRun, DecodingRun])
-def test_abandoned_run_ends(service, kind):
+def test_run_without_a_waiting_client_is_cancelled(service, kind):
     run = kind("The dog.", BEAM, interventions=OFF)
     steps = []
     assert service.answer(run, lambda: steps.append(1)).status == 200 and steps
@@ -256,7 +256,7 @@ def test_invalid_address_is_reported(model_folder, address):
         RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_service_answers_unknown_clients(service):
+def test_model_server_answers_invalid_requests_with_an_error_status(service):
     for method, path, body, status in (
         ("GET", "/", b"", 404),
         ("POST", "/identity", b"", 404),

@@ -1,4 +1,4 @@
-"""Connections to servers that answer differently from ours."""
+"""Tests of connections to servers that answer differently from ours."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.mark.parametrize("at_once", [b"", HEAD[:20], HEAD], ids=["nothing", "a status", "all but the body"])
-def test_answer_that_drips_in_has_a_timeout(at_once):
+def test_slowly_arriving_answer_times_out(at_once):
     with dripping_server(at_once) as address, pytest.raises(ServerError, match="it took too long"):
         Connection(address).ask("/", b"{}", seconds=0.5)
 
 
-def test_answer_that_arrives_in_time_is_complete():
+def test_slow_answer_that_arrives_in_time_is_complete():
     with dripping_server(HEAD) as address:
         assert Connection(address).ask("/").body == b"1" * 100
 
 
 @pytest.mark.parametrize("length", [10**14, 2**29 + 1])
-def test_answer_longer_than_any_of_ours_is_not_read(length):
+def test_client_does_not_read_an_oversized_answer(length):
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\n\r\n"
     with server(head.encode()) as (address, asked), pytest.raises(ServerError, match="its answer is too long"):
         Connection(address).ask("/")

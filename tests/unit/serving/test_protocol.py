@@ -1,4 +1,4 @@
-"""Requests and results survive the wire format, and invalid ones are rejected."""
+"""Tests that requests and results survive the wire format, and invalid ones are rejected."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_result_arrives_as_it_was_sent(small_translator, run):
     assert same(result_of(archived("a model", run, sent), ADDRESS, "a model", run), sent)
 
 
-def test_every_kind_of_run_is_covered():
+def test_protocol_tests_cover_every_kind_of_run():
     assert {type(run) for run in SENT_RUNS} == {*TranslatorRun.__subclasses__()}
 
 
@@ -247,7 +247,7 @@ def test_errors_are_raised_with_their_original_type():
         result_of(said("m", 500, error="KeyError", message="it failed"), ADDRESS, "m", TraceRun("A dog."))
 
 
-def test_other_protocol_and_other_model_are_reported_in_one_line():
+def test_mismatched_protocol_or_model_is_reported_in_one_line():
     newer = json.dumps({"protocol": PROTOCOL + 1, "model": "m", "what": "nobody knows yet"}).encode()
     versions = f"uses version {PROTOCOL + 1} of the protocol, but this app uses version {PROTOCOL}"
     with pytest.raises(ServerError, match=f"^The model's server at .* {versions}: .*$"):

@@ -8,7 +8,7 @@ from transformer.commands.serve import main
 
 
 @pytest.mark.parametrize("option", ["--replicas", "--most"])
-def test_more_copies_than_any_cluster_runs_are_reported_on_one_line(run_main, option):
+def test_excessive_number_of_replicas_is_reported_on_one_line(run_main, option):
     done = run_main(main, option, 1_000_000)
     assert done.returncode == 1 and done.stderr.endswith("1,000,000 copies of the model: the limit is 1,000\n")
 

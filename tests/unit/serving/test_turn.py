@@ -1,4 +1,4 @@
-"""Turns at the model of a replica: in order, yielded between steps, released when no client waits for the result."""
+"""Tests of turns at a replica: they keep their order, yield between steps, and end when no client waits."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_more_long_runs_than_threads_all_finish(monkeypatch):
     assert asyncio.run(all_at_once()) == [5] * 50
 
 
-def test_client_that_hangs_up_twice_keeps_the_turn_until_the_thread_ends(monkeypatch):
+def test_client_that_disconnects_twice_keeps_the_turn_until_its_thread_ends(monkeypatch):
     monkeypatch.setattr(turn, "SLICE", 0.0)
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()

@@ -8,7 +8,7 @@ from transformer.tasks.trainer import TaskTrainer
 
 @pytest.fixture(scope="session")
 def small_config():
-    """A config that trains in about a second, to the accuracy that this allows."""
+    """A configuration that trains in about a second, which limits its accuracy."""
     return TaskConfig(task="copy", d_model=16, items=16, steps=12, snapshots=4, warmup=2, seed=5)
 
 

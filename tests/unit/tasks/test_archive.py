@@ -1,4 +1,4 @@
-"""Runs in files: written, read, and rejected in one line if damaged."""
+"""Tests that runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_run_is_read_as_it_was_written(small_run, stored):
     assert stored.stat().st_size < 2_000_000
 
 
-def test_unfinished_run_is_kept_too(small_config, tmp_path):
+def test_unfinished_run_survives_saving(small_config, tmp_path):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     save_run(trainer.run(), tmp_path / "half.npz")
@@ -44,7 +44,7 @@ def test_unfinished_run_is_kept_too(small_config, tmp_path):
     assert found.step == 4 and [snapshot.step for snapshot in found.snapshots] == [0, 3] and not found.finished
 
 
-def test_file_may_keep_the_weights_of_a_few_moments(small_run, tmp_path):
+def test_run_file_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
     path = tmp_path / "few.npz"
     save_run(small_run, path, models=3)
     found = load_run(path)
@@ -73,7 +73,7 @@ def test_run_from_another_version_is_rejected(tmp_path, config):
     assert "from another version of Attention Atlas" in refused(tmp_path / "x.npz")
 
 
-def test_spectra_of_a_modular_task_are_kept(tmp_path):
+def test_spectra_of_a_modular_task_are_saved(tmp_path):
     config = TaskConfig(task="modular", d_model=8, items=8, steps=2, snapshots=2)
     trainer = TaskTrainer(config)
     trainer.advance()
@@ -90,7 +90,7 @@ def test_truncated_file_is_rejected(stored, tmp_path):
         refused(path)
 
 
-def test_command_trains_shows_and_asks(run_main, tmp_path):
+def test_tasks_command_trains_shows_and_queries_a_model(run_main, tmp_path):
     path = tmp_path / "run.npz"
     done = run_main(
         main,

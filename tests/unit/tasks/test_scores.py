@@ -1,4 +1,4 @@
-"""Head scores and events, on numbers with known answers."""
+"""Tests of head scores and events, on numbers with known answers."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def measured(encoder, decoder, cross):
     }
 
 
-def test_diagonal_scores_one():
+def test_diagonal_attention_has_a_diagonal_score_of_one():
     found = measured([0, 1, 2, 3, 4, 0], [0, 1, 2, 3, 4, 0], [0, 1, 2, 3, 4, 0])
     assert found["diagonal"] == {"encoder": 1, "decoder": 1, "cross": 1}
     assert found["mirror"]["cross"] == pytest.approx(1 / 5), "the middle is its own mirror"
     assert found["entropy"] == {"encoder": 0, "decoder": 0, "cross": 0}
 
 
-def test_mirror_scores_one():
+def test_mirrored_attention_has_a_mirror_score_of_one():
     found = measured([4, 3, 2, 1, 0, 5], [0] * 6, [4, 3, 2, 1, 0, 5])
     assert found["mirror"]["encoder"] == found["mirror"]["cross"] == 1
     assert np.isnan(found["mirror"]["decoder"]), "masked attention cannot look at what is not written"
 
 
-def test_prefix_match_scores_one():
+def test_prefix_matching_attention_has_a_score_of_one():
     # The decoder reads <s> a b c a b: its fifth token, a, was at index 1 and followed by the one at 2. In the encoder a
     # matches the other a, and b the other b; only the first b is followed by a letter.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
@@ -56,13 +56,13 @@ def test_entropy_of_uniform_attention_is_the_log_of_its_width():
     assert found["entropy"]["cross"].shape == (1, 2)
 
 
-def test_event_is_where_it_begins_to_last():
+def test_event_is_placed_where_a_lasting_change_begins():
     assert first_over([0.1, 0.8, 0.2, 0.7, 0.9], 0.7) == 3
     assert first_over([0.1, 0.2], 0.7) is None and first_over([], 0.7) is None
     assert first_over([0.1, np.nan, 0.9, np.nan], 0.7) is None
 
 
-def test_events_are_named_from_the_numbers(small_run):
+def test_events_of_a_training_are_described_from_its_scores(small_run):
     """In this invented run, the mirror of the second head appears at the third snapshot and stays."""
 
     def changed(number, snapshot):
@@ -79,7 +79,7 @@ def test_events_are_named_from_the_numbers(small_run):
     assert (events(run)[0].kind, events(run)[0].layer, events(run)[0].head) == ("cross", 0, 1)
 
 
-def test_late_generalisation_is_reported_as_grokking(small_run):
+def test_delayed_generalisation_is_reported_as_grokking(small_run):
     steps = (0, 100, 1_200, 2_000, 3_000)
     run = replace(
         small_run,

@@ -1,4 +1,4 @@
-"""The Fourier spectrum of embeddings, on waves of known frequencies."""
+"""Tests of the Fourier spectrum of embeddings, on waves of known frequencies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.tasks.trainer import TaskTrainer
 
 
 @pytest.mark.parametrize("modulus", [5, 53, 113])
-def test_waves_are_found_only_at_their_frequency(modulus):
+def test_spectrum_of_a_wave_is_zero_except_at_its_frequency(modulus):
     numbers = np.arange(modulus)
     wave = 2 * np.pi * numbers / modulus
     # The columns hold cosine and sine in one column or in two, and a mean, which is not a wave.
@@ -26,7 +26,7 @@ def test_waves_are_found_only_at_their_frequency(modulus):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_spectrum_equals_the_whole_transform():
+def test_spectrum_equals_numpys_fourier_transform():
     """The reference is numpy's transform at all frequencies, positive and negative, each column separately."""
     embedding = np.random.default_rng(0).normal(size=(53, 8))
     both = np.abs(np.fft.fft(embedding, axis=0)) ** 2 / 53
@@ -42,12 +42,12 @@ def test_spectrum_does_not_depend_on_the_phase():
     np.testing.assert_allclose(fourier_spectrum(np.roll(embedding, 5, axis=0)), fourier_spectrum(embedding), rtol=1e-6)
 
 
-def test_largest_frequencies_have_their_share():
+def test_share_of_the_largest_frequencies_is_computed():
     spectrum = np.array([1, 3, 0, 2, 1, 0.5, 2, 0])
     assert largest(spectrum) == ([1, 2, 4, 5, 7], pytest.approx(19 / 19.25))
 
 
-def test_snapshot_has_the_spectrum_of_the_number_rows():
+def test_snapshot_contains_the_spectrum_of_the_number_embeddings():
     config = TaskConfig(task="modular", d_model=8, items=8, steps=1, snapshots=1)
     trainer = TaskTrainer(config)
     with torch.no_grad():

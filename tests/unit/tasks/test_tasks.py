@@ -1,4 +1,4 @@
-"""Items and their answers."""
+"""Tests of the items of the tasks and their answers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from transformer.text.vocabulary import OWN
         ("modular", "0+0", "0"),
     ],
 )
-def test_answers_are_correct(name, text, expected):
+def test_answers_of_every_task_are_correct(name, text, expected):
     task = task_named(name)
     assert task.write(task.parse(text).target) == expected
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_drawn_items_are_valid(task):
+def test_randomly_drawn_items_are_valid(task):
     rng = np.random.default_rng(1)
     for _ in range(200):
         source = task.draw(rng)
@@ -51,12 +51,12 @@ def test_invalid_item_is_reported_in_one_sentence(task, text):
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 
-def test_pattern_has_no_letter_twice():
+def test_pattern_task_repeats_no_letter_within_a_pattern():
     with pytest.raises(TaskError, match="must not repeat a letter"):
         task_named("pattern").parse("abca")
 
 
-def test_unknown_task_is_answered_with_the_list():
+def test_unknown_task_is_reported_with_the_list_of_tasks():
     with pytest.raises(TaskError, match="copy, reverse, sort"):
         task_named("translate")
 
@@ -82,7 +82,7 @@ def test_modular_addition_lists_all_its_items():
 
 
 @pytest.mark.parametrize("name", ["addition", "addition-reversed"])
-def test_addition_is_exact(name):
+def test_answers_of_the_addition_task_are_exact(name):
     """Covers items where every carry happens and where none does, against Python integers."""
     task, rng = task_named(name), np.random.default_rng(0)
     for first, second in [(0, 0), (999, 1), (555, 445), (123, 456), *rng.integers(1_000, size=(200, 2)).tolist()]:
@@ -90,7 +90,7 @@ def test_addition_is_exact(name):
         assert int(digits[::-1] if task.reversed_digits else digits) == first + second and len(digits) == 4
 
 
-def test_step_that_asks_for_all_items_gets_each_once():
+def test_batch_of_all_items_contains_each_item_once():
     task = task_named("modular")
     items = Items(task, seed=3)
     assert len(items.trained) + len(items.held_out) == task.modulus**2
@@ -102,13 +102,13 @@ def test_step_that_asks_for_all_items_gets_each_once():
     assert Items(task_named("copy"), seed=3).trained is None
 
 
-def test_seed_fixes_everything():
+def test_seed_determines_all_drawn_items():
     first, second, other = (Items(task_named("sort"), seed) for seed in (3, 3, 4))
     assert first.held_out == second.held_out != other.held_out
     assert first.training(7, 8) == second.training(7, 8) != first.training(8, 8)
 
 
-def test_batch_matches_the_models_input():
+def test_task_batch_has_the_format_of_the_model_input():
     task = task_named("reverse")
     items = Items(task, seed=1)
     batch = items.batch([task.parse("abc"), task.parse("abcdefghij")])

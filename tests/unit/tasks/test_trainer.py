@@ -1,4 +1,4 @@
-"""A training in slices, and the content of its snapshots."""
+"""Tests of a training in slices, and of the content of its snapshots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def same(one, other):
         assert first.exact_match == second.exact_match and first.held_out_loss == second.held_out_loss
 
 
-def test_slices_lead_to_the_same_run(small_config, small_run):
+def test_training_in_slices_equals_training_at_once(small_config, small_run):
     trainer = TaskTrainer(small_config, "dacbh")
     assert trainer.advance(steps=1) == 1
     assert trainer.advance(seconds=0) == 1, "a slice without time takes one step"
@@ -40,7 +40,7 @@ def test_slices_lead_to_the_same_run(small_config, small_run):
     assert early.step == 5 and len(early.snapshots) == 2, "a result does not change with the next slice"
 
 
-def test_training_restarts(small_config, small_run):
+def test_restarted_training_gives_the_same_run(small_config, small_run):
     trainer = TaskTrainer(small_config, "dacbh")
     trainer.advance(steps=4)
     trainer.reset()
@@ -49,7 +49,7 @@ def test_training_restarts(small_config, small_run):
     same(trainer.run(), small_run)
 
 
-def test_global_generator_is_left_unchanged(small_config):
+def test_training_leaves_the_global_random_generator_unchanged(small_config):
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
@@ -57,7 +57,7 @@ def test_global_generator_is_left_unchanged(small_config):
     torch.testing.assert_close(torch.rand(3), expected)
 
 
-def test_snapshot_has_the_content_of_a_picture(small_config, small_run):
+def test_snapshot_contains_everything_that_a_page_draws(small_config, small_run):
     assert [snapshot.step for snapshot in small_run.snapshots] == [0, 3, 6, 9, 12]
     assert small_run.losses[-1] < small_run.losses[0] and small_run.finished
     for snapshot in small_run.snapshots:
@@ -102,14 +102,14 @@ def test_every_optimizer_learns(small_config, optimizer):
     assert np.mean(trainer.losses[-3:]) < 0.9 * trainer.losses[0]
 
 
-def test_adam_by_hand_equals_torchs(small_config):
+def test_handwritten_adam_equals_torchs_adam(small_config):
     by_hand, torchs = (TaskTrainer(replace(small_config, optimizer=name)) for name in ("adam-by-hand", "adam"))
     by_hand.advance(steps=6)
     torchs.advance(steps=6)
     np.testing.assert_allclose(by_hand.losses, torchs.losses, rtol=1e-4)
 
 
-def test_divergence_is_reported_and_keeps_the_run(small_config):
+def test_divergence_of_a_training_is_reported_and_the_run_is_kept(small_config):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     with torch.no_grad():
@@ -119,7 +119,7 @@ def test_divergence_is_reported_and_keeps_the_run(small_config):
     assert trainer.run().step == 4
 
 
-def test_any_moment_can_answer(small_config, small_run):
+def test_model_can_answer_at_any_snapshot(small_config, small_run):
     first, last = (answer(small_config, small_run.snapshots[index], "abc") for index in (0, -1))
     for found in (first, last):
         rows = len(found.reads)

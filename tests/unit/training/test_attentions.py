@@ -1,4 +1,6 @@
-"""Language models that differ only in their attention are trained alike, and their loss of quality is measured."""
+"""Tests that language models that differ only in their attention are trained alike, and their loss of quality is
+measured.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,7 @@ def test_model_that_cannot_be_saved_is_reported_before_any_training(run, tmp_pat
             compare_attentions(run, tmp_path / "x.json", steps=1_000_000, models=tmp_path / models)
 
 
-def test_mean_and_spread_are_computed():
+def test_mean_and_spread_over_seeds_are_computed():
     assert mean_and_spread([1.0, 2.0, 6.0]) == pytest.approx((3.0, 3.0))
     losses = tuple(AttentionLoss("local", seed, 5, 1.0, 2.0) for seed in (1, 2))
     assert RecordedLosses(losses, 256, 16, 3, 9, "", "", "", "").of("full") == ()

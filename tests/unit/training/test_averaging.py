@@ -28,7 +28,7 @@ def weights(folder):
     return dict(load_checkpoint(folder).model.named_parameters())
 
 
-def test_every_weight_is_the_mean(folders, tmp_path, run_main):
+def test_averaged_model_has_the_mean_of_every_weight(folders, tmp_path, run_main):
     done = run_main(main, "average", "--models", *folders, "--output", tmp_path / "mean")
     assert done.returncode == 0 and "the mean of 3 models" in done.stdout, done.stderr
     found, *parts = (weights(folder) for folder in (tmp_path / "mean", *folders))

@@ -15,13 +15,13 @@ def data():
     return PieceData(SideTokens.of(sides[0]), SideTokens.of(sides[1]))
 
 
-def test_epoch_has_every_pair_once(data):
+def test_epoch_contains_every_pair_once(data):
     for epoch in (0, 5):
         members = np.concatenate(Batches(data, pieces=64, seed=1).epoch(epoch))
         assert sorted(members.tolist()) == list(range(200))
 
 
-def test_order_follows_only_from_seed_and_epoch(data):
+def test_batch_order_depends_only_on_seed_and_epoch(data):
     def order(seed, epoch):
         return [batch.tolist() for batch in Batches(data, pieces=64, seed=seed).epoch(epoch)]
 
@@ -30,7 +30,7 @@ def test_order_follows_only_from_seed_and_epoch(data):
     assert len(order(1, 3)) == len(order(1, 4)), "resuming counts on epochs of one length"
 
 
-def test_batches_have_few_shapes_and_at_most_the_requested_tokens(data):
+def test_batches_have_few_shapes_and_respect_the_token_limit(data):
     batches = Batches(data, pieces=128, seed=1)
     for members in batches.epoch(0):
         batch = batches.load(members)
@@ -40,7 +40,7 @@ def test_batches_have_few_shapes_and_at_most_the_requested_tokens(data):
         assert batch.target.numel() <= 128
 
 
-def test_batches_are_mostly_not_padding():
+def test_batches_contain_little_padding():
     rng = np.random.default_rng(4)
     lengths = np.clip(rng.lognormal(2.4, 0.4, size=3000), 3, 60).astype(int)
     sides = [[[5] * length for length in np.maximum(1, lengths + rng.integers(-2, 3, 3000))] for _ in range(2)]

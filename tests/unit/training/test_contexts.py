@@ -1,4 +1,4 @@
-"""Texts are complete within their contexts, and the target is the input shifted by one."""
+"""Tests that texts are complete within their contexts, and the target is the input shifted by one."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def texts_in(data, tokenizer):
         yield [tokenizer.decode(part.tolist()) for part in parts]
 
 
-def test_every_text_occurs_once_and_whole(tokenizer):
+def test_every_text_occurs_once_and_complete_in_a_context(tokenizer):
     found = list(texts_in(contexts(tokenizer), tokenizer))
     assert sorted(text for texts in found for text in texts) == sorted(TEXTS)
     assert max(map(len, found)) > 1, "several texts share a context"
 
 
-def test_text_is_repeated_in_its_own_context(tokenizer):
+def test_repeated_text_is_in_the_context_of_its_original(tokenizer):
     once, again = contexts(tokenizer), contexts(tokenizer, repeated=0.5)
     found = list(texts_in(again, tokenizer))
     assert {text for texts in found for text in texts} == set(TEXTS)
@@ -40,7 +40,7 @@ def test_text_is_repeated_in_its_own_context(tokenizer):
     assert any(len(set(texts)) < len(texts) for texts in found) and len(again) > len(once)
 
 
-def test_patterns_repeat(tokenizer):
+def test_contexts_include_repeated_patterns(tokenizer):
     """They are added to the content without them, from tokens of the texts in random order."""
     without, data = contexts(tokenizer, width=100), contexts(tokenizer, width=100, patterns=1.0)
     assert np.array_equal(data.pieces[: len(without)], without.pieces) and len(data) == 2 * len(without)
@@ -90,5 +90,5 @@ def test_text_file_is_told_apart_from_a_pair_file(tokenizer, tmp_path):
     assert np.array_equal(loaded.pieces, data.pieces)
 
 
-def test_source_text_counts_once():
+def test_repeated_source_text_is_used_once():
     assert texts_of([("a", "x"), ("b", "y"), ("a", "z")]) == ["a", "b"]

@@ -75,12 +75,12 @@ def test_held_out_sentences_are_excluded_on_both_sides():
     assert kept == [PAIRS[0], pairs[-1]] and not overlap(kept, held_out)
 
 
-def test_careless_typing_is_imitated():
+def test_training_data_includes_careless_typing():
     assert typed_carelessly(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
     assert typed_carelessly(("...", "...")) == ("...", "...")
 
 
-def test_variations_are_added_in_their_shares():
+def test_variations_of_the_data_are_added_in_the_given_shares():
     pairs = PAIRS * 20
     more = augment(pairs, careless=0.5, joined=0.25, rng=np.random.default_rng(1))
     assert more[:60] == pairs

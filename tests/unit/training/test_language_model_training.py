@@ -1,4 +1,4 @@
-"""The trainer's single loop trains a language model, too."""
+"""Tests that the trainer's single loop trains a language model, too."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ def test_every_real_token_is_predicted_once():
     assert positions[real].tolist() == [0, 1, 4] and labels[real].tolist() == [5, 6, 7]
 
 
-def test_counts_are_summed_in_chunks():
+def test_number_of_predicted_positions_is_rounded_up():
     predicted = torch.full((20, 40), PAD)
     predicted[:, :17] = 5
     positions, labels = positions_to_predict(predicted)
     assert len(positions) == 2 * PORTION and int((labels != PAD).sum()) == 340
 
 
-def test_equals_torchs_loss_on_all_positions():
+def test_loss_equals_torchs_cross_entropy():
     torch.manual_seed(0)
     config = TransformerConfig(
         source_vocabulary=20, target_vocabulary=20, d_model=16, heads=2, encoder_layers=1, decoder_layers=1, d_ff=16

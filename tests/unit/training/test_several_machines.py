@@ -1,4 +1,4 @@
-"""A training on two machines, each with its own folder; only the first machine's process saves."""
+"""Tests of a training on two machines with separate folders; only the first machine's process saves."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ train_on(Path(sys.argv[1]) / "second", process)
 
 
 @pytest.mark.thorough
-def test_others_resume_from_the_first_ones_save(folders):
+def test_all_machines_resume_from_the_checkpoint_of_the_first(folders):
     with two_processes(SECOND, folders) as process:
         train_on(folders / "first", process)
     first, second = (load_file(folders / name / "known.safetensors") for name in ("first", "second"))
@@ -83,7 +83,7 @@ refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "was a
 
 
 @pytest.mark.thorough
-def test_all_reject_other_options_other_data_and_a_damaged_folder(folders):
+def test_all_machines_reject_mismatched_options_or_data(folders):
     with two_processes(REFUSED, folders) as process:
         for _ in ("options", "data"):
             refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "but another process differs")

@@ -153,7 +153,7 @@ def test_diverging_run_stops_and_keeps_its_last_checkpoint(run, changes):
     assert not (run / STATE).exists() and not (run / "model").exists()
 
 
-def test_non_finite_loss_changes_nothing(run):
+def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
     training = trainer(run, steps=40)
     training.take_step()
     training._save()
@@ -203,7 +203,7 @@ def test_large_seed_is_valid(run):
     assert math.isfinite(training.take_step()[0])
 
 
-def test_step_larger_than_all_data_is_rejected(run):
+def test_training_step_larger_than_all_data_is_rejected(run):
     with pytest.raises(ValueError, match="--micro-batches must be at most"):
         trainer(run, micro_batches=1000)
 
@@ -228,7 +228,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 @pytest.mark.parametrize("name", ["train.safetensors", STATE, "weights-0000003.safetensors"])
-def test_file_under_the_name_of_another_is_reported(trained, name):
+def test_run_file_with_the_content_of_another_is_reported(trained, name):
     other = STATE if name == "train.safetensors" else "train.safetensors"
     shutil.copy(trained / other, trained / name)
     with pytest.raises(ValueError, match=f"{name} does not have the content that its name says"):
@@ -237,7 +237,7 @@ def test_file_under_the_name_of_another_is_reported(trained, name):
 
 @pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors"])
 def test_every_flipped_bit_of_prepared_data_is_detected(run, tokenizer, name):
-    """Some of them used to make the arrays shorter than their checksums covered, others ended in a traceback."""
+    """Some flipped bits used to shorten the arrays below the range of their checksums; others caused a traceback."""
     path, folder = run / name, RunFolder(run)
     content = path.read_bytes()
     header = 8 + int.from_bytes(content[:8], "little")
@@ -271,7 +271,7 @@ def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepa
 
 
 @pytest.mark.parametrize("target", [STATE, "nowhere"])
-def test_dangling_link_as_state_does_not_start_a_new_run(trained, target):
+def test_broken_symbolic_link_to_the_state_does_not_restart_the_run(trained, target):
     """The run used to restart, and deleted its weights."""
     (trained / STATE).unlink()
     (trained / STATE).symlink_to(trained / target)
@@ -293,7 +293,7 @@ def test_damaged_vocabulary_is_reported_with_its_file(run):
         trainer(run)
 
 
-def test_state_without_metadata_is_damaged(trained):
+def test_state_file_without_metadata_is_reported_as_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
     with pytest.raises(ValueError, match="is damaged, or is from another version .*: delete it to start again"):
         trainer(trained, steps=4)
@@ -301,13 +301,13 @@ def test_state_without_metadata_is_damaged(trained):
 
 @pytest.mark.parametrize("how", ["truncated", "altered"])
 def test_damaged_weights_are_reported_before_averaging(trained, how):
-    """They used to enter the finished model, under its seal."""
+    """Damaged weights used to become part of the finished model, with a valid seal."""
     damage(trained / "weights-0000003.safetensors", how)
     with pytest.raises(ValueError, match=r"weights-0000003.safetensors (is|was altered or) damaged: delete it, and"):
         trainer(trained, steps=3)
 
 
-def test_weights_under_the_name_of_another_step_are_reported(trained):
+def test_weight_file_named_after_another_step_is_reported(trained):
     shutil.copy(trained / "weights-0000003.safetensors", trained / "weights-0000002.safetensors")
     with pytest.raises(ValueError, match="weights-0000002.safetensors does not contain the weights of step 2"):
         trainer(trained, steps=3)
@@ -323,7 +323,7 @@ def test_deleted_weights_are_taken_from_the_state(trained):
     assert (trained / "weights-old.safetensors").exists(), "it is no file of the run's"
 
 
-def test_weights_are_in_step_order(tmp_path):
+def test_saved_weights_are_listed_in_step_order(tmp_path):
     """This includes steps beyond ten million, whose file names sort differently."""
     folder = RunFolder(tmp_path)
     for step in (9_999_999, 10_000_000, 10_000_025):
@@ -380,12 +380,12 @@ def test_records_after_the_resumed_step_are_dropped(run):
     assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
 
 
-def test_run_that_went_further_is_not_truncated(trained):
+def test_folder_of_a_longer_run_is_not_truncated(trained):
     with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
 
 
-def test_checkpoints_are_beside_the_mean_loss_of_equally_many_steps(run):
+def test_logged_training_loss_is_the_mean_since_the_previous_checkpoint(run):
     trainer(run, steps=50, micro_batches=1, save_minutes=0.0).train()
     rows = list(csv.DictReader(load_checkpoint(run / "model").curve.splitlines()))
     assert [row["step"] for row in rows] == ["25", "50"] and all(row["validation_loss"] for row in rows)
@@ -448,7 +448,7 @@ unsplit_gradients(Path(sys.argv[1]), process)
 
 
 @pytest.mark.thorough
-def test_two_processes_give_the_gradients_of_one(run):
+def test_gradients_of_two_processes_equal_those_of_one(run):
     one = unsplit_gradients(run, Process(0, 1, torch.device("cpu")))
     with two_processes(SECOND_PROCESS, run) as process:
         two = unsplit_gradients(run, process)

@@ -41,12 +41,12 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help(run_main, name):
+def test_help_lists_the_commands(run_main, name):
     done = run_main(main, name, "--help")
     assert done.returncode == 0 and "--" in done.stdout
 
 
-def test_commands_lead_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
+def test_training_commands_go_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"the dog number {i}\tder Hund Nummer {i}\n" for i in range(40)), encoding="utf-8")
     held_out = tmp_path / "held_out.tsv"
@@ -70,7 +70,7 @@ def test_commands_lead_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplo
 
 
 @pytest.mark.thorough
-def test_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main):
+def test_synthetic_pairs_contain_each_sentence_once(tmp_path, run_main):
     """The sentences come from either column, in either direction."""
     data = tmp_path / "pairs.tsv"
     data.write_text("Yes.\tx\nYes.\n\nNo.\tz\n", encoding="utf-8")
@@ -87,13 +87,13 @@ def test_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main):
     assert done.returncode == 1 and done.stderr == f"error: {data}, line 2: there is no column 2\n"
 
 
-def test_failed_translations_are_left_out():
+def test_synthetic_pairs_exclude_failed_translations():
     """A confused model writes nothing, or does not end."""
     assert plausible(("I have a dream.", "Ich habe einen Traum."))
     assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
 
 
-def test_other_direction_is_prepared(tmp_path, tokenizer, run_main):
+def test_data_for_the_reverse_direction_is_prepared(tmp_path, tokenizer, run_main):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tder {name}\n", encoding="utf-8")
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
@@ -104,7 +104,7 @@ def test_other_direction_is_prepared(tmp_path, tokenizer, run_main):
         assert data.source[0].tolist() == tokenizer.encode_ids(text)
 
 
-def test_every_option_has_a_description():
+def test_every_command_line_option_has_a_description():
     """No line of the help has an option without a description."""
     for name in COMMANDS:
         command = next(action for action in parser("x")._actions if action.dest == "command").choices[name]

@@ -20,7 +20,7 @@ def test_single_token_words_are_counted_as_often_as_they_occur(vocabulary):
     assert "75.0 %" in str(counted)
 
 
-def test_frequent_words_that_lose_a_letter_are_named(vocabulary):
+def test_report_names_frequent_words_with_a_split_off_letter(vocabulary):
     cut = coverage(vocabulary, [TEXT + " dogs becausebecause"]).cut
     assert cut == {"dogs": ("▁dog", "s")}
     assert str(coverage(vocabulary, [TEXT])).endswith("none")

@@ -1,4 +1,4 @@
-"""Expected targets of a named head, and the rows that differ from them."""
+"""Tests of expected targets of a named head, and the rows that differ from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def crossed(made_up_trace):
     return make
 
 
-def test_alignment_heads_are_expected_to_agree(crossed):
+def test_alignment_head_is_expected_to_match_the_other_alignment_heads(crossed):
     view, metrics = crossed("01234", "01234", "02234", "44444")
     heads, read = aligning(metrics)
     assert heads.tolist() == [[True, True, True, False]] and not read
@@ -36,7 +36,7 @@ def test_alignment_heads_are_expected_to_agree(crossed):
     assert expected.support(view.weights)[0] == pytest.approx([11 / 12, 11 / 12, 10 / 12, 0])
 
 
-def test_head_is_odd_where_the_others_look_elsewhere(crossed):
+def test_alignment_head_is_flagged_where_it_differs_from_the_others(crossed):
     view, metrics = crossed("01234", "01234", "02134")
     expected = alignment_expectation(view, metrics)
     odd = expected.odd(view.weights[0, 2])
@@ -51,7 +51,7 @@ def test_punctuation_is_not_aligned(crossed):
     assert expected.odd(view.weights[0, 2]) is None
 
 
-def test_nothing_is_expected_without_an_alignment_head(crossed):
+def test_no_target_is_expected_without_an_alignment_head(crossed):
     view, metrics = crossed("44444", "44444")
     assert alignment_expectation(view, metrics) is None
 
@@ -59,7 +59,7 @@ def test_nothing_is_expected_without_an_alignment_head(crossed):
 def test_positional_head_is_expected_at_its_offset(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
     expected = position_expectation(view, "previous token")
-    # The token before the second one is the first, where heads park; the end symbol is not a word.
+    # The second row is excluded because heads often rest on the first token. The end symbol is not a word.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
     odd = expected.odd(straying)
@@ -67,7 +67,7 @@ def test_positional_head_is_expected_at_its_offset(made_up_trace):
     assert position_expectation(view, "rare word") is None
 
 
-def test_words_of_several_tokens_are_no_exception(small_translator):
+def test_words_of_several_tokens_are_not_flagged(small_translator):
     trace = small_translator.trace("Antidisestablishmentarianism is a word.")
     view = view_of(trace, "encoder", words=True)
     several = np.array([len(group) > 1 for group in view.axes.rows])

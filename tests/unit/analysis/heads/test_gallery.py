@@ -1,4 +1,4 @@
-"""The gallery of heads: the cells that belong to a task, and the stored result."""
+"""Tests of the gallery of heads: the cells that belong to a task, and the stored result."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def looking(rows, columns, cells):
     return weights
 
 
-def test_neighbours_exclude_the_places_where_heads_park(made_up_trace):
+def test_neighbour_task_excludes_first_token_and_end_symbol(made_up_trace):
     assert links(made_up_trace, "previous", "a b c d", "x") == [(2, (1,)), (3, (2,))]
     assert links(made_up_trace, "next", "a b c d", "x") == [(0, (1,)), (1, (2,)), (2, (3,))]
     assert links(made_up_trace, "previous_german", "a", "x y z") == [(2, (1,)), (3, (2,))]
 
 
-def test_negation_is_looked_at_by_the_words_beside_it(made_up_trace):
+def test_negation_task_covers_rows_of_neighbouring_words(made_up_trace):
     assert links(made_up_trace, "negation", "I do not sleep", "x") == [(1, (2,)), (3, (2,))]
     assert links(made_up_trace, "negation", "Nobody sleeps", "x") == [(1, (0,))]
     assert links(made_up_trace, "negation", "We didn't sleep", "x") == [(0, (1,)), (2, (1,))]
     assert links(made_up_trace, "negation", "a knot is another thing", "x") == []
 
 
-def test_negation_and_its_translation_must_be_the_only_ones(made_up_trace):
+def test_negation_task_needs_exactly_one_negation_per_side(made_up_trace):
     assert links(made_up_trace, "negation_german", "I do not sleep", "Ich schlafe nicht.") == [(2, (2,))]
     assert links(made_up_trace, "negation_german", "I do not, not sleep", "Ich schlafe nicht.") == []
     assert links(made_up_trace, "negation_german", "I sleep", "Ich schlafe nicht.") == []
 
 
-def test_comma_opens_a_clause_where_english_has_none(made_up_trace):
+def test_clause_comma_task_needs_a_comma_without_an_english_counterpart(made_up_trace):
     target = "Ich weiß , dass du schläfst."
     assert links(made_up_trace, "comma", "I know that you sleep.", target) == [(2, (2,))]
     assert links(made_up_trace, "comma", "I know , that you sleep.", target) == []
@@ -66,13 +66,13 @@ def test_final_participle_is_linked_to_its_source_verb(made_up_trace):
     assert links(made_up_trace, "auxiliary", source, f"Ich habe das Haus {'ge' * 200_000}! .") == [], "nor any word"
 
 
-def test_alignment_is_the_agreement_of_all_heads_at_either_step(made_up_trace):
+def test_alignment_task_uses_the_mean_head_at_either_step(made_up_trace):
     cross = looking(3, 3, [(0, 0), (1, 1)])
     assert links(made_up_trace, "alignment", "A dog", "Ein Hund", cross=cross) == [(1, (1,))]
     assert links(made_up_trace, "alignment_read", "A dog", "Ein Hund", cross=cross) == [(2, (1,))]
 
 
-def test_start_and_end_are_tasks(made_up_trace):
+def test_attending_to_start_and_end_symbols_is_a_task(made_up_trace):
     assert links(made_up_trace, "resting", "A dog", "Ein Hund") == [(0, (2,)), (1, (2,))]
     assert links(made_up_trace, "finished", "A dog", "Ein Hund") == [(2, (2,))]
 
@@ -99,7 +99,7 @@ def test_head_with_most_attention_is_shown_on_its_best_sentences(made_up_trace):
     assert Gallery.from_json(found.to_json()) == found
 
 
-def test_decoder_shows_only_visible_tokens(made_up_trace):
+def test_decoder_examples_of_the_gallery_show_only_visible_tokens(made_up_trace):
     trace = made_up_trace(["A"], ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"])
     shown = next(each for each in gallery_of([trace], "a model").exhibits if each.task == "previous_german")
     example = shown.examples[0]
@@ -108,7 +108,7 @@ def test_decoder_shows_only_visible_tokens(made_up_trace):
     assert sum(example.weights) == pytest.approx(1, abs=1e-3)
 
 
-def test_tokens_without_text_are_told_apart(made_up_trace):
+def test_tokens_without_text_have_different_labels(made_up_trace):
     """A lone space and a language code are not end symbols."""
     trace = made_up_trace(["▁A", "▁", "▁dog"], ["Ein", "Hund"])
     code = Piece(90, ">>deu<<", None, "language")
@@ -119,7 +119,7 @@ def test_tokens_without_text_are_told_apart(made_up_trace):
     assert rest.examples[0].labels[:2] == (">>deu<<", "▁") and rest.examples[0].labels[-1] == ""
 
 
-def test_task_about_the_words_of_a_language_is_for_its_models(made_up_trace):
+def test_language_specific_task_applies_only_to_models_of_that_language(made_up_trace):
     trace = made_up_trace(["I", "do", "not", "sleep"], ["Ich", "schlafe", "nicht."])
     german = {each.task for each in gallery_of([trace], "a model").exhibits}
     french = Languages(language("en"), language("fr"))
@@ -128,7 +128,7 @@ def test_task_about_the_words_of_a_language_is_for_its_models(made_up_trace):
     assert all("{" not in words for task in TASKS for words in task.described(french))
 
 
-def test_missing_traces_are_an_error():
+def test_gallery_without_traces_raises_an_error():
     with pytest.raises(ValueError, match="at least one"):
         gallery_of([], "a model")
 
@@ -139,7 +139,7 @@ def test_every_task_has_a_plain_description():
 
 
 def test_head_of_every_left_neighbour_is_not_a_negation_head(made_up_trace):
-    """It looks at "not" from its right neighbour, as it does for all words; a negation head looks nowhere else."""
+    """The head looks at "not" only because it looks at every left neighbour. A negation head looks nowhere else."""
     source = "We did not see the dog ."
     previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
     negation = np.eye(8)[[7, 2, 7, 2, 7, 7, 7, 7]]
@@ -154,7 +154,7 @@ def test_head_of_every_left_neighbour_is_not_a_negation_head(made_up_trace):
     assert special.head == 1 and special.does_it and special.share - special.explained > 0.4
 
 
-def test_rule_about_one_place_explains_it_in_every_row(made_up_trace):
+def test_head_with_a_general_rule_is_not_named_after_a_single_place(made_up_trace):
     """A head that always looks at the end symbol does not do so to end the sentence."""
     resting = np.eye(4)[[3] * 4]
     trace = made_up_trace(["a", "b", "c"], ["x", "y", "z"], cross=np.array([[resting]]))

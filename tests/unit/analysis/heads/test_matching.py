@@ -9,7 +9,7 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.values.kinds import KINDS
 
 
-def test_same_model_against_itself_is_the_identity(small_translator):
+def test_matching_a_model_with_itself_gives_the_identity(small_translator):
     trace = small_translator.trace("I have a dream.")
     for kind in KINDS:
         found = similarities(trace, trace, kind)
@@ -18,7 +18,7 @@ def test_same_model_against_itself_is_the_identity(small_translator):
         assert found.min() >= 0 and found.max() <= 1 + 1e-9
 
 
-def test_moved_heads_are_found_again(small_translator):
+def test_matching_finds_permuted_heads(small_translator):
     trace = small_translator.trace("I have a dream.")
     order = np.random.default_rng(5).permutation(8)
     moved = trace.encoder.reshape(8, *trace.encoder.shape[2:])[order].reshape(trace.encoder.shape)

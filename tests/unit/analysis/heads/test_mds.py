@@ -18,7 +18,7 @@ def test_distances_on_a_plane_are_reproduced_exactly():
     assert plane.shown == pytest.approx(1.0)
 
 
-def test_longer_axis_is_first_and_its_largest_coordinate_positive():
+def test_scatter_layout_has_a_fixed_orientation():
     points = np.array([[0.0, 0.0], [1.0, 0.5], [-5.0, 0.0], [2.0, -1.0]])
     plane = classical_mds(distances_of(points))
     assert plane.points[:, 0].var() > plane.points[:, 1].var()
@@ -35,13 +35,13 @@ def test_rotated_and_mirrored_points_have_the_same_layout():
     )
 
 
-def test_share_that_the_plane_omits_is_stated():
+def test_scatter_plot_states_the_share_of_distance_it_omits():
     plane = classical_mds(np.ones((4, 4)) - np.eye(4))
     assert plane.shown == pytest.approx(2 / 3), "a tetrahedron has three equal dimensions"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_few_or_equal_points_have_a_layout(count):
+def test_scatter_layout_handles_few_or_equal_points(count):
     assert classical_mds(np.zeros((count, count))).points.tolist() == [[0.0, 0.0]] * count
 
 

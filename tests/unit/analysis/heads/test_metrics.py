@@ -61,7 +61,7 @@ def test_every_metric_is_in_its_range(small_translator, kind):
     assert (metrics.values["entropy"] <= np.log(trace.mask(kind).sum(axis=1)).mean() + 1e-6).all()
 
 
-def test_catalogue_has_and_describes_each_metric_once():
+def test_metric_list_describes_each_metric_once():
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert len({metric.title for metric in METRICS}) == len(METRICS), "a title is the name of a column of the table"
     for metric in METRICS:
@@ -69,7 +69,7 @@ def test_catalogue_has_and_describes_each_metric_once():
         assert metric.low >= 0, f"{metric.name}: the colours of the maps and the bars below heads begin at 0"
 
 
-def test_catalogue_lists_every_computed_metric(made_up_trace):
+def test_metric_list_contains_every_computed_metric(made_up_trace):
     computed = {name for kind in KINDS for name, _ in _each_query(made_up_trace(SOURCE, TARGET), kind, SCORES)}
     assert computed == {metric.name for metric in METRICS}, "METRICS lists what _each_query yields, by the same name"
 
@@ -79,7 +79,7 @@ def test_confidence_excludes_the_end_symbol(made_up_trace):
     assert measured(made_up_trace(["a", "b"], ["x"], encoder=encoder), "encoder")["confidence"] == pytest.approx(1 / 3)
 
 
-def test_confidence_excludes_the_step_that_sees_only_the_start_symbol(made_up_trace):
+def test_confidence_excludes_the_first_decoder_step(made_up_trace):
     found = head_metrics(made_up_trace(SOURCE, TARGET, decoder=np.eye(6)), "decoder", SCORES)
     assert found.values["confidence"][0, 0] == 1.0 and found.queries["confidence"] == 5
 
@@ -88,7 +88,7 @@ def test_confidence_excludes_the_step_that_sees_only_the_start_symbol(made_up_tr
     ("name", "columns", "queries"),
     [("previous", (6, 0, 1, 2, 3, 4, 5), 5), ("same", range(7), 5), ("next", (1, 2, 3, 4, 5, 6, 0), 5)],
 )
-def test_permutation_looks_at_one_offset(made_up_trace, name, columns, queries):
+def test_head_with_a_constant_offset_has_the_metric_of_that_offset(made_up_trace, name, columns, queries):
     trace = made_up_trace(SOURCE, TARGET, encoder=looking(*columns, of=7))
     metrics = head_metrics(trace, "encoder", SCORES)
     found = measured(trace, "encoder")
@@ -99,12 +99,12 @@ def test_permutation_looks_at_one_offset(made_up_trace, name, columns, queries):
     assert found["entropy"] == 0 and found["span"] == 1
 
 
-def test_decoder_has_nothing_ahead_and_no_end_symbol(made_up_trace):
+def test_decoder_has_no_metrics_for_later_tokens_or_the_end_symbol(made_up_trace):
     found = measured(made_up_trace(SOURCE, TARGET), "decoder")
     assert not {"next", "strongest_next", "end", "alignment_read"} & found.keys()
 
 
-def test_lower_triangle_looks_back(made_up_trace):
+def test_lower_triangle_has_only_attention_to_earlier_tokens(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, decoder=looking(0, 0, 1, 2, 3, 4, of=6))
     found = measured(trace, "decoder")
     assert found["previous"] == found["strongest_previous"] == 1.0
@@ -122,7 +122,7 @@ def test_attention_shares_match_the_map(made_up_trace):
     assert found["distance"] == pytest.approx((distances @ row).mean())
 
 
-def test_rarest_token_has_its_share(made_up_trace):
+def test_rarity_metric_is_the_share_of_the_rarest_token(made_up_trace):
     found = measured(made_up_trace(SOURCE, TARGET, encoder=looking(3, 3, 3, 3, 3, 0, 6, of=7)), "encoder")
     assert found["strongest_rarest"] == pytest.approx(5 / 7)
 
@@ -146,7 +146,7 @@ def test_translation_that_ends_at_once_has_no_alignment(made_up_trace):
     assert np.isnan(metrics.values["alignment_read"]).all()
 
 
-def test_alignment_is_agreement_with_all_heads_at_either_step(made_up_trace):
+def test_alignment_metric_is_agreement_with_the_mean_head_at_either_step(made_up_trace):
     predicts, reads = looking(1, 2, 4, 5, 0, 6, of=7), looking(6, 1, 2, 4, 5, 0, of=7)
     cross = np.stack([predicts, predicts, reads])[:, None]
     found = head_metrics(made_up_trace(SOURCE, TARGET, cross=cross), "cross", SCORES)
@@ -155,7 +155,7 @@ def test_alignment_is_agreement_with_all_heads_at_either_step(made_up_trace):
     assert found.queries["alignment_read"] == 4, "the link to the first token is not counted"
 
 
-def test_copying_model_has_known_metrics(copying_translator):
+def test_metrics_of_a_copying_model_have_their_known_values(copying_translator):
     """Its encoder looks at the next token, its decoder at the previous one, its cross-attention along the diagonal."""
     trace = copying_translator.trace("the old dog reads")
     scores = copying_translator.tokenizer.scores
@@ -167,7 +167,7 @@ def test_copying_model_has_known_metrics(copying_translator):
     assert encoder["strongest_previous"] == decoder["strongest_same"] == cross["alignment_read"] == 0.0
 
 
-def test_average_is_the_mean_over_all_queries(made_up_trace):
+def test_average_of_a_metric_is_the_mean_over_all_queries(made_up_trace):
     looks_back = made_up_trace(SOURCE, TARGET, encoder=looking(6, 0, 1, 2, 3, 4, 5, of=7))
     even = made_up_trace(["a", "b"], ["x"])
     one, other = (head_metrics(trace, "encoder", SCORES) for trace in (looks_back, even))
@@ -180,7 +180,7 @@ def test_average_is_the_mean_over_all_queries(made_up_trace):
     assert np.isnan(average([other]).values["punctuation"]).all()
 
 
-def test_average_needs_a_single_kind(made_up_trace):
+def test_average_of_different_attention_kinds_is_rejected(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET)
     mixed = [head_metrics(trace, kind, SCORES) for kind in KINDS]
     with pytest.raises(ValueError, match="one kind"):
@@ -201,7 +201,7 @@ def test_average_needs_a_single_kind(made_up_trace):
         ("a", None, False),
     ],
 )
-def test_punctuation_is_determined_by_the_text(text, span, punctuation):
+def test_token_counts_as_punctuation_by_its_text(text, span, punctuation):
     assert is_punctuation(Piece(9, "▁x", span), text) == punctuation
 
 

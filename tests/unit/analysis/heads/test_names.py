@@ -37,7 +37,7 @@ def test_positional_head_has_its_name(made_up_trace, offset, name):
     assert "Voita" in rules[0].threshold and len(rules) == (1 if offset == 0 else 2)
 
 
-def test_decoder_head_can_look_back(made_up_trace):
+def test_decoder_heads_can_be_named_after_earlier_positions(made_up_trace):
     decoder = np.eye(QUERIES, k=-1)
     decoder[0, 0] = 1.0
     assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous token",)
@@ -56,11 +56,11 @@ def test_decoder_head_can_look_back(made_up_trace):
         (2, 19, 1.0),
     ],
 )
-def test_near_misses_have_no_name(made_up_trace, offset, hits, strength):
+def test_head_just_below_a_threshold_has_no_name(made_up_trace, offset, hits, strength):
     assert names(made_up_trace(SOURCE, TARGET, encoder=positional(offset, hits, strength)), "encoder") == ()
 
 
-def test_neighbour_with_little_more_than_half_is_named_only_by_clark(made_up_trace):
+def test_neighbour_head_just_above_one_half_is_named_only_by_clark(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
     (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
     assert rule.name == "previous token" and "Clark" in rule.threshold
@@ -74,7 +74,7 @@ def passes(kind="encoder", **values):
 
 
 @pytest.mark.parametrize("metric", ["previous", "same", "next"])
-def test_thresholds_of_positional_heads_hold(metric):
+def test_positional_heads_are_named_only_above_their_threshold(metric):
     name = (f"{metric} token",)
     strongest = f"strongest_{metric}"
     assert passes(**{strongest: 0.9, "confidence": 0.81}) == name
@@ -83,14 +83,14 @@ def test_thresholds_of_positional_heads_hold(metric):
 
 
 @pytest.mark.parametrize("metric", ["previous", "next"])
-def test_thresholds_of_neighbours_hold(metric):
+def test_neighbour_heads_are_named_only_above_their_threshold(metric):
     name = (f"{metric} token",)
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.6}) == name
     assert passes(**{metric: 0.50, f"strongest_{metric}": 0.6}) == ()
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.5}) == ()
 
 
-def test_clark_has_no_threshold_for_the_same_token():
+def test_rule_of_clark_does_not_name_heads_that_look_at_the_same_token():
     assert passes(same=0.7, strongest_same=0.7, confidence=0.7) == ()
 
 
@@ -105,7 +105,7 @@ def test_clark_has_no_threshold_for_the_same_token():
         ("alignment_read", "alignment", "cross"),
     ],
 )
-def test_share_above_one_half_gives_a_name(metric, name, kind):
+def test_head_with_more_than_half_of_its_attention_in_one_place_is_named(metric, name, kind):
     assert passes(kind, **{metric: 0.51}) == (name,)
     assert passes(kind, **{metric: 0.50}) == ()
     assert passes(kind, **{metric: np.nan}) == ()
@@ -127,7 +127,7 @@ def test_punctuation_head_is_named(made_up_trace, kind):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_head_that_parks_on_the_first_token_has_no_name(made_up_trace, kind, count):
+def test_head_that_rests_on_the_first_token_has_no_name(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[0], (count + 1, 1))
     trace = made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights})
     assert names(trace, kind) == ()
@@ -135,12 +135,12 @@ def test_head_that_parks_on_the_first_token_has_no_name(made_up_trace, kind, cou
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_head_that_parks_on_the_end_symbol_has_only_that_name(made_up_trace, kind, count):
+def test_head_that_rests_on_the_end_symbol_has_no_other_name(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[-1], (count + 1, 1))
     assert names(made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights}), kind) == ("end symbol",)
 
 
-def test_opening_quotation_mark_is_a_sink_too(made_up_trace):
+def test_head_that_rests_on_an_opening_quotation_mark_has_no_name(made_up_trace):
     trace = made_up_trace(['"', "Go", "on", "he", "said"], TARGET[:5], encoder=np.tile(np.eye(6)[0], (6, 1)))
     assert names(trace, "encoder") == ()
 
@@ -150,6 +150,6 @@ def test_even_attention_has_no_name(made_up_trace, kind):
     assert names(made_up_trace(SOURCE, TARGET), kind) == ()
 
 
-def test_every_rule_states_its_threshold():
+def test_every_naming_rule_states_its_threshold():
     for rule in RULES:
         assert rule.threshold.endswith(".") and ("et al." in rule.threshold or "this atlas" in rule.threshold)

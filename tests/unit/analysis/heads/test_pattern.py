@@ -13,7 +13,7 @@ def groups(count, *, end=True):
     return tuple(pieces + [(Piece(END, "</s>", None, "end"),)] * end)
 
 
-def test_entropy_in_nats():
+def test_entropy_is_measured_in_nats():
     np.testing.assert_allclose(row_entropy(np.array([[0.7, 0.2, 0.1], [1, 0, 0]])), [0.801819, 0], atol=1e-6)
 
 
@@ -33,7 +33,7 @@ def test_masked_positions_are_excluded_from_the_mean():
     assert offset_share(np.eye(3, k=-1), mask, -1) == 1.0
 
 
-def test_share_on_the_end_symbol():
+def test_share_on_the_end_symbol_is_computed():
     weights = np.zeros((3, 3))
     weights[:, 2] = [1.0, 0.5, 0.0]
     weights[:, 0] = 1 - weights[:, 2]

@@ -6,14 +6,14 @@ import pytest
 from transformer.analysis.heads.similarity import head_distances, jensen_shannon
 
 
-def test_divergence_matches_the_reference():
+def test_jensen_shannon_divergence_matches_the_reference():
     first, second = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
     assert jensen_shannon(first, second) == pytest.approx(0.253102, abs=1e-6)
     assert jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == pytest.approx(0.693147, abs=1e-6)
     assert jensen_shannon(first, first) == 0.0
 
 
-def test_distances_are_means_of_the_rows():
+def test_distance_of_two_heads_is_the_mean_over_rows():
     weights = np.random.default_rng(3).dirichlet(np.ones(5), size=(2, 3, 4))
     distances = head_distances(weights)
     assert distances.shape == (6, 6)

@@ -21,7 +21,7 @@ def statistics(small_translator, traces):
     return statistics_of(iter(traces), small_translator.tokenizer, small_translator.version)
 
 
-def test_every_kind_is_averaged(small_translator, traces, statistics):
+def test_head_statistics_average_every_attention_kind(small_translator, traces, statistics):
     assert statistics.sentences == 3 and statistics.model == small_translator.version
     for kind in KINDS:
         expected = average(head_metrics(trace, kind, small_translator.tokenizer.scores) for trace in traces)
@@ -30,12 +30,12 @@ def test_every_kind_is_averaged(small_translator, traces, statistics):
             np.testing.assert_array_equal(statistics.heads[kind].values[name], values)
 
 
-def test_mean_is_weighted_by_rows(traces, statistics):
+def test_mean_over_sentences_is_weighted_by_rows(traces, statistics):
     rows = np.concatenate([row_entropy(trace.encoder.astype(float)) for trace in traces], axis=-1)
     np.testing.assert_allclose(statistics.heads["encoder"].values["entropy"], rows.mean(-1), atol=1e-12)
 
 
-def test_statistics_survive_their_file(statistics):
+def test_head_statistics_survive_saving_and_loading(statistics):
     read = Statistics.from_json(statistics.to_json())
     assert (read.model, read.sentences) == (statistics.model, statistics.sentences)
     for kind in KINDS:
@@ -44,7 +44,7 @@ def test_statistics_survive_their_file(statistics):
             np.testing.assert_allclose(read.heads[kind].values[name], values, atol=5e-7, equal_nan=True)
 
 
-def test_file_is_rewritten_identically(statistics):
+def test_statistics_file_is_rewritten_byte_for_byte(statistics):
     measured = statistics.heads["cross"]
     agreement = np.full_like(measured.values["alignment_read"], 2 / 3)
     aligned = {"alignment_predicted": agreement, "alignment_read": agreement}
@@ -60,6 +60,6 @@ def test_metric_without_a_query_stays_unknown(small_translator):
     assert np.isnan(Statistics.from_json(statistics.to_json()).heads["encoder"].values["punctuation"]).all()
 
 
-def test_no_sentences_are_an_error(small_translator):
+def test_statistics_without_sentences_raise_an_error(small_translator):
     with pytest.raises(ValueError):
         statistics_of([], small_translator.tokenizer, "x")

@@ -1,4 +1,4 @@
-"""The most telling head and row, which a page opens with."""
+"""Tests of the most telling head and row, with which a page opens."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ END, FIRST = (np.eye(SIZE)[[column] * SIZE] for column in (-1, 0))
 THIRD = np.eye(SIZE)[[3] * SIZE]
 
 
-def test_name_counts_more_than_confidence(made_up_trace):
+def test_named_head_is_preferred_to_a_more_confident_one(made_up_trace):
     found = telling(made_up_trace, THIRD, mixed(PREVIOUS, 0.7))
     assert (found.layer, found.head, found.name) == (0, 1, "previous token")
     assert found.confidence < 0.8
 
 
-def test_plainest_name_wins_and_ties_go_to_the_clearest_head(made_up_trace):
+def test_most_telling_head_has_the_plainest_name_and_the_clearest_attention(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous token")
-    # It is certain of other words, too, so the name would surprise a user who looks at it.
+    # The head is confident about other words too, so its name would surprise a user.
     straying = np.where(np.arange(SIZE)[:, None] < 4, THIRD, PREVIOUS)
     found = telling(made_up_trace, straying, mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (1, "previous token") and found.confidence < 0.9
 
 
-def test_most_certain_head_that_does_not_park_is_chosen_without_names(made_up_trace):
+def test_without_named_heads_the_most_confident_head_off_the_sinks_is_chosen(made_up_trace):
     unnamed = 0.5 * THIRD + 0.5 * EVEN
     assert telling(made_up_trace, EVEN, 0.3 * THIRD + 0.7 * EVEN, unnamed).head == 2
     resting = 0.55 * END + 0.45 * THIRD
@@ -57,7 +57,7 @@ def test_most_certain_head_that_does_not_park_is_chosen_without_names(made_up_tr
     assert (found.head, found.name) == (1, "")
 
 
-def test_most_certain_head_is_chosen_if_all_rest_on_the_end_symbol(made_up_trace):
+def test_most_confident_head_is_chosen_if_all_attend_to_the_end_symbol(made_up_trace):
     found = telling(made_up_trace, END, 0.8 * END + 0.2 * THIRD)
     assert (found.head, found.name, found.rests) == (1, "", True)
     assert not telling(made_up_trace, END, THIRD).rests
@@ -76,7 +76,7 @@ def crossing(made_up_trace, *maps):
     return telling_head(trace, head_metrics(trace, "cross", SCORES))
 
 
-def test_cross_attention_opens_at_the_alignment_head_that_agrees_with_the_others(made_up_trace):
+def test_cross_attention_opens_at_the_head_that_agrees_with_the_others(made_up_trace):
     # The first head is the most certain, except for the word that most heads align differently.
     found = crossing(made_up_trace, "02230", "01234", "01234", "01134")
     assert (found.head, found.name) == (1, ALIGNMENT)
@@ -84,7 +84,7 @@ def test_cross_attention_opens_at_the_alignment_head_that_agrees_with_the_others
 
 def test_head_that_aligns_the_word_just_read_opens_only_if_no_other_aligns(made_up_trace):
     assert crossing(made_up_trace, "00123", "01234", "01134", "01224", "01233").head != 0
-    # All heads together decide the alignment; the even heads decide that of the steps.
+    # All heads together decide the alignment. Here the even heads decide it for the steps.
     even = np.full((1, 8, 5, 5), 0.05) + 0.75 * np.eye(5)
     resting = np.eye(5)[[4] * 5] * 0.5 + even / 2
     late = np.eye(5)[[0, 0, 1, 2, 3]][None, None]
@@ -100,7 +100,7 @@ def test_most_telling_head_is_computed_once(made_up_trace):
     assert telling_head(trace, metrics) is telling_head(trace, metrics)
 
 
-def test_verb_of_the_first_example_is_looked_at(shipped):
+def test_opened_head_looks_at_the_verb_of_the_first_example(shipped):
     """Erasing "cross" lowers "überquerte" most; layer 4, head 4, the most certain head, never looks at it."""
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     found = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
@@ -124,6 +124,6 @@ def test_shipped_model_has_a_telling_head(shipped, kind):
         assert found.confidence == metrics.values["confidence"][found.layer, found.head] > 0.3
 
 
-def test_every_kind_supports_the_rule():
+def test_most_telling_head_exists_for_every_attention_kind():
     for kind in KINDS:
         assert {"confidence", "first"} <= {metric.name for metric in metrics_of(kind)}

@@ -27,7 +27,7 @@ def test_all_terms_add_up_to_the_output_of_the_sublayer(shaped_translator, shape
             np.testing.assert_allclose(np.linalg.norm(terms.sum(0), axis=-1), found.layer_norms()[row], atol=1e-10)
 
 
-def test_norms_of_a_hand_computed_case():
+def test_norms_match_a_hand_computed_case():
     # Two heads that write opposite vectors: each has a norm, their sum has none.
     found = Contributions(
         weights=np.array([[[0.25, 0.75]], [[0.5, 0.5]]]),

@@ -30,7 +30,7 @@ def test_embedding_equals_the_models_input(shaped_translator, shaped_trace, stac
     assert np.array_equal(found.total, shaped_trace.residual_stream(stack)[0])
 
 
-def test_run_without_positions_has_none_to_show(shaped_translator):
+def test_embedding_stage_of_a_run_without_positions_has_no_positions(shaped_translator):
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=Interventions(positions=False))
     for stack in ("encoder", "decoder"):
         found = embedded_text(trace, shaped_translator.weights(), stack)

@@ -30,7 +30,7 @@ def test_effective_attention_gives_the_same_output(shaped_translator, shaped_tra
 
 
 @pytest.mark.parametrize(("columns", "warning"), [(4, False), (64, False), (65, True), (100, True)])
-def test_warning_is_about_length_and_width_only(columns, warning):
+def test_identifiability_warning_depends_only_on_length_and_width(columns, warning):
     rng = np.random.default_rng(columns)
     attention = rng.dirichlet(np.ones(columns), size=7)
     transformed = rng.standard_normal((columns, 64)) @ rng.standard_normal((64, 512))
@@ -43,7 +43,7 @@ def test_warning_is_about_length_and_width_only(columns, warning):
     np.testing.assert_allclose((found.effective * found.null).sum(axis=1), 0, atol=1e-9)
 
 
-def test_equal_values_share_their_weight():
+def test_effective_attention_splits_weight_between_equal_values():
     # Columns 0 and 1 have the same value: only the sum of their weights matters.
     found = identifiability(np.array([[0.6, 0.2, 0.2]]), np.array([[1.0, 2], [1, 2], [0, 3]]), ALL, width=2)
     np.testing.assert_allclose(found.effective, [[0.4, 0.4, 0.2]], atol=1e-12)
@@ -51,7 +51,7 @@ def test_equal_values_share_their_weight():
     assert found.sum_keeping == 1, "what one loses the other gains"
 
 
-def test_null_space_of_a_row_covers_its_visible_columns():
+def test_null_space_of_a_row_uses_only_its_visible_columns():
     # The third column is the sum of the others; only the row that sees all three has more than one solution.
     transformed = np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]])
     attention = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.3, 0.2]])

@@ -15,7 +15,7 @@ def test_requested_share_is_dropped_and_the_rest_is_scaled_up(rate):
     assert (dropped == 0).double().mean() == pytest.approx(rate, abs=4 * (rate * (1 - rate) / dropped.numel()) ** 0.5)
 
 
-def test_neighbours_are_dropped_independently():
+def test_dropout_of_neighbouring_numbers_is_independent():
     torch.manual_seed(2)
     gone = (dropout(torch.ones(1_000_000), 0.25) == 0).double()
     for distance in (1, 2, 3, 4, 8):
@@ -24,7 +24,7 @@ def test_neighbours_are_dropped_independently():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_gradients_pass_where_the_numbers_did(dtype):
+def test_dropout_gradients_pass_only_where_numbers_were_kept(dtype):
     torch.manual_seed(3)
     x = torch.randn(7, 5, 3).to(dtype).requires_grad_()
     y = dropout(x, 0.4)

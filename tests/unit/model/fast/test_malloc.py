@@ -1,4 +1,4 @@
-"""Memory that the C library returns to the system."""
+"""Tests of memory that the C library returns to the system."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def megabytes(kind: str, area: mmap.mmap) -> float:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is another one")
-def test_holes_between_blocks_in_use_are_returned():
+def test_free_memory_between_used_blocks_is_returned_to_the_system():
     blocks: list[bytearray | None] = [bytearray(b"x") * BLOCK for _ in range(BLOCKS)]
     for number in range(BLOCKS):
         if number % 10:

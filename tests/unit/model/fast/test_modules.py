@@ -1,4 +1,4 @@
-"""A model that was made fast computes the same as before."""
+"""Tests that a model that was made fast computes the same as before."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def texts():
     return torch.randint(4, 40, (2, 2, 7))
 
 
-def test_output_and_parameter_names_are_unchanged(pair, texts):
+def test_fast_model_has_the_same_output_and_parameter_names(pair, texts):
     plain, fast = pair
     assert list(fast.state_dict()) == list(plain.state_dict())
     assert all(isinstance(module, Lean) for module in fast.modules())
     torch.testing.assert_close(fast(*texts), plain(*texts), atol=1e-5, rtol=1e-5)
 
 
-def test_stepwise_output_is_unchanged(pair, texts):
+def test_fast_model_has_the_same_stepwise_output(pair, texts):
     hidden = []
     for model in pair:
         cache, rows = model.start_cache(model.encode(texts[0], None)), []
@@ -74,7 +74,7 @@ def test_gradients_equal_those_of_the_original_weights(pair, texts):
     torch.testing.assert_close(*found, atol=1e-5, rtol=1e-4)
 
 
-def test_making_it_fast_again_and_copying_change_nothing(pair, texts):
+def test_repeating_the_speedup_or_copying_the_model_changes_nothing(pair, texts):
     fast = pair[1]
     before = fast(*texts)
     speed_up(fast)
@@ -83,7 +83,7 @@ def test_making_it_fast_again_and_copying_change_nothing(pair, texts):
     assert torch.equal(fast(*texts), before)
 
 
-def test_hooks_are_called(pair, texts):
+def test_hooks_of_a_fast_module_are_called(pair, texts):
     seen = []
     fast = pair[1]
     every = register_module_forward_hook(lambda module, *_: seen.append(module))

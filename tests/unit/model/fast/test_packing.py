@@ -29,7 +29,7 @@ def of_halves(module):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 20, 100])
-def test_products_on_one_core_and_on_all_are_the_same_map(rows):
+def test_products_on_one_core_and_on_all_cores_are_equal(rows):
     """With 40 inputs and 7,000 outputs, one row is a product for one core and twenty are one for all."""
     assert 40 * 7_000 < WORTH_ALL_CORES < 20 * 40 * 7_000
     linear = of_halves(nn.Linear(40, 7_000))
@@ -38,7 +38,7 @@ def test_products_on_one_core_and_on_all_are_the_same_map(rows):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_packed_weights_are_used(bias):
+def test_packed_module_computes_with_its_packed_weights(bias):
     linear = of_halves(nn.Linear(24, 36, bias=bias))
     x = torch.randn(1, 24)
     before = linear(x)
@@ -47,7 +47,7 @@ def test_packed_weights_are_used(bias):
 
 
 @pytest.mark.parametrize("positions", [1, 4, 33])
-def test_parts_of_cross_attention_equal_the_whole(positions):
+def test_packed_parts_of_a_cross_attention_projection_equal_the_whole(positions):
     attention = of_halves(MultiHeadAttention(24, 3, dropout=0.0, kind="cross"))
     x = torch.randn(2, positions, 24)
     query, memory = attention.project(x)
@@ -55,7 +55,7 @@ def test_parts_of_cross_attention_equal_the_whole(positions):
     torch.testing.assert_close(attention.project_keys_and_values(x).joined, memory.joined, atol=1e-6, rtol=1e-5)
 
 
-def test_weights_that_half_precision_would_change_are_not_packed():
+def test_weights_not_exact_in_half_precision_are_not_packed():
     linear = nn.Linear(24, 36).requires_grad_(False)
     speed_up(linear)
     x = torch.randn(3, 24)
