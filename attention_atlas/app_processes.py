@@ -15,16 +15,16 @@ from contextlib import asynccontextmanager, closing, suppress
 from attention_atlas.app_process import ANSWERS_WHEN_WARM
 from attention_atlas.lecture import port_of
 from attention_atlas.reverse_proxy import Backend, ReverseProxy
-from attention_atlas.vote_desk import LECTURER_COOKIE, VoteDesk
+from attention_atlas.vote_endpoint import LECTURER_COOKIE, VoteEndpoint
 from transformer.files.memory import memory_available
-from transformer.files.terminal import MOST_PORT
+from transformer.files.terminal import MAX_PORT
 
 # Memory in bytes that one app process needs for many users, including a reserve.
 MEMORY = 1_000_000_000
 # Default limit for the number of processes. Four processes serve more users than a lecture hall has seats.
-MOST = 4
+MAX_DEFAULT_PROCESSES = 4
 # Largest number of processes that the option accepts. Without a limit, a typing error could fill the memory.
-MOST_PROCESSES = 256
+MAX_PROCESSES = 256
 # Number of connections that may wait to be accepted, enough for a lecture hall that opens a link at once. The second
 # number limits the open connections per process.
 BACKLOG = 512
@@ -44,10 +44,12 @@ class StartError(Exception):
 
 
 def processes_for_many() -> int:
-    """Return the number of processes that this machine's processors and memory allow, at most MOST."""
+    """Return the number of processes that this machine's processors and memory allow, at most MAX_DEFAULT_PROCESSES."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = memory_available()
-    return max(1, min(processors, MOST, memory // MEMORY if memory is not None else MOST))
+    return max(
+        1, min(processors, MAX_DEFAULT_PROCESSES, memory // MEMORY if memory is not None else MAX_DEFAULT_PROCESSES)
+    )
 
 
 def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall: str | None = None) -> None:
@@ -75,18 +77,18 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     address, port = known.address, port_of(options)
     allow_connections()
     own_url = hall or url(address, port)
-    desk = VoteDesk(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
+    endpoint = VoteEndpoint(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
 
     # The app processes inherit this limit.
-    os.environ[LECTURER_COOKIE] = desk.cookie
+    os.environ[LECTURER_COOKIE] = endpoint.cookie
 
     def all_warm() -> None:
         opened(own_url)
-        desk.invite()
+        endpoint.invite()
 
     with closing(listen(address, port)) as listening, suppress(KeyboardInterrupt):
         try:
-            asyncio.run(serve(listening, count, others, desk, all_warm))
+            asyncio.run(serve(listening, count, others, endpoint, all_warm))
         except StartError as error:
             raise SystemExit(f"error: {error}") from None
 
@@ -111,7 +113,7 @@ def listen(address: str, port: int) -> socket.socket:
         reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
             f"error: the app cannot listen on {address}:{port} ({reason}); choose another port: --server.port "
-            f"{port + 1 if port < MOST_PORT else port - 1}"
+            f"{port + 1 if port < MAX_PORT else port - 1}"
         ) from None
 
 
@@ -129,7 +131,7 @@ def allow_connections() -> None:
 
 
 async def serve(
-    listening: socket.socket, count: int, options: Sequence[str], desk: VoteDesk, opened: Callable[[], None]
+    listening: socket.socket, count: int, options: Sequence[str], endpoint: VoteEndpoint, opened: Callable[[], None]
 ) -> None:
     """Start the processes, call `opened` when all are warm, and restart those that exit.
 
@@ -142,7 +144,7 @@ async def serve(
     listens = asyncio.Event()
     kept: list[asyncio.Task[None]] = []
     # The proxy starts first, so that users who come too early get a message.
-    with closing(await ReverseProxy(backends, listening.getsockname()[1], desk).start(listening)):
+    with closing(await ReverseProxy(backends, listening.getsockname()[1], endpoint).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):
                 kept.append(asyncio.create_task(keep_running(backend, options, listens, ready)))

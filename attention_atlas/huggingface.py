@@ -13,7 +13,7 @@ from transformer.values.pieces import Piece, Role
 from transformer.values.trace import Trace
 
 # Largest number of tokens that a model writes if no target is given.
-MOST_WRITTEN = 128
+MAX_WRITTEN = 128
 EAGER = "eager"
 
 
@@ -28,7 +28,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
         text: the text to read; for sound, samples at the rate of the processor's feature extractor.
         target: the output of an encoder-decoder; None for its own output.
         generation: arguments of `model.generate` if the model writes the target. By default it decodes greedily and
-            writes at most MOST_WRITTEN tokens.
+            writes at most MAX_WRITTEN tokens.
 
     Returns:
         The trace. Words come from the tokenizer's offsets, or for a text that the model wrote, from its tokens. For
@@ -52,7 +52,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
                 return Trace.from_attention(decoder=attentions, target_tokens=pieces, target_text=read, model=named)
             return Trace.from_attention(encoder=attentions, source_tokens=pieces, source_text=read, model=named)
         if target is None:
-            settings = {"max_new_tokens": MOST_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
+            settings = {"max_new_tokens": MAX_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
             written = model.generate(**inputs, **settings)[0].tolist()
             target_text, target_pieces = _pieces(words, _without_padding(written, model.config), first="start")
         else:

@@ -72,7 +72,7 @@ def titles(words: bool, rows: Sequence[Piece] = (), columns: Sequence[Piece] = (
     return FROM.format(of_rows), TO.format(of_columns)
 
 
-def told_apart(labels: Iterable[str]) -> list[str]:
+def disambiguated(labels: Iterable[str]) -> list[str]:
     """Return the labels, with a number added to the second and later of those that read the same in a sentence.
 
     A browser identifies a clicked button by its label, and the user must find the word that a sentence names.

@@ -32,7 +32,7 @@ CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences
 # Name of the index of the weights of a large GPT-2.
 INDEX = f"{WEIGHTS}.index.json"
 # Largest size of a configuration.
-MOST_BYTES = MEGABYTE
+MAX_BYTES = MEGABYTE
 # Only this many bytes of sentences.txt are read. It may be a corpus, and every run of every page reads it for examples.
 EXAMPLES_BYTES = 1 << 14
 
@@ -160,7 +160,7 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[st
     if not NAME.fullmatch(path.name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
-        found = read(path, read_small_json(path / CONFIG, MOST_BYTES))
+        found = read(path, read_small_json(path / CONFIG, MAX_BYTES))
         weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)
         return found if any((path / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
@@ -191,7 +191,7 @@ def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
 @lru_cache(maxsize=256)
 def _is_language_model(path: Path, changed: int) -> bool:
     try:
-        values = read_small_json(path / CONFIG, MOST_BYTES)
+        values = read_small_json(path / CONFIG, MAX_BYTES)
     except (OSError, ValueError):
         return False
     former, today = "vocabulary" in values, values.get("encoder_layers") == 0

@@ -23,10 +23,10 @@ PACKED = 2
 # parameters.
 READ = 2
 # Largest header in bytes; safetensors rejects a longer one.
-MOST_HEADER = 100_000_000
+MAX_HEADER = 100_000_000
 # Limits of a tensor's number of dimensions and of the size of each. No model exceeds them, and they keep the product of
 # the sizes cheap to compute.
-MOST_SIZES, LARGEST_SIZE = 8, 2**48
+MAX_SIZES, LARGEST_SIZE = 8, 2**48
 
 
 def memory_needed(weights: Path) -> int:
@@ -70,7 +70,7 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
     try:
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
-            header = json.loads(file.read(min(size, MOST_HEADER)))
+            header = json.loads(file.read(min(size, MAX_HEADER)))
         tensors = [
             (each["shape"], BYTES.get(each["dtype"], HELD)) for name, each in header.items() if name != "__metadata__"
         ]
@@ -88,7 +88,7 @@ def _possible(shape: object) -> bool:
     """Whether a value from a header is a possible shape of a tensor."""
     return (
         isinstance(shape, list)
-        and len(shape) <= MOST_SIZES
+        and len(shape) <= MAX_SIZES
         and all(type(size) is int and 0 <= size <= LARGEST_SIZE for size in shape)
     )
 

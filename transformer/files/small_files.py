@@ -9,10 +9,10 @@ from typing import Any
 
 MEGABYTE = 1 << 20
 # Default size limit in bytes; no vocabulary is larger.
-MOST = 32 * MEGABYTE
+MAX_FILE_BYTES = 32 * MEGABYTE
 
 
-def read_small(path: Path, most: int = MOST) -> bytes:
+def read_small(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
     """Read a file of at most `most` bytes.
 
     Raises:
@@ -25,7 +25,7 @@ def read_small(path: Path, most: int = MOST) -> bytes:
     return content
 
 
-def read_small_text(path: Path, most: int = MOST) -> str:
+def read_small_text(path: Path, most: int = MAX_FILE_BYTES) -> str:
     """Read a text file of at most `most` bytes.
 
     Raises:
@@ -34,7 +34,7 @@ def read_small_text(path: Path, most: int = MOST) -> str:
     return _decoded(read_small(path, most), path)
 
 
-def read_small_json(path: Path, most: int = MOST) -> dict[str, Any]:
+def read_small_json(path: Path, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
     """Read a JSON object from a file of at most `most` bytes.
 
     Raises:

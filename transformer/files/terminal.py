@@ -13,7 +13,7 @@ from typing import TextIO
 # lacks.
 STOPPED, UNREAD = 130, 141
 # Highest number of a TCP port.
-MOST_PORT = 65_535
+MAX_PORT = 65_535
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
 # Minimum number of words to rank; a ranking of fewer words would be meaningless.
-FEWEST_WORDS = 3
+MIN_WORDS = 3
 # Each method is compared with these two: by its rank correlation with the first, and by how often it ranks the same
 # word first as the second.
 ALWAYS: tuple[Method, ...] = ("erasure", "weights")
@@ -31,7 +31,7 @@ class AgreementStatistics(Record):
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences in the averages.
-        left_out: number of sentences that could not be ranked: fewer than `FEWEST_WORDS` words, or equal scores.
+        left_out: number of sentences that could not be ranked: fewer than `MIN_WORDS` words, or equal scores.
         digest: `sentences_digest` of all sentences.
         words: number of source words that were ranked, mean over the sentences.
         methods: the M methods.
@@ -77,7 +77,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
         if one is not None:
             found.append(one)
     if not found:
-        raise ValueError(f"none of the sentences can be ranked: give some with at least {FEWEST_WORDS} words")
+        raise ValueError(f"none of the sentences can be ranked: give some with at least {MIN_WORDS} words")
     return AgreementStatistics(
         translator.version,
         len(found),
@@ -98,7 +98,7 @@ def _agreement(translator: Translator, text: str, random: np.random.Generator) -
     chosen = int(random.integers(max(1, len(words))))
     groups, _ = piece_groups(trace, words=True)
     columns = [column for column, group in enumerate(groups) if not trace.source_pieces[group[0]].special]
-    if not words or len(columns) < FEWEST_WORDS:
+    if not words or len(columns) < MIN_WORDS:
         return None
     target = [Target(words[chosen])]
     agreed = agreement([translator.attribute(trace, method, target, words=True) for method in METHODS], columns)

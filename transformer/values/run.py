@@ -25,7 +25,7 @@ import numpy as np
 Result = TypeVar("Result")
 # A run uses the model, its weights, or only the results of other runs. The model may be in another process, but the
 # weights must be in this one.
-Means = Literal["model", "weights", "results"]
+Resource = Literal["model", "weights", "results"]
 # A value that a result reports: a number, an array of numbers, or a text.
 Stated = float | str | np.ndarray
 
@@ -42,7 +42,7 @@ class Run(Generic[Result]):
     """
 
     KINDS: ClassVar[dict[str, type[Run[Any]]]] = {}
-    uses: ClassVar[Means] = "model"
+    uses: ClassVar[Resource] = "model"
     message: str = ""
     long: bool = False
 

@@ -42,7 +42,7 @@ def speed_up(model: nn.Module) -> None:
         use_huge_pages()
 
 
-class Lean(nn.Module):
+class FastModule(nn.Module):
     """Module whose call runs `forward` directly if there are no hooks.
 
     A decoding step calls 77 modules in a millisecond, so torch's overhead per call counts.
@@ -63,14 +63,14 @@ class Lean(nn.Module):
         return self.forward(*args, **kwargs)
 
 
-class Embedding(Lean, nn.Embedding):
+class Embedding(FastModule, nn.Embedding):
     """torch's embedding with a direct call of the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.embedding(self.weight, input)
 
 
-class LayerNorm(Lean, nn.LayerNorm):
+class LayerNorm(FastModule, nn.LayerNorm):
     """torch's layer norm with a direct call of the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ class LayerNorm(Lean, nn.LayerNorm):
         return torch.layer_norm(input, self.normalized_shape, parameters["weight"], parameters["bias"], self.eps)
 
 
-class Linear(Lean, nn.Linear):
+class Linear(FastModule, nn.Linear):
     """torch's linear map, computed with packed weights."""
 
     _packed: PackedWeights | None = None
@@ -94,7 +94,7 @@ class Linear(Lean, nn.Linear):
         return nn.functional.linear(input, self.weight, self.bias)
 
 
-class FastAttention(Lean, MultiHeadAttention):
+class FastAttention(FastModule, MultiHeadAttention):
     """Multi-head attention with packed weights in cross-attention; it does not transpose axes of length 1."""
 
     _packed: tuple[PackedWeights, PackedWeights] | None = None
@@ -129,6 +129,6 @@ FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, Mul
 @cache
 def _lean(kind: type[nn.Module]) -> type[nn.Module]:
     """The fast class that replaces a module's class; a class that is already fast stays."""
-    if issubclass(kind, Lean):
+    if issubclass(kind, FastModule):
         return kind
-    return FAST.get(kind) or type(kind.__name__, (Lean, kind), {"__module__": kind.__module__})
+    return FAST.get(kind) or type(kind.__name__, (FastModule, kind), {"__module__": kind.__module__})
