@@ -11,8 +11,8 @@ if __name__ == "__main__":
     draw()
 else:
     # Streamlit found `app` below, and imports this file before it accepts a connection.
-    from pages.ui.server.doors import MIDDLEWARE, ask_nobody_outside
+    from pages.ui.server.endpoint_filter import MIDDLEWARE, disable_ip_lookup
     from pages.ui.server.warm_up import warming
 
-    ask_nobody_outside()
+    disable_ip_lookup()
     app = st.App(__file__, lifespan=warming, middleware=MIDDLEWARE)

@@ -27,12 +27,12 @@ def run(options: Sequence[str]) -> None:
     runpy.run_module("streamlit", run_name="__main__")
 
 
-def end_with_starter() -> None:
+def exit_with_parent() -> None:
     """Exit when standard input closes, which is a pipe from the process that started this one."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(0)
 
 
 if __name__ == "__main__":
-    threading.Thread(target=end_with_starter, daemon=True).start()
+    threading.Thread(target=exit_with_parent, daemon=True).start()
     run(sys.argv[1:])

@@ -15,16 +15,16 @@ from contextlib import asynccontextmanager, closing, suppress
 from attention_atlas.app_process import ANSWERS_WHEN_WARM
 from attention_atlas.lecture import port_of
 from attention_atlas.reverse_proxy import Backend, ReverseProxy
-from attention_atlas.vote_desk import LECTURER_COOKIE, VoteDesk
+from attention_atlas.vote_endpoint import LECTURER_COOKIE, VoteEndpoint
 from transformer.files.memory import memory_available
-from transformer.files.terminal import MOST_PORT
+from transformer.files.terminal import MAX_PORT
 
 # Bytes that an app process needs for many users, with some reserve.
 MEMORY = 1_000_000_000
 # Default limit of processes: four serve more users than a lecture hall has seats.
-MOST = 4
+MAX_DEFAULT_PROCESSES = 4
 # Largest number of processes that the option accepts: a typing error could fill the memory.
-MOST_PROCESSES = 256
+MAX_PROCESSES = 256
 # Connections that may wait to be accepted when a whole lecture hall opens a link, and limit of open ones per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
@@ -46,7 +46,9 @@ def processes_for_many() -> int:
     """The number of processes that fit this machine's processors and memory, at most the need of a lecture hall."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = memory_available()
-    return max(1, min(processors, MOST, memory // MEMORY if memory is not None else MOST))
+    return max(
+        1, min(processors, MAX_DEFAULT_PROCESSES, memory // MEMORY if memory is not None else MAX_DEFAULT_PROCESSES)
+    )
 
 
 def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall: str | None = None) -> None:
@@ -74,18 +76,18 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     address, port = known.address, port_of(options)
     allow_connections()
     own_url = hall or url(address, port)
-    desk = VoteDesk(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
+    endpoint = VoteEndpoint(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
 
     # The app processes inherit it.
-    os.environ[LECTURER_COOKIE] = desk.cookie
+    os.environ[LECTURER_COOKIE] = endpoint.cookie
 
     def all_warm() -> None:
         opened(own_url)
-        desk.invite()
+        endpoint.invite()
 
     with closing(listen(address, port)) as listening, suppress(KeyboardInterrupt):
         try:
-            asyncio.run(serve(listening, count, others, desk, all_warm))
+            asyncio.run(serve(listening, count, others, endpoint, all_warm))
         except StartError as error:
             raise SystemExit(f"error: {error}") from None
 
@@ -110,7 +112,7 @@ def listen(address: str, port: int) -> socket.socket:
         reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
             f"error: the app cannot listen on {address}:{port} ({reason}); choose another port: --server.port "
-            f"{port + 1 if port < MOST_PORT else port - 1}"
+            f"{port + 1 if port < MAX_PORT else port - 1}"
         ) from None
 
 
@@ -128,7 +130,7 @@ def allow_connections() -> None:
 
 
 async def serve(
-    listening: socket.socket, count: int, options: Sequence[str], desk: VoteDesk, opened: Callable[[], None]
+    listening: socket.socket, count: int, options: Sequence[str], endpoint: VoteEndpoint, opened: Callable[[], None]
 ) -> None:
     """Start the processes, call `opened` when all are warm, and restart those that exit.
 
@@ -141,7 +143,7 @@ async def serve(
     listens = asyncio.Event()
     kept: list[asyncio.Task[None]] = []
     # The proxy starts at once: users who come too early then get a message.
-    with closing(await ReverseProxy(backends, listening.getsockname()[1], desk).start(listening)):
+    with closing(await ReverseProxy(backends, listening.getsockname()[1], endpoint).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):
                 kept.append(asyncio.create_task(keep_running(backend, options, listens, ready)))

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # Limits that bound the memory: of ballots on a question, of choices, and of the characters of a text.
-MOST_BALLOTS = 5_000
-MOST_CHOICES = 8
-MOST_CHARACTERS = 400
+MAX_BALLOTS = 5_000
+MAX_CHOICES = 8
+MAX_CHARACTERS = 400
 
 
 class VoteError(Exception):
@@ -53,10 +53,10 @@ class BallotBox:
         Raises:
             VoteError: the question or a choice is empty or too long, or there are too few or too many choices.
         """
-        if not 2 <= len(choices) <= MOST_CHOICES or len(set(choices)) < len(choices):
-            raise VoteError(400, f"A vote has 2 to {MOST_CHOICES} different choices.")
-        if not all(0 < len(text) <= MOST_CHARACTERS for text in (question, *choices)):
-            raise VoteError(400, f"The question and each choice have 1 to {MOST_CHARACTERS} characters.")
+        if not 2 <= len(choices) <= MAX_CHOICES or len(set(choices)) < len(choices):
+            raise VoteError(400, f"A vote has 2 to {MAX_CHOICES} different choices.")
+        if not all(0 < len(text) <= MAX_CHARACTERS for text in (question, *choices)):
+            raise VoteError(400, f"The question and each choice have 1 to {MAX_CHARACTERS} characters.")
         self._to("open")
         self.vote, self.question, self.choices = self.stage, question, choices
         self.ballots, self.revealed = {}, {}
@@ -71,7 +71,7 @@ class BallotBox:
             raise VoteError(409, "This vote is closed.")
         if not 0 <= choice < len(self.choices):
             raise VoteError(400, "There is no such choice.")
-        if voter not in self.ballots and len(self.ballots) >= MOST_BALLOTS:
+        if voter not in self.ballots and len(self.ballots) >= MAX_BALLOTS:
             raise VoteError(503, "This vote has too many voters.")
         self.ballots[voter] = choice
 
@@ -96,7 +96,7 @@ class BallotBox:
         if not 0 <= answer < len(self.choices) or len(shares) not in (0, len(self.choices)):
             raise VoteError(400, "The answer does not belong to these choices.")
         self._to("revealed")
-        self.revealed = {"answer": answer, "shares": shares, "says": says[: 4 * MOST_CHARACTERS]}
+        self.revealed = {"answer": answer, "shares": shares, "says": says[: 4 * MAX_CHARACTERS]}
 
     def clear(self) -> None:
         """Take the vote away, with its ballots."""

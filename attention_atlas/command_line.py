@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 
-from attention_atlas.lecture import announce, open_to_hall, port_of
+from attention_atlas.lecture import announce, lecture_options, port_of
 from transformer import __version__
 from transformer.files.terminal import at_terminal
 
@@ -88,11 +88,11 @@ def start_app(options: Sequence[str]) -> None:
     )
     parser.add_argument("--processes", type=int, metavar="N")
     known, others = parser.parse_known_args(options)
-    if known.processes is not None and not 1 <= known.processes <= app_processes.MOST_PROCESSES:
-        raise SystemExit(f"error: --processes must be a number from 1 to {app_processes.MOST_PROCESSES}")
+    if known.processes is not None and not 1 <= known.processes <= app_processes.MAX_PROCESSES:
+        raise SystemExit(f"error: --processes must be a number from 1 to {app_processes.MAX_PROCESSES}")
     # Streamlit would report an invalid port with a traceback.
     port_of(others)
-    others, hall = open_to_hall(others)
+    others, hall = lecture_options(others)
     check_spelling(others)
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1 or hall:

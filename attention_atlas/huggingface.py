@@ -13,7 +13,7 @@ from transformer.values.pieces import Piece, Role
 from transformer.values.trace import Trace
 
 # Largest number of tokens that a model writes if no target is given.
-MOST_WRITTEN = 128
+MAX_WRITTEN = 128
 EAGER = "eager"
 
 
@@ -27,7 +27,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
         tokenizer: its tokenizer; for sound, its processor.
         text: that it reads; for sound, samples at the rate of the processor's feature extractor.
         target: what an encoder-decoder writes; None for what it writes by itself.
-        generation: arguments of `model.generate` for a target that it writes; greedily and at most MOST_WRITTEN tokens
+        generation: arguments of `model.generate` for a target that it writes; greedily and at most MAX_WRITTEN tokens
             unless these say otherwise.
 
     Returns:
@@ -52,7 +52,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
                 return Trace.from_attention(decoder=attentions, target_tokens=pieces, target_text=read, model=named)
             return Trace.from_attention(encoder=attentions, source_tokens=pieces, source_text=read, model=named)
         if target is None:
-            settings = {"max_new_tokens": MOST_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
+            settings = {"max_new_tokens": MAX_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
             written = model.generate(**inputs, **settings)[0].tolist()
             target_text, target_pieces = _pieces(words, _without_padding(written, model.config), first="start")
         else:

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from transformer.files.terminal import MOST_PORT
+from transformer.files.terminal import MAX_PORT
 
 PORT = 8501
 # RFC 1123, section 2.1. Numbers alone are not a name but an address, or a port given by mistake.
@@ -20,7 +20,7 @@ NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 ELSEWHERE = ("192.0.2.1", 9)
 
 
-def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
+def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
     """Options of `streamlit run` for options of the app; --lecture [ADDRESS] is replaced by the options it stands for.
 
     Returns:
@@ -63,9 +63,9 @@ def port_of(options: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--server.port", dest="port", default=os.environ.get("STREAMLIT_SERVER_PORT", str(PORT)))
     port: str = parser.parse_known_args(list(options))[0].port
-    if not (port.isdecimal() and len(port) <= len(str(MOST_PORT)) and 1 <= int(port) <= MOST_PORT):
+    if not (port.isdecimal() and len(port) <= len(str(MAX_PORT)) and 1 <= int(port) <= MAX_PORT):
         raise SystemExit(
-            f"error: the app's port, --server.port or STREAMLIT_SERVER_PORT, must be a number from 1 to {MOST_PORT}, "
+            f"error: the app's port, --server.port or STREAMLIT_SERVER_PORT, must be a number from 1 to {MAX_PORT}, "
             f"not {port!r}"
         )
     return int(port)

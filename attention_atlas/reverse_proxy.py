@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
-from attention_atlas.vote_desk import VoteDesk, vote_request
+from attention_atlas.vote_endpoint import VoteEndpoint, vote_request
 
 # Limits in bytes of a head, which a URL full of slides makes long, and of the data passed on at once.
-MOST_HEAD = 1 << 16
+MAX_HEAD = 1 << 16
 CHUNK = 1 << 16
 # Timeouts in seconds. Browsers open connections before they have a request; a local process accepts at once.
 HEAD_TIMEOUT = 60.0
@@ -132,14 +132,14 @@ class ReverseProxy:
     because a whole lecture hall shares one address.
     """
 
-    def __init__(self, backends: list[Backend], public_port: int, desk: VoteDesk) -> None:
+    def __init__(self, backends: list[Backend], public_port: int, endpoint: VoteEndpoint) -> None:
         """
         Args:
             backends: whose ports may change at any time.
             public_port: names the cookie: browsers have one jar for all ports of a machine.
-            desk: answers the requests of a vote.
+            endpoint: answers the requests of a vote.
         """
-        self._desk = desk
+        self._endpoint = endpoint
         self._backends = backends
         self._cookie = f"attention_atlas_{public_port}"
         self._turns = 0
@@ -147,7 +147,7 @@ class ReverseProxy:
 
     async def start(self, listening: socket.socket) -> asyncio.Server:
         """Start to answer at a socket."""
-        return await asyncio.start_server(self._answer, sock=listening, limit=MOST_HEAD)
+        return await asyncio.start_server(self._answer, sock=listening, limit=MAX_HEAD)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Handle one connection of a browser, from its first byte to its last."""
@@ -164,7 +164,7 @@ class ReverseProxy:
                 writer.write(BAD)
                 return
             if (asked := vote_request(head)) is not None:
-                writer.write(await self._desk.answer(asked, reader))
+                writer.write(await self._endpoint.answer(asked, reader))
                 return
             await self._pass_on(request, reader, writer)
         except asyncio.LimitOverrunError:
@@ -237,7 +237,7 @@ class ReverseProxy:
             backend = self._backends[number]
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT):
-                    reader, writer = await asyncio.open_connection("127.0.0.1", backend.port, limit=MOST_HEAD)
+                    reader, writer = await asyncio.open_connection("127.0.0.1", backend.port, limit=MAX_HEAD)
             except OSError:
                 # It has just ended.
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 
 # Bytes of all copies: Streamlit's files take a fourth of it.
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 LEVEL = 6
 # Content types that compress well; pictures and fonts are already compressed.
 KINDS = (b"text/", b"application/javascript", b"application/json", b"image/svg+xml")
@@ -29,7 +29,7 @@ class StaticCopies:
 
     def keep(self, path: bytes, answer: bytes) -> None:
         """Keep an answer, if there is room."""
-        if path not in self._answers and self._bytes + len(answer) <= MOST_BYTES:
+        if path not in self._answers and self._bytes + len(answer) <= MAX_BYTES:
             self._answers[path] = answer
             self._bytes += len(answer)
 
@@ -49,7 +49,7 @@ def length_if_worth(head: bytes) -> int | None:
         and fields.get(b"content-type", b"").startswith(KINDS)
         and b"content-encoding" not in fields
     )
-    return int(length) if worth and length.isdigit() and int(length) <= MOST_BYTES else None
+    return int(length) if worth and length.isdigit() and int(length) <= MAX_BYTES else None
 
 
 def compressed(head: bytes, body: bytes) -> bytes:

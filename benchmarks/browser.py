@@ -49,7 +49,7 @@ SHAPES = {
     "Whisper-base, 1,500 + 60": (6, 8, 1500, 60),
 }
 # BertViz draws a line for each weight of a kind; Chromium needs minutes for more.
-MOST_LINES = 800_000
+MAX_LINES = 800_000
 SIZES = (12, 40, 128)
 REPEATS = {12: 20, 40: 8, 128: 4}
 SWITCHES = 20
@@ -230,7 +230,7 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
     measured |= dict.fromkeys(
         ("bytes over the wire, three kinds", "bytes of the file, three kinds", "bytes of the file"), size
     ) | {"arrays to file, s": making}
-    if shown.size > MOST_LINES:
+    if shown.size > MAX_LINES:
         return measured
     with opened(browser) as page:
         page.set_default_timeout(PATIENCE * 1000)

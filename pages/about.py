@@ -15,7 +15,7 @@ from pages.ui.components.save_as import show_plotly
 from pages.ui.reading.model_picker import model_menu, ships, translator
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from pages.ui.text.server_paths import says
+from pages.ui.text.server_paths import error_text
 from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.cards import folded, without_media
 from transformer.model.parameter_counts import parameter_table
@@ -61,7 +61,7 @@ with card, st.container(key="card"):
             st.markdown(text)
     for folder in model_folders().values():
         if folder.problem:
-            st.caption(says(folder.problem))
+            st.caption(error_text(folder.problem))
 with numbers:
     settings = {
         "model width D": config.d_model,

@@ -14,7 +14,7 @@ from pages.ui.lessons.overview import show_overview
 from pages.ui.lessons.page import show_lesson
 from pages.ui.params.lessons import LessonParams
 from pages.ui.state import session
-from transformer.lessons.shelf import lesson_files
+from transformer.lessons.folders import lesson_files
 
 params = session.params(LessonParams)
 opened = params.id

@@ -16,7 +16,7 @@ from pages.ui.reading.sentence import read_sentence
 from pages.ui.state import session
 from pages.ui.switch_heads_off.effect import show_effect
 from pages.ui.switch_heads_off.example import show_example
-from pages.ui.switch_heads_off.importance import lead_to_importance, show_importance
+from pages.ui.switch_heads_off.importance import scroll_to_importance, show_importance
 from pages.ui.switch_heads_off.removal import show_removal
 from pages.ui.switch_heads_off.switches import pick_heads
 
@@ -27,7 +27,7 @@ says.markdown(
     "the model writes without them. Rows are layers. Click a row or column number to toggle all its heads."
 )
 with worth:
-    lead_to_importance()
+    scroll_to_importance()
 params = session.params(OffParams)
 only = head_title(*params.heads.heads[0]) if len(params.heads.heads) == 1 else None
 show_bet("switch_heads_off", reading, clicked=only)

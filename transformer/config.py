@@ -27,7 +27,7 @@ CHOICES = {
 }
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
 # Fields that config.json may lack: older models have none.
-YOUNGER = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
+OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
 # A longer line would be no setting.
 LONGEST = 200
 
@@ -140,7 +140,7 @@ class TransformerConfig:
         """
         values = asdict(self)
         for field in fields(self):
-            if field.name in YOUNGER and values[field.name] == field.default:
+            if field.name in OMITTED_DEFAULTS and values[field.name] == field.default:
                 del values[field.name]
         return json.dumps(values, indent=2) + "\n"
 

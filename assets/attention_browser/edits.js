@@ -17,7 +17,7 @@
 
 export const NO_EDITS = "none";
 // The server accepts this many edits.
-const MOST_EDITS = 60;
+const MAX_EDITS = 60;
 
 /** @type {(span: Span) => string} */
 const writtenSpan = ([first, last]) => (first === last ? `${first + 1}` : `${first + 1}-${last + 1}`);
@@ -81,7 +81,7 @@ export function concerns(edit, kind, { layer, head }, rows) {
 export function withEdit(edits, edit) {
   /** @type {(one: Edit) => string} */
   const place = ({ kind, layer, head, rows }) => JSON.stringify([kind, layer, head, rows]);
-  return [...edits.filter((one) => place(one) !== place(edit)), edit].slice(-MOST_EDITS);
+  return [...edits.filter((one) => place(one) !== place(edit)), edit].slice(-MAX_EDITS);
 }
 
 /**

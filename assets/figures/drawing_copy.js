@@ -27,7 +27,7 @@ const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-colo
 // Pixels of an enlarged map per pixel of the drawing.
 const MAP_DENSITY = 4;
 // A map with more cells is painted (pages/ui/charts/matrix.py), and saved as an image within the drawing.
-const MOST_SHAPES = 2_000;
+const MAX_SHAPES = 2_000;
 // Layers that Plotly puts over a figure for the pointer.
 const FOR_POINTERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
@@ -45,7 +45,7 @@ export function standalone(drawing, recoloured) {
     if (!ELEMENTS.has(name) || style.display === "none" || style.visibility === "hidden" || original.matches(FOR_POINTERS)) {
       return null;
     }
-    if (original instanceof SVGGElement && original.matches(".mark-rect") && original.childElementCount > MOST_SHAPES) {
+    if (original instanceof SVGGElement && original.matches(".mark-rect") && original.childElementCount > MAX_SHAPES) {
       return imageOfCells(original, recoloured);
     }
     const copy = svgElement(name);

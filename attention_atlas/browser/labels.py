@@ -72,7 +72,7 @@ def titles(words: bool, rows: Sequence[Piece] = (), columns: Sequence[Piece] = (
     return FROM.format(of_rows), TO.format(of_columns)
 
 
-def told_apart(labels: Iterable[str]) -> list[str]:
+def disambiguated(labels: Iterable[str]) -> list[str]:
     """Labels of buttons and columns, numbered from the second of those that a sentence would call the same.
 
     A browser identifies a clicked button by its label, and the user must find the word that a sentence names.

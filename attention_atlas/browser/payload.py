@@ -21,7 +21,7 @@ from transformer.values.trace import Kind, Trace
 
 # If start and end symbols are hidden, the rest of a row is scaled up to 1, and that rest may be very small. Its weights
 # are therefore sent doubled as often as possible, and at most this often.
-MOST_DOUBLINGS = 15
+MAX_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # Tokens or words, with the special ones or without: (words, special).
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
@@ -54,9 +54,9 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
         special: bool [C].
 
     Returns:
-        uint8 [..., R], 0 to MOST_DOUBLINGS.
+        uint8 [..., R], 0 to MAX_DOUBLINGS.
     """
-    left = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MOST_DOUBLINGS)
+    left = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MAX_DOUBLINGS)
     return np.maximum(np.floor(-np.log2(left)), 0).astype(np.uint8)
 
 

@@ -19,7 +19,7 @@ from transformer.values.trace import Kind, Trace
 WIDTH, HEIGHT, CELL, LINE = 640, 480, 26, 14
 # Average width of a character; wide characters take two.
 CHARACTER = 7
-MOST_CHARACTERS = 26
+MAX_CHARACTERS = 26
 LEVELS = 32
 COLUMN_ANGLE = -50
 KEY = "Each row attends to the columns; dark is 0, yellow is 1."
@@ -89,7 +89,7 @@ def _cells(weights: np.ndarray, mask: np.ndarray) -> str:
 
 def _short(label: str) -> str:
     label = label.removeprefix("in: ").replace(" → out: ", " → ")
-    return label if len(label) <= MOST_CHARACTERS else f"{label[: MOST_CHARACTERS - 1]}…"
+    return label if len(label) <= MAX_CHARACTERS else f"{label[: MAX_CHARACTERS - 1]}…"
 
 
 def _width(labels: Sequence[str]) -> int:

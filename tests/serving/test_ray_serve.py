@@ -24,7 +24,7 @@ import pytest
 from transformer.errors import ServerError
 from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
-from transformer.serving.protocol import MOST_BYTES, PROTOCOL, RUN
+from transformer.serving.protocol import MAX_BYTES, PROTOCOL, RUN
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
@@ -185,7 +185,7 @@ def reads_no_large_body(port: int) -> None:
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     with closing(line):
         line.putrequest("POST", RUN)
-        line.putheader("Content-Length", str(MOST_BYTES + 1))
+        line.putheader("Content-Length", str(MAX_BYTES + 1))
         line.endheaders()
         reply = line.getresponse()
         assert reply.status == 422 and "16,777,216 bytes" in json.load(reply)["message"]

@@ -20,8 +20,8 @@ from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, text
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.checkpoints.available_models import SHIPPED
 from transformer.files.paths import MODEL
-from transformer.files.small_files import MOST
-from transformer.lessons.shelf import SHIPPED as LESSONS
+from transformer.files.small_files import MAX_FILE_BYTES
+from transformer.lessons.folders import SHIPPED as LESSONS
 from transformer.running.translator import Translator
 
 ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
@@ -328,7 +328,7 @@ def test_unmeasurable_sentences_are_reported(models):
     test = opened("pages/gallery.py", model=ARABIC)
     assert healthy(test) and "is not UTF" in texts(test)
     with file.open("wb") as large:
-        large.truncate(MOST + 1)
+        large.truncate(MAX_FILE_BYTES + 1)
     test = opened("pages/gallery.py", model=ARABIC)
     assert healthy(test) and "is larger than the 32 MB" in texts(test) and "no text" not in texts(test)
     file.write_text("word " * 1000, encoding="utf-8")

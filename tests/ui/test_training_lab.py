@@ -255,7 +255,7 @@ def test_third_training_waits():
 @pytest.mark.usefixtures("unrecorded")
 def test_dropped_training_is_reported():
     test = opened(PAGE, **SMALL)
-    live.TRAININGS.leave(test.session_state[live.PERSON])
+    live.TRAININGS.leave(test.session_state[live.TAB])
     test.run()
     assert not test.exception and "make room" in test.info[0].value and film(test)["at"] == [0]
     assert not test.run().info
@@ -275,5 +275,5 @@ def test_training_leaves_no_thread_and_pauses_when_its_page_is_left():
     training.asked -= live.TRAININGS.patience + 1
     test.switch_page(PAGE).run()
     assert not film(test)["running"] and len(film(test)["losses"]) == steps, "found as it was left"
-    person = test.session_state[live.PERSON]
-    assert live.TRAININGS.of(person) is training
+    tab = test.session_state[live.TAB]
+    assert live.TRAININGS.of(tab) is training

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.properties import few
-from transformer.checkpoints.cards import MOST_BYTES, folded, without_media
+from transformer.checkpoints.cards import MAX_BYTES, folded, without_media
 from transformer.checkpoints.model_texts import read_card
 
 PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", "\\", "\n", "a"]), max_size=14)
@@ -54,9 +54,9 @@ def test_card_of_unclosed_marks_is_parsed_quickly(part):
 def test_beginning_of_a_long_card_is_read_and_the_cut_is_stated(tmp_path):
     card = tmp_path / "README.md"
     assert read_card(tmp_path) == ""
-    card.write_text("é" * (MOST_BYTES // 2), encoding="utf-8")
-    assert read_card(tmp_path) == "é" * (MOST_BYTES // 2)
-    card.write_text("a" + "é" * MOST_BYTES, encoding="utf-8")
+    card.write_text("é" * (MAX_BYTES // 2), encoding="utf-8")
+    assert read_card(tmp_path) == "é" * (MAX_BYTES // 2)
+    card.write_text("a" + "é" * MAX_BYTES, encoding="utf-8")
     found = read_card(tmp_path)
     assert found.startswith("aé") and found.endswith("é\n\n*The card goes on: only its first 200 kB are shown.*")
-    assert len(found.encode()) < MOST_BYTES + 100
+    assert len(found.encode()) < MAX_BYTES + 100

@@ -17,7 +17,7 @@ def test_only_this_machine_reaches_the_app_by_default():
     assert SETTINGS["server"]["address"] == "localhost"
     assert set(SETTINGS["server"]["allowedHosts"]) == {"localhost", "127.0.0.1"}
     options = ["--server.port=8600", "--theme.base", "dark"]
-    assert hall.open_to_hall(options) == (options, None) and hall.open_to_hall([]) == ([], None)
+    assert hall.lecture_options(options) == (options, None) and hall.lecture_options([]) == ([], None)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_only_this_machine_reaches_the_app_by_default():
     ],
 )
 def test_lecture_is_open_and_prints_its_address(options, port, capsys):
-    found, address = hall.open_to_hall([*options, "--theme.base=dark"])
+    found, address = hall.lecture_options([*options, "--theme.base=dark"])
     assert "--server.address=0.0.0.0" in found and f"--server.port={port}" in found and "--theme.base=dark" in found
     assert "--browser.serverAddress=10.1.2.3" in found, "or Streamlit asks an outside service for it"
     assert {"--server.allowedHosts=10.1.2.3", "--server.allowedHosts=localhost"} <= set(found)
@@ -64,17 +64,17 @@ def test_lecture_is_open_and_prints_its_address(options, port, capsys):
 )
 def test_invalid_address_is_rejected(address):
     with pytest.raises(SystemExit, match="without http:// and without a port"):
-        hall.open_to_hall([f"--lecture={address}"])
+        hall.lecture_options([f"--lecture={address}"])
 
 
 @pytest.mark.parametrize("address", ["localhost", "127.0.0.1", "127.1.2.3", "0.0.0.0"])
 def test_loopback_address_is_rejected(address):
     with pytest.raises(SystemExit, match="cannot be reached from other machines"):
-        hall.open_to_hall(["--lecture", address])
+        hall.lecture_options(["--lecture", address])
 
 
 def test_name_and_own_address_pass_without_a_remark(capsys):
-    assert hall.open_to_hall(["--lecture", "atlas.school-1.example"])[1] == "http://atlas.school-1.example:8501"
+    assert hall.lecture_options(["--lecture", "atlas.school-1.example"])[1] == "http://atlas.school-1.example:8501"
     own = hall.own_address()
     if own is not None:
         hall.announce(f"http://{own}:8501")
@@ -96,7 +96,7 @@ def test_another_machines_address_is_reported_before_the_code_and_not_promised(c
 
 def test_lecture_uses_the_port_from_the_environment(monkeypatch):
     monkeypatch.setenv("STREAMLIT_SERVER_PORT", "8600")
-    options, address = hall.open_to_hall(["--lecture=10.1.2.3"])
+    options, address = hall.lecture_options(["--lecture=10.1.2.3"])
     assert "--server.port=8600" in options and address == "http://10.1.2.3:8600"
 
 
@@ -104,7 +104,7 @@ def test_own_address_is_found_without_sending_anything(monkeypatch, capsys):
     address = hall.own_address()
     if address is not None:
         socket.inet_aton(address)
-        assert f"--browser.serverAddress={address}" in hall.open_to_hall(["--lecture"])[0]
+        assert f"--browser.serverAddress={address}" in hall.lecture_options(["--lecture"])[0]
 
     def nowhere(self, place):
         raise OSError("Network is unreachable")
@@ -115,4 +115,4 @@ def test_own_address_is_found_without_sending_anything(monkeypatch, capsys):
     monkeypatch.setattr(socket, "socket", Offline)
     assert hall.own_address() is None
     with pytest.raises(SystemExit, match="not in a network"):
-        hall.open_to_hall(["--lecture"])
+        hall.lecture_options(["--lecture"])

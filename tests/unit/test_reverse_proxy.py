@@ -15,9 +15,9 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Origin, Subprotocol
 
 from attention_atlas import reverse_proxy
-from attention_atlas.reverse_proxy import MOST_HEAD, Backend, ReverseProxy, read_request
-from attention_atlas.static_copies import MOST_BYTES, StaticCopies
-from attention_atlas.vote_desk import VoteDesk
+from attention_atlas.reverse_proxy import MAX_HEAD, Backend, ReverseProxy, read_request
+from attention_atlas.static_copies import MAX_BYTES, StaticCopies
+from attention_atlas.vote_endpoint import VoteEndpoint
 
 PATIENCE = 30
 COOKIE = "attention_atlas_8501"
@@ -125,7 +125,7 @@ async def server(answer: Answer) -> AsyncIterator[int]:
 async def proxy(backends: list[Backend]) -> AsyncIterator[int]:
     """Run a proxy in front of processes; return its port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        running = await ReverseProxy(backends, 8501, VoteDesk(8501, print)).start(listening)
+        running = await ReverseProxy(backends, 8501, VoteEndpoint(8501, print)).start(listening)
         try:
             yield listening.getsockname()[1]
         finally:
@@ -248,7 +248,7 @@ def test_permanent_file_is_compressed_once_and_unchanged():
 def test_number_of_cached_copies_is_bounded():
     copies = StaticCopies()
     for number in range(5):
-        copies.keep(b"/%d" % number, bytes(MOST_BYTES // 4))
+        copies.keep(b"/%d" % number, bytes(MAX_BYTES // 4))
     assert [copies.get(b"/%d" % number) is not None for number in range(5)] == [True, True, True, True, False]
 
 
@@ -300,7 +300,7 @@ def test_body_is_forwarded_and_an_endless_head_is_not():
         async with server(counts) as a, proxy([Backend(a)]) as port:
             assert (await ask(port, request="POST / HTTP/1.1", body=bytes(1_000_000)))[1] == "1000000"
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(b"GET /" + b"a" * (MOST_HEAD + 1))
+            writer.write(b"GET /" + b"a" * (MAX_HEAD + 1))
             assert (await reader.readline()).startswith(b"HTTP/1.1 431 ")
             writer.close()
 

@@ -107,7 +107,7 @@ def drawn(vocabulary, constraints, limits, draw):
         scores[:, parts] += draw.initial_seed() % 2
         pieces = applied.exclude_(scores, step).argmax(-1).tolist()
         if applied.may_break(pieces, step):
-            pieces = applied.spell_(scores, step).argmax(-1).tolist()
+            pieces = applied.exclude_broken_characters_(scores, step).argmax(-1).tolist()
         for row, piece in zip(rows, pieces, strict=True):
             written[row].append(piece)
         live = [at for at, row in enumerate(rows) if len(written[row]) < limits[row] and pieces[at] != symbols.end]

@@ -12,7 +12,7 @@ from transformer.text.tokenizer import END
 from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import Interventions
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 TEXT = "The old man reads a book."
 
@@ -80,7 +80,7 @@ def test_beam_tree_has_the_best_translation(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=5))
     tree = traced.translation.tree
     assert tuple(tree.nodes[index].piece for index in tree.best) == ids(traced)
-    assert tree.nodes[tree.best[-1]].fate == Fate.ENDED
+    assert tree.nodes[tree.best[-1]].fate == HypothesisState.ENDED
     assert [tree.nodes[index].parent for index in tree.best] == [None, *tree.best[:-1]]
     assert tree.nodes[tree.best[-1]].score == pytest.approx(traced.translation.log_prob)
     for row, index in enumerate(tree.best):

@@ -18,7 +18,7 @@ from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
 # The most random orders of a run; each scores as many variants as the model has heads.
-MOST_ORDERS = 16
+MAX_ORDERS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +94,15 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
         orders: number of random orders.
 
     Raises:
-        InterventionError: `orders` is not from 0 to MOST_ORDERS.
+        InterventionError: `orders` is not from 0 to MAX_ORDERS.
     """
 
     importance: ImportanceRun
     orders: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.orders <= MOST_ORDERS:
-            raise InterventionError(f"The number of random orders is {self.orders:,}: give 0 to {MOST_ORDERS}.")
+        if not 0 <= self.orders <= MAX_ORDERS:
+            raise InterventionError(f"The number of random orders is {self.orders:,}: give 0 to {MAX_ORDERS}.")
 
     message = "Removing the heads one after the other …"
     long = True

@@ -26,7 +26,7 @@ NodeKind = Literal["token", "head", "feed-forward", "target"]
 # Edges below this many logits are counted, but not kept.
 SMALLEST = 0.005
 # Nodes of the drawing; more cannot be followed by eye.
-MOST_NODES = 30
+MAX_NODES = 30
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float
     return directions, offset
 
 
-def pruned(graph: AttributionGraph, most: int = MOST_NODES) -> PrunedGraph:
+def pruned(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
     """The graph with at most so many nodes: those that the largest edges connect to the target."""
     sizes, target = abs(graph.edges), len(graph.nodes) - 1
     into: dict[int, list[int]] = defaultdict(list)

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from transformer.backpropagation.gradients import LossInputs
 from transformer.config import TransformerConfig
 from transformer.model.recorder import Recorder
+from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
-from transformer.model.undrawn import Undrawn
 from transformer.values.trace import DETAILS, PARTS, SIDES
 
 
@@ -72,7 +72,7 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
         parameters: by name, each once.
         length: of the longest text; computed positions are in float64 as well.
     """
-    with Undrawn():
+    with SkippedInitialisation():
         model = Transformer(config).double().eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -29,7 +29,7 @@ CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences
 # The index of the weights of a large GPT-2.
 INDEX = f"{WEIGHTS}.index.json"
 # Size limit of a configuration.
-MOST_BYTES = MEGABYTE
+MAX_BYTES = MEGABYTE
 # Limit of sentences.txt, which may be a corpus: every run of every page reads the few that are offered as examples.
 EXAMPLES_BYTES = 1 << 14
 
@@ -157,7 +157,7 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[st
     if not NAME.fullmatch(path.name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
-        found = read(path, read_small_json(path / CONFIG, MOST_BYTES))
+        found = read(path, read_small_json(path / CONFIG, MAX_BYTES))
         weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)
         return found if any((path / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
@@ -188,7 +188,7 @@ def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
 @lru_cache(maxsize=256)
 def _is_language_model(path: Path, changed: int) -> bool:
     try:
-        values = read_small_json(path / CONFIG, MOST_BYTES)
+        values = read_small_json(path / CONFIG, MAX_BYTES)
     except (OSError, ValueError):
         return False
     former, today = "vocabulary" in values, values.get("encoder_layers") == 0

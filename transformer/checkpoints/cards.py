@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 # Size limit of a card, because every run of a page reads it again.
-MOST_BYTES = 200_000
-CUT = f"\n\n*The card goes on: only its first {MOST_BYTES // 1000} kB are shown.*"
+MAX_BYTES = 200_000
+CUT = f"\n\n*The card goes on: only its first {MAX_BYTES // 1000} kB are shown.*"
 # No part of the pattern crosses the bracket that the next image may begin with. Otherwise a search from each of many
 # beginnings to the end of the card would take minutes.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")

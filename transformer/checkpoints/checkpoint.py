@@ -19,8 +19,8 @@ from transformer.files.paths import LANGUAGE_MODEL
 from transformer.files.small_files import read_small
 from transformer.model.devices import chosen_device, device_errors_explained
 from transformer.model.fast.modules import speed_up
+from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
-from transformer.model.undrawn import Undrawn
 from transformer.text.affixes import SYMBOLS, read_affixes
 from transformer.text.byte_tokenizer import ByteTokenizer
 from transformer.text.languages import LANGUAGES, Languages, read_languages
@@ -186,7 +186,7 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
             f"The vocabulary ({', '.join(tokenizer.files)}) in {folder} is not the one that the weights beside it were "
             f"trained with. {RESTORE}"
         )
-    with Undrawn():
+    with SkippedInitialisation():
         model = Transformer(config, tokenizer.symbols)
     fill(model, weights, folder)
     return Checkpoint(

@@ -18,13 +18,13 @@ from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.config import TransformerConfig, decoder_only
 from transformer.errors import CheckpointError
+from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
-from transformer.model.undrawn import Undrawn
 from transformer.text.added_tokens import ADDED, TOKENIZER
 from transformer.text.byte_tokenizer import ByteTokenizer
 from transformer.text.byte_vocabulary import MERGES
-from transformer.text.cutters import ONE_FILE
 from transformer.text.pair_tokenizer import IDS
+from transformer.text.segmenters import ONE_FILE
 
 # Limits above all existing models; without them, a few bytes of JSON would ask for all memory.
 LARGEST = {
@@ -96,12 +96,12 @@ def _read(folder: Folder) -> ImportedLanguageModel:
     tokenizer = _vocabulary(folder, settings, config.target_vocabulary)
     weights = _weights(folder, settings, config)
     config = replace(config, tied_embeddings="none" if "generator.weight" in weights else "target")
-    with torch.device("meta"), Undrawn():
+    with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
     # Rows beyond the vocabulary stand for no text; they only pad the matrix to a rounder number.
     for name in sorted({EMBEDDED, "generator.weight"} & weights.keys()):
         weights[name] = weights[name][: tokenizer.size].contiguous()
-    with torch.device("meta"), Undrawn():
+    with torch.device("meta"), SkippedInitialisation():
         model = Transformer(replace(config, target_vocabulary=tokenizer.size), tokenizer.symbols)
     model.load_state_dict({"generator.weight": weights[EMBEDDED], **weights}, assign=True)
     if config.tied_embeddings == "target":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from transformer.checkpoints.cards import MOST_BYTES, shortened
+from transformer.checkpoints.cards import MAX_BYTES, shortened
 from transformer.checkpoints.learning_curve import check_curve
 from transformer.errors import CheckpointError
 from transformer.files.small_files import read_beginning, read_small, read_small_text
@@ -47,7 +47,7 @@ def read_card(folder: Path) -> str:
     if not os.path.lexists(path):
         return ""
     with reading(path):
-        return shortened(*read_beginning(path, MOST_BYTES))
+        return shortened(*read_beginning(path, MAX_BYTES))
 
 
 def read_curve(folder: Path) -> str:

@@ -16,7 +16,7 @@ from transformer.language_modelling.evaluation import evaluate, evaluate_baselin
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.text.vocabulary import label_parts
-from transformer.training.config import MOST
+from transformer.training.config import MAX_INTEGER
 from transformer.training.contexts import texts_of
 from transformer.training.data import read_lines, read_pairs, without
 from transformer.values.decoding_settings import METHODS, DecodingSettings
@@ -25,7 +25,7 @@ DEFAULTS = DecodingSettings()
 # Number of the best heads to print.
 SHOWN = 3
 # Limit of the tokens to write, which takes minutes. A model without learned positions has no limit of its own.
-MOST_LIMIT = 65_536
+MAX_LIMIT = 65_536
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -85,10 +85,10 @@ def write_on(loaded: LanguageModel, options: argparse.Namespace) -> None:
     beginnings = options.beginnings
     if options.file:
         beginnings = [line for _, line in read_lines(options.file)]
-    if options.limit > MOST_LIMIT:
-        raise ValueError(f"--limit must be at most {MOST_LIMIT:,}, not {options.limit:,}")
-    if not 0 <= options.seed <= MOST:
-        raise ValueError(f"--seed must be at least 0 and at most {MOST:,}, not {options.seed:,}")
+    if options.limit > MAX_LIMIT:
+        raise ValueError(f"--limit must be at most {MAX_LIMIT:,}, not {options.limit:,}")
+    if not 0 <= options.seed <= MAX_INTEGER:
+        raise ValueError(f"--seed must be at least 0 and at most {MAX_INTEGER:,}, not {options.seed:,}")
     settings = DecodingSettings(
         method=options.method,
         beam_size=options.beam,

@@ -40,7 +40,7 @@ from transformer.values.interventions import DEFAULT_DRAWS, MODES
 
 SENTENCES = ASSETS / "sentences.txt"
 # Each process loads its own model, so a typing error in the number could fill the memory.
-MOST_PROCESSES = 256
+MAX_PROCESSES = 256
 # Number of random orders in which heads are removed.
 SEEDS = 3
 
@@ -155,8 +155,8 @@ class Clock:
 
 
 def measure(options: argparse.Namespace) -> None:
-    if not 1 <= options.processes <= MOST_PROCESSES:
-        raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
+    if not 1 <= options.processes <= MAX_PROCESSES:
+        raise ValueError(f"--processes must be at least 1 and at most {MAX_PROCESSES}, not {options.processes}")
     state = state_of(options)
     translator = model_of(options)
     clock = Clock(options.sentences, options.processes)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from transformer.checkpoints.checkpoint import load_description
 from transformer.files.paths import MODEL
-from transformer.files.terminal import MOST_PORT, at_terminal
+from transformer.files.terminal import MAX_PORT, at_terminal
 from transformer.serving.client import SERVER
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
 # Limit over all machines of a cluster, because a typing error could start countless processes.
-MOST_REPLICAS = 1_000
+MAX_REPLICAS = 1_000
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -44,10 +44,10 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
         sys.exit(f"error: --replicas must be at least 1, not {options.replicas}")
-    if (copies := max(options.replicas, options.most)) > MOST_REPLICAS:
-        sys.exit(f"error: {copies:,} copies of the model: the limit is {MOST_REPLICAS:,}")
-    if not 1 <= options.port <= MOST_PORT:
-        sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
+    if (copies := max(options.replicas, options.most)) > MAX_REPLICAS:
+        sys.exit(f"error: {copies:,} copies of the model: the limit is {MAX_REPLICAS:,}")
+    if not 1 <= options.port <= MAX_PORT:
+        sys.exit(f"error: --port must be at least 1 and at most {MAX_PORT}, not {options.port}")
     # Ray, too, resolves a host name to IPv4 addresses only.
     ipv6 = ":" in options.host
     place = f"{f'[{options.host}]' if ipv6 else options.host}:{options.port}"

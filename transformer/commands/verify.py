@@ -13,7 +13,7 @@ from transformer.checkpoints.available_models import is_language_model, language
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.errors import AtlasError
 from transformer.experiments.checking import Report, check, check_model
-from transformer.experiments.experiment import MOST_FIGURE, Experiment
+from transformer.experiments.experiment import MAX_FIGURE, Experiment
 from transformer.files.paths import MODEL
 from transformer.files.small_files import read_small
 from transformer.files.terminal import at_terminal
@@ -44,7 +44,7 @@ def verify(path: Path, load: Any, folder: Path | None) -> Report:
     Raises:
         AtlasError, OSError, ValueError: it cannot be checked.
     """
-    experiment = Experiment.read(read_small(path, MOST_FIGURE))
+    experiment = Experiment.read(read_small(path, MAX_FIGURE))
     folders = {**language_model_folders(), **model_folders()}
     folder = folder or (folders[experiment.name].path if experiment.name in folders else MODEL)
     model = load(folder)

@@ -14,7 +14,7 @@ from transformer.decoding.step import Distribution, Step, predict, token_rank
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.transformer import Transformer
 from transformer.values.decoding_settings import LENGTH_PENALTY, MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class BeamStep(Step):
         sentence: index in the batch of each row's sentence, [N].
         parent: the row that each expansion continues, [M].
         penalised: score over the length penalty, float64 [M].
-        fate: `Fate` of each expansion, [M].
+        fate: `HypothesisState` of each expansion, [M].
         rank: rank of each expansion's token in its parent's distribution, [M]; 1 is the most likely. None unless
             captured.
     """
@@ -104,7 +104,7 @@ def beam_search(
 
         parent, piece, total = _expansions(logits, score, sentence, 2 * beam_size)
         if applied.may_break(piece.tolist(), number):
-            logits = applied.spell_(logits, number)
+            logits = applied.exclude_broken_characters_(logits, number)
             parent, piece, total = _expansions(logits, score, sentence, 2 * beam_size)
         owner = sentence[parent]
         ending = piece == symbols.end
@@ -117,10 +117,10 @@ def beam_search(
         penalised = total / ending_rule.divisor(number + 1)
         done = ending_rule.done(number + 1, owner[ended], penalised[ended], best_live) | (number + 1 == limit)
 
-        fate = np.full(len(parent), Fate.PRUNED)
-        fate[ended] = Fate.ENDED
-        fate[going_on] = np.where(done[owner[going_on]], Fate.UNFINISHED, Fate.ALIVE)
-        live = fate == Fate.ALIVE
+        fate = np.full(len(parent), HypothesisState.PRUNED)
+        fate[ended] = HypothesisState.ENDED
+        fate[going_on] = np.where(done[owner[going_on]], HypothesisState.UNFINISHED, HypothesisState.ALIVE)
+        live = fate == HypothesisState.ALIVE
         rows, pieces = (torch.from_numpy(each).to(read.device) for each in (parent, piece))
         log_prob = distribution.log_probs[rows, pieces]
         yield BeamStep(

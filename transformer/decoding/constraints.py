@@ -104,7 +104,7 @@ class AppliedConstraints:
         self._excluded = self._ids(self._never)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the tokens that must not be taken, in place; `spell_` excludes those that would break a character.
+        """Exclude the tokens that must not be taken, in place; `exclude_broken_characters_` excludes further ones.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
@@ -124,7 +124,7 @@ class AppliedConstraints:
     def may_break(self, pieces: Iterable[int], step: int) -> bool:
         """Whether the rows could break a character by taking one of these tokens.
 
-        If not, `spell_` does not change the rank of any of them in the logits.
+        If not, `exclude_broken_characters_` does not change the rank of any of them in the logits.
         """
         return (
             bool(self._spelling)
@@ -132,13 +132,13 @@ class AppliedConstraints:
             and (self._begun or not self._spelling.parts.isdisjoint(pieces))
         )
 
-    def spell_(self, logits: Tensor, step: int) -> Tensor:
+    def exclude_broken_characters_(self, logits: Tensor, step: int) -> Tensor:
         """Exclude also the tokens that would break a character, in place.
 
         Arguments and result are those of `exclude_`; `logits` is its result.
         """
         for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
-            self._spell_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
+            self._exclude_in_row_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
         return logits
 
     def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
@@ -161,7 +161,7 @@ class AppliedConstraints:
             ]
             self._begun = any(self._states)
 
-    def _spell_(self, logits: Tensor, state: State, left: int) -> Tensor:
+    def _exclude_in_row_(self, logits: Tensor, state: State, left: int) -> Tensor:
         """The same for one row, which is in a state, with `left` tokens left to write."""
         possible = self._possible.get((state, left))
         if possible is None:

@@ -60,7 +60,7 @@ def greedy_batch(
         logits, cache = logits_of_next(model, read, cache)
         read = likeliest(applied.exclude_(logits, number))
         if applied.may_break(read.tolist(), number):
-            read = likeliest(applied.spell_(logits, number))
+            read = likeliest(applied.exclude_broken_characters_(logits, number))
         going_on, pieces = [], read.tolist()
         for row, (sentence, piece) in enumerate(zip(sentences, pieces, strict=True)):
             taken[sentence].append(piece)

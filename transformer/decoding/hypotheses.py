@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from transformer.decoding.beam import BeamStep
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ def hypotheses(
         for expansion, (sentence, parent, piece, log_prob, score, penalised, fate) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         ):
-            if fate == Fate.PRUNED:
+            if fate == HypothesisState.PRUNED:
                 continue
             before, sum_before = taken[parent]
             pieces, log_prob = (*before, piece), sum_before + log_prob
-            if fate == Fate.ALIVE:
+            if fate == HypothesisState.ALIVE:
                 live.append((pieces, log_prob))
             else:
-                ended = fate == Fate.ENDED
+                ended = fate == HypothesisState.ENDED
                 results[sentence].append(Hypothesis(pieces, log_prob, score, penalised, ended, number, expansion))
         taken = live
 

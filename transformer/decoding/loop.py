@@ -60,7 +60,7 @@ def decode_loop(
         logits = applied.exclude_(logits if applied.rules else distribution.log_probs.clone(), number)
         predicted = choose(logits)
         if applied.may_break(predicted.tolist(), number):
-            logits = applied.spell_(logits, number)
+            logits = applied.exclude_broken_characters_(logits, number)
             allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
             if not allowed.all():
                 predicted = torch.where(allowed, predicted, (again or choose)(logits))

@@ -20,9 +20,9 @@ MAX_CHARACTERS = 10_000
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
 # The code by which a text asks for a language, as ">>fra<<". A model with one language recognises less as a code,
 # because a text may begin with a word in quotation marks.
-ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
-READ = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
-ASKED_IN_VAIN = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
+REQUESTED_CODE = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
+SOURCE_CODE = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
+UNSUPPORTED_CODE = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
 
 
 def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
@@ -37,12 +37,12 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
     """
     text = valid(text)
     code, rest = split_code(text, codes)
-    if asked := (ASKED if codes else ASKED_IN_VAIN).match(rest):
+    if asked := (REQUESTED_CODE if codes else UNSUPPORTED_CODE).match(rest):
         second = f">>{asked[1]}<<"
         if second in codes:
             raise TextError(f"The text names two languages, {code} and {second}: leave out one of them.")
         raise not_written(asked[1], codes, languages)
-    if any(code.startswith("<<") for code in codes) and (asked := READ.match(rest)):
+    if any(code.startswith("<<") for code in codes) and (asked := SOURCE_CODE.match(rest)):
         raise TextError(f"The model does not read {asked[1]}, or it is named twice: leave it out.")
     return text
 

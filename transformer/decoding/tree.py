@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from transformer.decoding.beam import BeamStep
 from transformer.decoding.hypotheses import Hypothesis
-from transformer.values.translation import BeamNode, Fate, SearchTree
+from transformer.values.translation import BeamNode, HypothesisState, SearchTree
 
 
 def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
@@ -35,10 +35,12 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
         for place, (row, piece, log_prob, rank, score, penalised, fate) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         ):
-            nodes.append(BeamNode(live[row], number, row, piece, log_prob, rank, score, penalised, place, Fate(fate)))
+            nodes.append(
+                BeamNode(live[row], number, row, piece, log_prob, rank, score, penalised, place, HypothesisState(fate))
+            )
         expansions = range(first[-1], len(nodes))
-        cutoffs.append(min(nodes[index].score for index in expansions if nodes[index].fate != Fate.PRUNED))
-        live = [index for index in expansions if nodes[index].fate == Fate.ALIVE]
+        cutoffs.append(min(nodes[index].score for index in expansions if nodes[index].fate != HypothesisState.PRUNED))
+        live = [index for index in expansions if nodes[index].fate == HypothesisState.ALIVE]
     rows = [step.distribution.rows for step in steps if step.distribution.rows is not None]
     return SearchTree(
         nodes=tuple(nodes),

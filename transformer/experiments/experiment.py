@@ -28,9 +28,9 @@ from transformer.values.run import Run, Stated
 VERSION = 1
 MARK = "attention-atlas-experiment:"
 # Limits of an experiment and of a figure that carries one, bytes.
-MOST_BYTES, MOST_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
+MAX_BYTES, MAX_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
 # The most runs of an experiment; a page has fewer than ten, and each may take seconds.
-MOST_RUNS = 50
+MAX_RUNS = 50
 # Numbers count as the same if they differ by less than this, as a share of the larger ones and of 1.
 TOLERANCE = 1e-5
 DIGITS = 9
@@ -126,8 +126,8 @@ class Experiment:
             AtlasError: a run contradicts itself.
         """
         text = _text(content)
-        if len(text) > MOST_BYTES:
-            raise ExperimentError(f"The experiment is larger than the {MOST_BYTES // 1024} kB that one may have.")
+        if len(text) > MAX_BYTES:
+            raise ExperimentError(f"The experiment is larger than the {MAX_BYTES // 1024} kB that one may have.")
         try:
             version = decoded(text, _Versioned).experiment
             if version > VERSION:
@@ -136,8 +136,8 @@ class Experiment:
                     "Attention Atlas."
                 )
             file: _File = decoded(text, _File)
-            if len(file.parts) > MOST_RUNS:
-                raise ExperimentError(f"The experiment has {len(file.parts)} runs: at most {MOST_RUNS} are computed.")
+            if len(file.parts) > MAX_RUNS:
+                raise ExperimentError(f"The experiment has {len(file.parts)} runs: at most {MAX_RUNS} are computed.")
             parts = tuple(ClaimedRun(each.label, read_run(each.run, Run), each.claims) for each in file.parts)
         except RequestError as error:
             raise ExperimentError(
@@ -147,8 +147,8 @@ class Experiment:
 
 
 def _text(content: bytes) -> bytes:
-    if len(content) > MOST_FIGURE:
-        raise ExperimentError(f"The file is larger than the {MOST_FIGURE // MEGABYTE} MB that a figure may have.")
+    if len(content) > MAX_FIGURE:
+        raise ExperimentError(f"The file is larger than the {MAX_FIGURE // MEGABYTE} MB that a figure may have.")
     if content.lstrip().startswith(b"{"):
         return content
     carried = _CARRIED.search(content)
@@ -158,7 +158,7 @@ def _text(content: bytes) -> bytes:
         )
     try:
         # Unpacking stops once the text is longer than an experiment can be.
-        return zlib.decompressobj().decompress(base64.b64decode(carried[1]), MOST_BYTES + 1)
+        return zlib.decompressobj().decompress(base64.b64decode(carried[1]), MAX_BYTES + 1)
     except (ValueError, zlib.error):
         raise ExperimentError("The experiment in this figure is damaged: save the figure again.") from None
 

@@ -22,9 +22,9 @@ PACKED = 2
 # parameters in float16, loading takes ten bytes each at most, as benchmarks/marian.py measures.
 READ = 2
 # Limit in bytes; safetensors reads no longer header.
-MOST_HEADER = 100_000_000
+MAX_HEADER = 100_000_000
 # Limits of a tensor's number of dimensions and of each size. No model exceeds them, and their product stays cheap.
-MOST_SIZES, LARGEST_SIZE = 8, 2**48
+MAX_SIZES, LARGEST_SIZE = 8, 2**48
 
 
 def memory_needed(weights: Path) -> int:
@@ -68,7 +68,7 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
     try:
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
-            header = json.loads(file.read(min(size, MOST_HEADER)))
+            header = json.loads(file.read(min(size, MAX_HEADER)))
         tensors = [
             (each["shape"], BYTES.get(each["dtype"], HELD)) for name, each in header.items() if name != "__metadata__"
         ]
@@ -86,7 +86,7 @@ def _possible(shape: object) -> bool:
     """Whether a value in a header can be a shape."""
     return (
         isinstance(shape, list)
-        and len(shape) <= MOST_SIZES
+        and len(shape) <= MAX_SIZES
         and all(type(size) is int and 0 <= size <= LARGEST_SIZE for size in shape)
     )
 

@@ -9,10 +9,10 @@ from typing import Any
 
 MEGABYTE = 1 << 20
 # No vocabulary is larger.
-MOST = 32 * MEGABYTE
+MAX_FILE_BYTES = 32 * MEGABYTE
 
 
-def read_small(path: Path, most: int = MOST) -> bytes:
+def read_small(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
     """The content of a file of at most `most` bytes.
 
     Raises:
@@ -25,7 +25,7 @@ def read_small(path: Path, most: int = MOST) -> bytes:
     return content
 
 
-def read_small_text(path: Path, most: int = MOST) -> str:
+def read_small_text(path: Path, most: int = MAX_FILE_BYTES) -> str:
     """The same as text.
 
     Raises:
@@ -34,7 +34,7 @@ def read_small_text(path: Path, most: int = MOST) -> str:
     return _decoded(read_small(path, most), path)
 
 
-def read_small_json(path: Path, most: int = MOST) -> dict[str, Any]:
+def read_small_json(path: Path, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises:

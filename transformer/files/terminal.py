@@ -12,7 +12,7 @@ from typing import TextIO
 # Shells report a command that a signal ended as 128 plus its number: here SIGINT, and SIGPIPE, which Windows lacks.
 STOPPED, UNREAD = 130, 141
 # The highest number of a port.
-MOST_PORT = 65_535
+MAX_PORT = 65_535
 
 
 @contextmanager

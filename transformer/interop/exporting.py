@@ -33,7 +33,7 @@ from transformer.text.added_tokens import TOKENIZER
 from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
 from transformer.text.tokenizer import VOCABULARY
 
-THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new"}
+HUGGINGFACE_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new"}
 
 
 def export_huggingface(model: Path, output: Path) -> None:
@@ -100,7 +100,7 @@ def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:
             "decoder_attention_heads": config.heads,
             "encoder_ffn_dim": config.d_ff,
             "decoder_ffn_dim": config.d_ff,
-            "activation_function": THEIR_ACTIVATIONS[config.activation],
+            "activation_function": HUGGINGFACE_ACTIVATIONS[config.activation],
             "dropout": config.dropout,
             "max_position_embeddings": config.max_positions,
             "scale_embedding": config.scale_embedding,

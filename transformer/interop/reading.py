@@ -21,8 +21,8 @@ from transformer.interop.generation import generation_of, unapplied
 from transformer.interop.model_card import ModelCard, read_card
 from transformer.interop.vocabularies import read_vocabulary
 from transformer.interop.weights import embeddings, layers, output_bias, positions
+from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
-from transformer.model.undrawn import Undrawn
 from transformer.text.vocabulary import Vocabulary
 
 # Advice for weights that exist only as a pickle.
@@ -119,7 +119,7 @@ def _read(
     weights["generator.bias"] = output_bias(found, config.target_vocabulary, tokenizer.size)
     if found:
         raise ValueError(f"it has the tensor {min(found)}, which no {family.model} has")
-    with torch.device("meta"), Undrawn():
+    with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
     config = _cut(config, weights, tokenizer, notes)
     pad = tokenizer.symbols.pad

@@ -16,9 +16,9 @@ from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_sy
 from transformer.text.affixes import SYMBOLS, Affixes
 from transformer.text.byte_tokenizer import ByteTokenizer
 from transformer.text.byte_vocabulary import MERGES
-from transformer.text.cutters import ONE_FILE
 from transformer.text.languages import Languages, language
 from transformer.text.pair_tokenizer import IDS, SOURCE, TARGET, TARGET_IDS, PairTokenizer, read_ids
+from transformer.text.segmenters import ONE_FILE
 from transformer.text.vocabulary import Vocabulary, target_codes
 
 # The tokenizer's symbols and their usual texts.

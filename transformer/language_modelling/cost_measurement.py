@@ -17,7 +17,7 @@ from transformer.model.transformer import Transformer, build
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
 # Limits of a pass, so that other users do not wait: bytes, the share of the machine's free bytes, and seconds.
-MOST_BYTES, SHARE, MOST_SECONDS = 400 * 2**20, 0.5, 2.0
+MAX_BYTES, SHARE, MAX_SECONDS = 400 * 2**20, 0.5, 2.0
 # Number of tensors of the map's size that a pass holds at once: scores, masked scores, weights, mask.
 HELD = 4
 # Largest growth of a pass's duration when the text becomes twice as long.
@@ -51,12 +51,12 @@ def measurements(
         lengths: each twice the one before.
         available: free bytes of the machine; None if unknown.
     """
-    room = MOST_BYTES if available is None else min(MOST_BYTES, SHARE * available)
+    room = MAX_BYTES if available is None else min(MAX_BYTES, SHARE * available)
     models: dict[Attention, Transformer] = {each: _model(each) for each in ATTENTIONS}
     seconds: dict[Attention, float] = dict.fromkeys(ATTENTIONS, 0.0)
     for length in lengths:
         for attention, model in models.items():
-            if peak_bytes(model.config, length) <= room and GROWTH * seconds[attention] <= MOST_SECONDS:
+            if peak_bytes(model.config, length) <= room and GROWTH * seconds[attention] <= MAX_SECONDS:
                 found = measure(model, length, repeats)
                 seconds[attention] = found.seconds
                 yield found

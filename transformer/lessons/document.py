@@ -9,7 +9,7 @@ from typing import Any
 from transformer.errors import LessonError
 
 # The largest absolute value of a number in a lesson. Python cannot print numbers of thousands of digits.
-MOST_NUMBER = 1_000_000_000
+MAX_NUMBER = 1_000_000_000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
@@ -38,8 +38,8 @@ def read_document(text: str) -> dict[str, Any]:
             left += value.values()
         elif isinstance(value, list):
             left += value
-        elif isinstance(value, int | float) and not abs(value) <= MOST_NUMBER:
+        elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
             raise LessonError(
-                f"the file has a number out of bounds; use numbers from {-MOST_NUMBER:,} to {MOST_NUMBER:,}"
+                f"the file has a number out of bounds; use numbers from {-MAX_NUMBER:,} to {MAX_NUMBER:,}"
             )
     return document

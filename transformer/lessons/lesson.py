@@ -16,16 +16,16 @@ from transformer.files.small_files import read_small
 from transformer.lessons.claims import check_call
 from transformer.lessons.document import quoted, read_document
 from transformer.lessons.figures import read_figure
-from transformer.lessons.shelf import ID, MOST_BYTES, MOST_STEPS, id_of
+from transformer.lessons.folders import ID, MAX_BYTES, MAX_STEPS, id_of
 from transformer.lessons.tables import TABLES
 from transformer.lessons.template import names
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
 NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
 # Maximum number of words that a step shows before the answer, and after it.
-MOST_WORDS = 40
-FEWEST_STEPS = 3
-MOST_CHOICES = 6
+MAX_WORDS = 40
+MIN_STEPS = 3
+MAX_CHOICES = 6
 ADDRESS = re.compile(r"[a-z_]{1,40}(\?[A-Za-z0-9_=&.,+%-]{1,1000})?")
 # Pages of the app that a step may link to.
 PAGES = tuple(sorted(path.stem for path in (APP / "pages").glob("[a-z]*.py")))
@@ -133,8 +133,8 @@ def read_lesson(path: Path) -> Lesson:
         data = read_small(path)
     except ValueError as error:
         raise LessonError(str(error)) from error
-    if len(data) > MOST_BYTES:
-        raise LessonError(f"{path.name}: the file has {len(data):,} bytes; a lesson has at most {MOST_BYTES:,}")
+    if len(data) > MAX_BYTES:
+        raise LessonError(f"{path.name}: the file has {len(data):,} bytes; a lesson has at most {MAX_BYTES:,}")
     try:
         return lesson_of(id_of(path), data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -158,8 +158,8 @@ def lesson_of(name: str, text: str) -> Lesson:
     steps = document.get("steps")
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         raise LessonError("the steps are missing: begin each with a line [[steps]]")
-    if not FEWEST_STEPS <= len(steps) <= MOST_STEPS:
-        raise LessonError(f"it has {len(steps)} steps; a lesson has {FEWEST_STEPS} to {MOST_STEPS}")
+    if not MIN_STEPS <= len(steps) <= MAX_STEPS:
+        raise LessonError(f"it has {len(steps)} steps; a lesson has {MIN_STEPS} to {MAX_STEPS}")
     title, summary = (_text("the lesson", document, key, needed=True) for key in ("title", "summary"))
     return Lesson(
         name,
@@ -215,8 +215,8 @@ def _check_texts(where: str, step: LessonStep) -> None:
     values = check_call(step.claim, step.parameters).values
     for texts, what in (((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has")):
         count = sum(len(text.split()) for text in texts)
-        if count > MOST_WORDS:
-            raise LessonError(f"{where}: {what} {count} words; at most {MOST_WORDS} are on the screen at once")
+        if count > MAX_WORDS:
+            raise LessonError(f"{where}: {what} {count} words; at most {MAX_WORDS} are on the screen at once")
     for text in (step.look_for, step.question, *step.choices, step.answer, step.reveal, *step.quoted_places):
         try:
             asked = names(text)
@@ -246,8 +246,8 @@ def _check_question(where: str, step: LessonStep) -> None:
         raise LessonError(f"{where}: a question needs choices and their answer, or the name of a value as guess")
     if step.choices and step.guess:
         raise LessonError(f"{where}: a question has either choices or a guess, not both")
-    if step.choices and not 2 <= len(step.choices) <= MOST_CHOICES:
-        raise LessonError(f"{where}: it has {len(step.choices)} choices; a question has 2 to {MOST_CHOICES}")
+    if step.choices and not 2 <= len(step.choices) <= MAX_CHOICES:
+        raise LessonError(f"{where}: it has {len(step.choices)} choices; a question has 2 to {MAX_CHOICES}")
     if step.choices and step.answer not in step.choices and not names(step.answer):
         raise LessonError(
             f"{where}: the answer {quoted(step.answer)} is not among the choices; it must match one of them exactly"

@@ -18,7 +18,7 @@ from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
 from transformer.lessons.claims.attribution import named_for_all, named_words
 from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
 from transformer.lessons.claims.decoding import beam_and_greedy, samples
-from transformer.lessons.claims.learning import MOST_LOSS, noted_losses, noted_scores
+from transformer.lessons.claims.learning import MAX_LOSS, noted_losses, noted_scores
 from transformer.lessons.claims.patching import (
     changed_position,
     compared,
@@ -255,7 +255,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
             "step": [step for step, _, _ in rows.values()],
             "of all steps": [step / last for step, _, _ in rows.values()],
             "loss": [loss for _, loss, _ in rows.values()],
-            "as unsure as among": [exp(min(loss, MOST_LOSS)) for _, loss, _ in rows.values()],
+            "as unsure as among": [exp(min(loss, MAX_LOSS)) for _, loss, _ in rows.values()],
             "chrF": [score for _, _, score in rows.values()],
         },
         percent=("of all steps",),

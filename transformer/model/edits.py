@@ -21,7 +21,7 @@ ByKind = Mapping[Kind, Tensor]
 # Places of one run, and the vectors that they get there.
 Patches = tuple[tuple[Place, Tensor], ...]
 # Row of the batch, head, position, and the vector that is put there.
-Put = tuple[int, int, int, Tensor]
+VectorPatch = tuple[int, int, int, Tensor]
 
 
 class Replacement(Protocol):
@@ -53,8 +53,8 @@ class AttentionEdit:
     offset: Tensor | None = None
     sharpness: Tensor | None = None
     rows: tuple[tuple[int, Row, Cells], ...] = ()
-    weight_patches: tuple[Put, ...] = ()
-    output_patches: tuple[Put, ...] = ()
+    weight_patches: tuple[VectorPatch, ...] = ()
+    output_patches: tuple[VectorPatch, ...] = ()
     start: int = 0
 
     @property
@@ -94,10 +94,10 @@ class AttentionEdit:
 
 @dataclass(frozen=True)
 class StreamEdit:
-    """Changes to the residual stream after one layer, and to what its feed-forward network writes; see `Put`."""
+    """Changes to the residual stream after one layer, and to the output of its feed-forward network."""
 
-    residual_patches: tuple[Put, ...] = ()
-    feed_forward_patches: tuple[Put, ...] = ()
+    residual_patches: tuple[VectorPatch, ...] = ()
+    feed_forward_patches: tuple[VectorPatch, ...] = ()
     start: int = 0
 
     def stream(self, x: Tensor) -> Tensor:
@@ -190,7 +190,9 @@ class Edits:
     def _of_stream(self, stack: Stack, depth: int, start: int) -> StreamEdit | None:
         if not self.patches:
             return None
-        return StreamEdit(self._put(f"{stack}.residual", depth), self._put(f"{stack}.feed_forward", depth - 1), start)
+        return StreamEdit(
+            self._patches_at(f"{stack}.residual", depth), self._patches_at(f"{stack}.feed_forward", depth - 1), start
+        )
 
     def _of_attention(self, kind: Kind, layer: int, start: int) -> AttentionEdit | None:
         rows = tuple(
@@ -199,7 +201,7 @@ class Edits:
             for row, cells in each.given_rows()
             if row[:2] == (kind, layer)
         )
-        weights, outputs = (self._put(f"{kind}.{name}", layer) for name in ("weights", "outputs"))
+        weights, outputs = (self._patches_at(f"{kind}.{name}", layer) for name in ("weights", "outputs"))
         changed = any(kind in part for part in (self.gates, self.sharpness, self.offsets))
         if not (rows or weights or outputs or changed):
             return None
@@ -209,7 +211,7 @@ class Edits:
         offset = self.offsets[kind][:, layer] if kind in self.offsets else None
         return AttentionEdit(gate, offset, sharpness, rows, weights, outputs, start)
 
-    def _put(self, site: str, layer: int) -> tuple[Put, ...]:
+    def _patches_at(self, site: str, layer: int) -> tuple[VectorPatch, ...]:
         return tuple(
             (row, place[2], place[3], value)
             for row, patches in enumerate(self.patches)
@@ -276,7 +278,7 @@ def edits_of(
     return Edits(tuple(interventions), **moved, positions=positions.pop(), patches=patches if any(patches) else ())
 
 
-def _patched(x: Tensor, patches: Sequence[Put], start: int) -> Tensor:
+def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
     """A tensor [B, H, T, W] or [B, T, W] with the vectors of patches; rows of weights beyond the vector are 0."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:

@@ -9,8 +9,8 @@ from functools import lru_cache
 import torch
 
 from transformer.config import TransformerConfig
+from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
-from transformer.model.undrawn import Undrawn
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 @lru_cache(maxsize=16)
 def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
     """Names and sizes of all parameters of a configuration; cached, because a page needs them at every click."""
-    with torch.device("meta"), Undrawn():
+    with torch.device("meta"), SkippedInitialisation():
         model = Transformer(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
 

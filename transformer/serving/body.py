@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from transformer.serving.protocol import MOST_BYTES
+from transformer.serving.protocol import MAX_BYTES
 
 
 async def read_body(announced: int, chunks: AsyncIterator[bytes]) -> bytes | None:
@@ -14,11 +14,11 @@ async def read_body(announced: int, chunks: AsyncIterator[bytes]) -> bytes | Non
         announced: the number of bytes in the head of the request; 0 if it is missing.
         chunks: the parts of the body in the order of arrival.
     """
-    if announced > MOST_BYTES:
+    if announced > MAX_BYTES:
         return None
     body = bytearray()
     async for chunk in chunks:
         body += chunk
-        if len(body) > MOST_BYTES:
+        if len(body) > MAX_BYTES:
             return None
     return bytes(body)

@@ -26,7 +26,7 @@ from transformer.values.trace import Trace
 # The environment variable that has the address of a model's server.
 SERVER = "ATTENTION_ATLAS_SERVER"
 # Maximum number of simultaneous requests of one `trace_together`.
-MOST_TOGETHER = 16
+MAX_TOGETHER = 16
 
 
 class RemoteTranslator(Translator):
@@ -78,7 +78,7 @@ class RemoteTranslator(Translator):
         """The same as in `Translator`; the server makes batches of requests that arrive together."""
         if not texts:
             return
-        with ThreadPoolExecutor(min(len(texts), MOST_TOGETHER)) as askers:
+        with ThreadPoolExecutor(min(len(texts), MAX_TOGETHER)) as askers:
             asked = {askers.submit(self.trace, text): number for number, text in enumerate(texts)}
             for each in as_completed(asked):
                 try:

@@ -22,7 +22,7 @@ from transformer.running.wire_form import decoded
 PROTOCOL = 5
 IDENTITY, RUN = "/identity", "/run"
 # Limit of a request in bytes: enough for thousands of variants.
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 
 
 class Envelope(Struct):

@@ -39,23 +39,23 @@ from transformer.serving.turn import Turn
 from transformer.values.trace import Trace
 
 # Maximum number of translations in a batch, and seconds that the first one waits for the others.
-MOST_TOGETHER, PATIENCE = 16, 0.005
+MAX_TOGETHER, PATIENCE = 16, 0.005
 # Number of waiting requests per replica above which another replica starts.
 WAITING = 8
 # Maximum number of requests at one replica, most of which wait there for a batch.
-MOST_AT_A_REPLICA = 64
+MAX_AT_A_REPLICA = 64
 # Bytes of memory for answers in transit; the largest take thirty million.
 STORE = 200_000_000
 
 
-@serve.deployment(name="model", max_ongoing_requests=MOST_AT_A_REPLICA)
+@serve.deployment(name="model", max_ongoing_requests=MAX_AT_A_REPLICA)
 class Replica:
     """One copy of the model. It computes one batch at a time, and one long run in parallel."""
 
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
         settle()
-        self._turn, self._long_turn = Turn(MOST_AT_A_REPLICA), Turn(MOST_AT_A_REPLICA)
+        self._turn, self._long_turn = Turn(MAX_AT_A_REPLICA), Turn(MAX_AT_A_REPLICA)
 
     async def __call__(self, asked: Asked) -> Response:
         body = await read_body(int(asked.headers.get("Content-Length", 0)), asked.stream())
@@ -69,7 +69,7 @@ class Replica:
             reply = await turn.run(partial(self._service.answer, run))
         return Response(reply.body, reply.status, media_type=reply.kind)
 
-    @serve.batch(max_batch_size=MOST_TOGETHER, batch_wait_timeout_s=PATIENCE)
+    @serve.batch(max_batch_size=MAX_TOGETHER, batch_wait_timeout_s=PATIENCE)
     async def _together(self, runs: list[TranslatorRun[Trace]]) -> list[Reply]:
         # Batched runs take a few dozen decoding steps, so they need no cancellation check.
         return await self._turn.run(lambda _: self._service.answer_together(runs))

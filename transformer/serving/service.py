@@ -10,7 +10,7 @@ from transformer.errors import AtlasError
 from transformer.running.translator import Translator
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import CONFLICT, ERRORS, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
-from transformer.serving.protocol import IDENTITY, MOST_BYTES, PROTOCOL, RUN, RequestError, read_head, read_run
+from transformer.serving.protocol import IDENTITY, MAX_BYTES, PROTOCOL, RUN, RequestError, read_head, read_run
 from transformer.serving.turn import LeftError
 from transformer.values.cancellation import cancellable
 from transformer.values.trace import Trace
@@ -37,7 +37,7 @@ class Service:
             return self._refused(NOT_FOUND, "RequestError", f"Ask with GET {IDENTITY} or POST {RUN}.")
         try:
             if body is None:
-                raise RequestError(f"it has more than {MOST_BYTES:,} bytes")
+                raise RequestError(f"it has more than {MAX_BYTES:,} bytes")
             head = read_head(body)
             if head.protocol != PROTOCOL or head.model != self.model:
                 # Every reply contains protocol and model, so that the client can say which of them differs.

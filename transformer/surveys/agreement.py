@@ -18,7 +18,7 @@ from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
 # A ranking of fewer words means nothing.
-FEWEST_WORDS = 3
+MIN_WORDS = 3
 # The other methods are compared with these: how near they come to the first, how often the second names the same word.
 ALWAYS: tuple[Method, ...] = ("erasure", "weights")
 
@@ -30,7 +30,7 @@ class AgreementStatistics(Record):
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences that count.
-        left_out: number of those that do not: with fewer than `FEWEST_WORDS` words to rank, or with equal scores.
+        left_out: number of those that do not: with fewer than `MIN_WORDS` words to rank, or with equal scores.
         digest: `sentences_digest` of all of them.
         words: number of English words that were ranked, mean over the sentences.
         methods: M methods.
@@ -76,7 +76,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
         if one is not None:
             found.append(one)
     if not found:
-        raise ValueError(f"none of the sentences can be ranked: give some with at least {FEWEST_WORDS} words")
+        raise ValueError(f"none of the sentences can be ranked: give some with at least {MIN_WORDS} words")
     return AgreementStatistics(
         translator.version,
         len(found),
@@ -97,7 +97,7 @@ def _agreement(translator: Translator, text: str, random: np.random.Generator) -
     chosen = int(random.integers(max(1, len(words))))
     groups, _ = piece_groups(trace, words=True)
     columns = [column for column, group in enumerate(groups) if not trace.source_pieces[group[0]].special]
-    if not words or len(columns) < FEWEST_WORDS:
+    if not words or len(columns) < MIN_WORDS:
         return None
     target = [Target(words[chosen])]
     agreed = agreement([translator.attribute(trace, method, target, words=True) for method in METHODS], columns)

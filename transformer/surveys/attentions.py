@@ -34,7 +34,7 @@ BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
 # A limit, because a typing error could train for weeks.
-MOST_SEEDS = 100
+MAX_SEEDS = 100
 
 
 def compare_attentions(
@@ -54,8 +54,8 @@ def compare_attentions(
             written.
         OSError: `models` cannot be created.
     """
-    if not 1 <= seeds <= MOST_SEEDS:
-        raise ValueError(f"--seeds must be at least 1 and at most {MOST_SEEDS}, not {seeds}")
+    if not 1 <= seeds <= MAX_SEEDS:
+        raise ValueError(f"--seeds must be at least 1 and at most {MAX_SEEDS}, not {seeds}")
     check_output(output)
     folder = RunFolder(run)
     tokenizer = folder.tokenizer()

@@ -20,7 +20,7 @@ from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
 # One sentence takes two seconds.
-MOST_SENTENCES = 50
+MAX_SENTENCES = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,14 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
 
     Args:
         translator: the model.
-        sentences: in the source language; the first `MOST_SENTENCES` are read.
+        sentences: in the source language; the first `MAX_SENTENCES` are read.
 
     Raises:
         ValueError: there is no sentence.
     """
     random = np.random.default_rng(SEED)
     read, found, counts = [], [], []
-    for text in islice(sentences, MOST_SENTENCES):
+    for text in islice(sentences, MAX_SENTENCES):
         trace = translator.trace(text, details=True)
         run = FrozenRun(trace, translator.weights())
         position = int(random.integers(len(trace.predicted_pieces)))

@@ -11,7 +11,7 @@ from transformer.backpropagation.optimizers import Moments, adam
 from transformer.model.transformer import Transformer
 from transformer.tasks.config import TaskConfig
 from transformer.training.optimizer import Optimizer
-from transformer.training.steps import StepTaker
+from transformer.training.steps import StepOptimizer
 
 BETAS = (0.9, 0.98)
 
@@ -41,7 +41,7 @@ class AdamByHand:
         return norm
 
 
-def optimizer(model: Transformer, config: TaskConfig) -> StepTaker:
+def optimizer(model: Transformer, config: TaskConfig) -> StepOptimizer:
     """The optimiser that a configuration names."""
     if config.optimizer == "adam-by-hand":
         return AdamByHand(model, config)

@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Encoding, Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from transformer.files.small_files import MOST, read_small
+from transformer.files.small_files import MAX_FILE_BYTES, read_small
 from transformer.text.affixes import SYMBOLS, read_affixes
 from transformer.text.byte_vocabulary import FILES, ByteVocabulary, read_byte_vocabulary
 from transformer.text.spelling import Spelling, spelt_in_part
@@ -134,7 +134,7 @@ class ByteTokenizer:
             ValueError: a file is missing or does not have the expected content.
         """
         names = [name for name in (*FILES, SYMBOLS) if (folder / name).exists()]
-        return cls({name: read_small(folder / name, 2 * MOST) for name in names})
+        return cls({name: read_small(folder / name, 2 * MAX_FILE_BYTES) for name in names})
 
     @property
     def fingerprint(self) -> str:

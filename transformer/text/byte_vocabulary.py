@@ -8,8 +8,8 @@ from typing import Any
 
 from transformer.files.small_files import json_object
 from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added, read_token
-from transformer.text.cutters import ONE_FILE
 from transformer.text.pair_tokenizer import IDS, read_ids
+from transformer.text.segmenters import ONE_FILE
 
 MERGES = "merges.txt"
 # All files of such a vocabulary; some contain the same information.

@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from transformer.files.small_files import MOST, json_object, read_small
+from transformer.files.small_files import MAX_FILE_BYTES, json_object, read_small
 from transformer.text.affixes import SYMBOLS, Affixes, read_affixes
-from transformer.text.cutters import ONE_FILE, Cutter, SentencepieceModel, WholeTokenizer
+from transformer.text.segmenters import ONE_FILE, Segmenter, SentencepieceModel, WholeTokenizer
 from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, fingerprint_of, split_code, target_codes
 from transformer.values.kinds import Kind
@@ -47,17 +47,17 @@ class PairTokenizer:
         self._affixes = affixes = read_affixes(files[SYMBOLS])
         if ONE_FILE in files:
             whole = WholeTokenizer(files[ONE_FILE])
-            cutters: Sequence[Cutter] = (whole, whole)
+            segmenters: Sequence[Segmenter] = (whole, whole)
             source_ids = target_ids = _numbered(whole.ids, ONE_FILE)
         else:
-            cutters = tuple(SentencepieceModel(files[name], name) for name in (SOURCE, TARGET))
+            segmenters = tuple(SentencepieceModel(files[name], name) for name in (SOURCE, TARGET))
             source_ids = read_ids(files[IDS], IDS)
             target_ids = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source_ids
         affixes.check(len(source_ids), ONE_FILE if ONE_FILE in files else IDS)
         affixes.check(len(target_ids), TARGET_IDS)
-        self.symbols = _with_start(affixes.symbols, cutters, (source_ids, target_ids))
-        self._source = _Side(cutters[0], source_ids, self.symbols, affixes)
-        self._target = _Side(cutters[1], target_ids, self.symbols, affixes)
+        self.symbols = _with_start(affixes.symbols, segmenters, (source_ids, target_ids))
+        self._source = _Side(segmenters[0], source_ids, self.symbols, affixes)
+        self._target = _Side(segmenters[1], target_ids, self.symbols, affixes)
         self.source_size, self.size = len(source_ids), len(target_ids)
         self.texts = self._target.texts
         self.codes = affixes.codes or tuple(self._source.codes)
@@ -78,7 +78,7 @@ class PairTokenizer:
             ValueError: a file is missing or does not have the expected content.
         """
         names = (SOURCE, TARGET, IDS, TARGET_IDS, ONE_FILE, SYMBOLS)
-        return cls({name: read_small(folder / name, 2 * MOST) for name in names if (folder / name).exists()})
+        return cls({name: read_small(folder / name, 2 * MAX_FILE_BYTES) for name in names if (folder / name).exists()})
 
     @property
     def fingerprint(self) -> str:
@@ -160,8 +160,8 @@ class _Side:
         codes: ids of the codes that are tokens themselves.
     """
 
-    def __init__(self, cutter: Cutter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:
-        self._cutter, self._ids, self._symbols = cutter, ids, symbols
+    def __init__(self, segmenter: Segmenter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:
+        self._segmenter, self._ids, self._symbols = segmenter, ids, symbols
         texts = [""] * len(ids)
         for text, number in ids.items():
             texts[number] = text
@@ -173,7 +173,9 @@ class _Side:
     @cached_property
     def scores(self) -> tuple[float, ...]:
         """How common each token is, by id: a token that this side's model does not spell is the rarest."""
-        return tuple(0.0 if self.role(number) else self._cutter.score(text) for number, text in enumerate(self.texts))
+        return tuple(
+            0.0 if self.role(number) else self._segmenter.score(text) for number, text in enumerate(self.texts)
+        )
 
     def role(self, piece: int) -> Role:
         # A symbol of the model, such as the end, may also be one that every translation begins with.
@@ -190,7 +192,7 @@ class _Side:
         begin = len(text) - len(rest)
         # The libraries cannot read half of a surrogate pair.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
-        for spelt, (start, end) in self._cutter.cut(rest):
+        for spelt, (start, end) in self._segmenter.segment(rest):
             number = self._id(spelt)
             pieces.append(Piece(number, self.texts[number], (begin + start, begin + end), self.role(number)))
         return pieces
@@ -201,12 +203,12 @@ class _Side:
         return self._symbols.unknown if self.role(number) else number
 
 
-def _with_start(symbols: Symbols, cutters: Sequence[Cutter], ids: Sequence[Mapping[str, int]]) -> Symbols:
+def _with_start(symbols: Symbols, segmenters: Sequence[Segmenter], ids: Sequence[Mapping[str, int]]) -> Symbols:
     """The symbols, with a flag that says whether the start symbol is also a token of ordinary text of either side."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}
-    return replace(symbols, start_is_text=any(cutter.spells(text) for cutter in cutters for text in texts))
+    return replace(symbols, start_is_text=any(segmenter.spells(text) for segmenter in segmenters for text in texts))
 
 
 def read_ids(content: bytes, name: str) -> dict[str, int]:

@@ -9,11 +9,11 @@ from typing import Any
 from transformer.config import CHOICES, TransformerConfig, decoder_only
 
 # Limit of integers: numbers computed from a seed and a step must fit into the 64 bits of torch's seeds.
-MOST = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 # Ten times the depth of the deepest models. In deeper narrow models the Python objects take more memory than weights.
-MOST_LAYERS = 1_000
+MAX_LAYERS = 1_000
 # A learning rate times the root of a matrix's size must be finite in float32.
-MOST_RATE = 1e30
+MAX_RATE = 1e30
 
 
 def option(
@@ -30,11 +30,11 @@ def option(
     Args:
         default: also decides the type.
         help: one line.
-        least, most: bounds that are allowed themselves. No integer may be above MOST.
+        least, most: bounds that are allowed themselves. No integer may be above MAX_INTEGER.
         above, below: bounds that are not allowed themselves.
     """
     if most is None and isinstance(default, int):
-        most = MOST
+        most = MAX_INTEGER
     bounds = {"at least": least, "above": above, "below": below, "at most": most}
     given = {name: bound for name, bound in bounds.items() if bound is not None}
     return field(default=default, metadata={"help": help, "bounds": given})
@@ -78,7 +78,7 @@ class TrainConfig:
     d_model: int = option(256, "width of the residual stream", least=1)
     heads: int = option(8, "attention heads of every layer", least=1)
     layers: int = option(
-        6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1, most=MOST_LAYERS
+        6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1, most=MAX_LAYERS
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "rate of dropout", least=0, below=1)
@@ -87,7 +87,7 @@ class TrainConfig:
     steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)
     warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)
     cooldown: float = option(0.47, "share of the steps in which it falls to 0, at the end", least=0, most=1)
-    learning_rate: float = option(2e-3, "learning rate at its peak", above=0, most=MOST_RATE)
+    learning_rate: float = option(2e-3, "learning rate at its peak", above=0, most=MAX_RATE)
     weight_decay: float = option(0.01, "weight decay of the matrices inside the layers", least=0)
     clip: float = option(1.0, "the gradient of a step is scaled down to this norm if it is larger", above=0)
     label_smoothing: float = option(

@@ -19,7 +19,7 @@ from transformer.text.tokenizer import PAD, Tokenizer, normalise
 Pair = tuple[str, str]
 
 # Maximum number of tokens of a vocabulary.
-MOST_PIECES = int(np.iinfo(np.uint16).max)
+MAX_PIECES = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     return ((number, line.split("\t")) for number, line in read_lines(path))
 
 
-def typed_carelessly(pair: Pair) -> Pair:
+def without_case_and_punctuation(pair: Pair) -> Pair:
     """The pair as users type it in a hurry: the source in lower case, without its final punctuation."""
     source, target = pair
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
@@ -144,7 +144,7 @@ def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.ra
     """
     more = list(pairs)
     for index in rng.choice(len(pairs), size=int(careless * len(pairs)), replace=False):
-        more.append(typed_carelessly(pairs[index]))
+        more.append(without_case_and_punctuation(pairs[index]))
     for _ in range(int(joined * len(pairs))):
         parts = [pairs[index] for index in rng.integers(len(pairs), size=rng.integers(2, 4))]
         more.append((" ".join(source for source, _ in parts), " ".join(target for _, target in parts)))
@@ -157,8 +157,8 @@ def check_size(tokenizer: Tokenizer) -> None:
     Raises:
         ValueError: the vocabulary is too large.
     """
-    if tokenizer.size > MOST_PIECES:
-        raise ValueError(f"the vocabulary has {tokenizer.size} tokens; the limit is {MOST_PIECES:,}")
+    if tokenizer.size > MAX_PIECES:
+        raise ValueError(f"the vocabulary has {tokenizer.size} tokens; the limit is {MAX_PIECES:,}")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from transformer.model.devices import chosen_device
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
-from transformer.training.data import Pair, read_rows, typed_carelessly
+from transformer.training.data import Pair, read_rows, without_case_and_punctuation
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Number of sentences translated together: a GPU is idle with few, a CPU gains nothing from more.
@@ -95,7 +95,7 @@ def evaluate(
     device = chosen_device(device)
     pairs = read_rows(data)
     if careless:
-        pairs = [typed_carelessly(pair) for pair in pairs]
+        pairs = [without_case_and_punctuation(pair) for pair in pairs]
     sources = [source for source, _ in pairs]
     translations = translate_all(checkpoint.model_on(device), checkpoint.tokenizer, sources, device, beam=beam)
     return score(translations, pairs)

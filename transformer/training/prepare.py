@@ -12,13 +12,13 @@ import numpy as np
 from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
 from transformer.training.contexts import Contexts, texts_of
-from transformer.training.data import MOST_PIECES, Pair, PieceData, augment, read_pairs, without
+from transformer.training.data import MAX_PIECES, Pair, PieceData, augment, read_pairs, without
 from transformer.training.run_folder import DataName, RunFolder
 
 # Limit of the copies of a pair, and of the tokens of a context. These corpora need no more, and a typing error would
 # fill the memory.
-MOST_SAMPLED = 1_000
-MOST_CONTEXT = 65_536
+MAX_SAMPLED = 1_000
+MAX_CONTEXT = 65_536
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +59,8 @@ def prepare(
             vocabulary, or no pair is short enough to be learned.
         OSError: a file cannot be written.
     """
-    if not 0 <= sampled <= MOST_SAMPLED:
-        raise ValueError(f"--sampled must be at least 0 and at most {MOST_SAMPLED:,}, not {sampled}")
+    if not 0 <= sampled <= MAX_SAMPLED:
+        raise ValueError(f"--sampled must be at least 0 and at most {MAX_SAMPLED:,}, not {sampled}")
     _check_vocabulary(vocabulary)
     folder = RunFolder(run)
     pairs, watched = _read(data, validation, held_out)
@@ -119,8 +119,8 @@ def prepare_language_model(
         ValueError: as in `prepare`, or no text fits into a context.
         OSError: as in `prepare`.
     """
-    if not 1 <= context <= MOST_CONTEXT:
-        raise ValueError(f"--context must be at least 1 and at most {MOST_CONTEXT:,}, not {context}")
+    if not 1 <= context <= MAX_CONTEXT:
+        raise ValueError(f"--context must be at least 1 and at most {MAX_CONTEXT:,}, not {context}")
     if not 0 <= repeated < 1:
         raise ValueError(f"--repeated must be at least 0 and below 1, not {repeated}")
     if not 0 <= patterns <= 1:
@@ -153,8 +153,8 @@ def prepare_language_model(
 
 def _check_vocabulary(size: int) -> None:
     """Reject an impossible size, with a clearer message than sentencepiece's."""
-    if not 1 <= size <= MOST_PIECES:
-        raise ValueError(f"--vocabulary must be at least 1 and at most {MOST_PIECES:,}, not {size}")
+    if not 1 <= size <= MAX_PIECES:
+        raise ValueError(f"--vocabulary must be at least 1 and at most {MAX_PIECES:,}, not {size}")
 
 
 def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> tuple[list[Pair], list[Pair]]:

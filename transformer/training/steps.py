@@ -36,7 +36,7 @@ class Schedule(Protocol):
     def cooldown(self) -> float: ...
 
 
-class StepTaker(Protocol):
+class StepOptimizer(Protocol):
     """An optimiser, such as `transformer.training.optimizer.Optimizer`."""
 
     def step(self, factor: float) -> float:
@@ -59,7 +59,7 @@ class Steps:
     def __init__(
         self,
         objective: nn.Module,
-        optimizer: StepTaker,
+        optimizer: StepOptimizer,
         schedule: Schedule,
         process: Process = ALONE,
         *,

@@ -22,9 +22,9 @@ from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.optimizer import Optimizer
 from transformer.training.run_folder import STATE, RunFolder, TrainingState
 from transformer.training.schedule import trapezoid
+from transformer.training.setup import training_setup
 from transformer.training.shared_state import shared_state
 from transformer.training.steps import DivergedError, Steps
-from transformer.training.trainee import trainee_of
 from transformer.training.vocabulary_transfer import transfer
 
 LOG_STEPS = 25
@@ -63,9 +63,9 @@ class Trainer:
         self.process = process
         self.curve = Curve(self.folder.curve)
         self.tokenizer = self.folder.tokenizer()
-        self.trainee = trainee_of(self.folder, self.tokenizer, config)
+        self.setup = training_setup(self.folder, self.tokenizer, config)
         self.fingerprints = self.folder.fingerprints(self.tokenizer)
-        self.batches, self.validation = self.trainee.batches, self.trainee.validation
+        self.batches, self.validation = self.setup.batches, self.setup.validation
         self.order = lru_cache(maxsize=2)(self.batches.epoch)
         self.batches_per_epoch = len(self.order(0))
         if config.micro_batches > self.batches_per_epoch:
@@ -73,9 +73,9 @@ class Trainer:
                 f"--micro-batches must be at most {self.batches_per_epoch}, the number of batches of the data, not "
                 f"{config.micro_batches}"
             )
-        self.model = self.trainee.model.to(process.device)
+        self.model = self.setup.model.to(process.device)
         self.optimizer = Optimizer(self.model, config)
-        self.loss = self.trainee.loss
+        self.loss = self.setup.loss
         self.step = 0
         self.seconds = 0.0
         state = shared_state(self.folder, config, self.fingerprints, process)
@@ -159,7 +159,7 @@ class Trainer:
 
     def validate(self) -> Validation:
         """Evaluate the weights of this step on the validation data."""
-        return Validation(self.validation_loss(), self.trainee.chrf(self.process.device))
+        return Validation(self.validation_loss(), self.setup.chrf(self.process.device))
 
     def _members(self, number: int) -> np.ndarray:
         """The items of micro-batch `number` of the run."""
@@ -214,7 +214,7 @@ class Trainer:
         )
 
     def _start_with(self, folder: Path) -> None:
-        given, tokenizer = self.trainee.weights_in(folder)
+        given, tokenizer = self.setup.weights_in(folder)
         weights = dict(given.named_parameters())
         if tokenizer.fingerprint != self.tokenizer.fingerprint:
             log.info("transferring %s to the vocabulary of %s", folder, self.folder.path)

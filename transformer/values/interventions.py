@@ -228,12 +228,12 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
     The draws of a seed take different sentences until all sentences are used.
 
     Raises:
-        InterventionError: `count` is less than 1 or more than MOST_DRAWS.
+        InterventionError: `count` is less than 1 or more than MAX_DRAWS.
     """
     if count < 1:
         raise InterventionError(f"The number of draws is {count}: give at least one.")
-    if count > MOST_DRAWS:
-        raise InterventionError(f"The number of draws is {count:,}: give at most {MOST_DRAWS}.")
+    if count > MAX_DRAWS:
+        raise InterventionError(f"The number of draws is {count:,}: give at most {MAX_DRAWS}.")
     drawn = interventions.mode == "resample" and any(interventions.head_gates())
     first = interventions.draw
     return tuple(replace(interventions, draw=first + number) for number in range(count)) if drawn else (interventions,)
@@ -298,4 +298,4 @@ AS_TRAINED = Interventions()
 # Default number of draws of the mode "resample" that a mean is taken over.
 DEFAULT_DRAWS = 8
 # Each draw is a row of one batch: a thousand take four gigabytes and minutes, for one short sentence.
-MOST_DRAWS = 512
+MAX_DRAWS = 512

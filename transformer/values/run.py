@@ -24,7 +24,7 @@ import numpy as np
 
 Result = TypeVar("Result")
 # A run computes with the model, wherever it is; with its weights, in this process; or only with results of other runs.
-Means = Literal["model", "weights", "results"]
+Resource = Literal["model", "weights", "results"]
 # A number, an array of numbers, or a text, which a result states.
 Stated = float | str | np.ndarray
 
@@ -41,7 +41,7 @@ class Run(Generic[Result]):
     """
 
     KINDS: ClassVar[dict[str, type[Run[Any]]]] = {}
-    uses: ClassVar[Means] = "model"
+    uses: ClassVar[Resource] = "model"
     message: str = ""
     long: bool = False
 

@@ -16,7 +16,7 @@ from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 
 
-class Fate(IntEnum):
+class HypothesisState(IntEnum):
     """The fate of a hypothesis after one more token."""
 
     PRUNED = 0
@@ -53,7 +53,7 @@ class BeamNode:
     score: float
     penalised: float
     place: int
-    fate: Fate
+    fate: HypothesisState
 
 
 @dataclass(frozen=True, eq=False)

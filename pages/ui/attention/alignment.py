@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.labels import disambiguated
 from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
@@ -53,7 +53,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     if not rows.shape[1] or special.all():
         st.caption("The translation has no tokens to align.")
         return
-    sources = told_apart(piece_label(piece, trace.source_text) for piece in trace.source_pieces)
+    sources = disambiguated(piece_label(piece, trace.source_text) for piece in trace.source_pieces)
     targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
     show_altair(
         alignment_chart(rows, special, sources, targets),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attention_atlas.browser.labels import column_labels, output_label, row_labels, told_apart
+from attention_atlas.browser.labels import column_labels, disambiguated, output_label, row_labels
 from pages.ui.bets.bet import Bet, Settled, settled
 from pages.ui.reading.sentence import Reading
 from transformer.analysis.view import view_of
@@ -12,7 +12,7 @@ from transformer.values.kinds import Kind
 from transformer.values.trace import Trace
 
 # A row with fewer words to look at is too easy for a bet.
-FEWEST = 3
+MIN_CHOICES = 3
 
 
 def looks_most(reading: Reading, kind: Kind) -> Bet | None:
@@ -25,12 +25,12 @@ def of_trace(trace: Trace, kind: Kind) -> Bet | None:
     mean = view.weights.mean(axis=(0, 1))
     axes = view.axes
     names = row_labels(axes) if axes.predicted is None else [output_label(axes, row) for row in range(len(axes.rows))]
-    rows = [row for row, name in enumerate(names) if view.mask[row].sum() >= FEWEST and name.isalpha()]
+    rows = [row for row, name in enumerate(names) if view.mask[row].sum() >= MIN_CHOICES and name.isalpha()]
     if not rows:
         return None
     row = max(rows, key=lambda each: -float((mean[each] * np.log(mean[each] + 1e-12)).sum()))
     seen = np.flatnonzero(view.mask[row])
-    labels = told_apart(column_labels(axes))
+    labels = disambiguated(column_labels(axes))
     choices = tuple(labels[column] for column in seen)
     shares = tuple(float(mean[row, column]) for column in seen)
     places = tuple(axes.column_positions[column] for column in seen)

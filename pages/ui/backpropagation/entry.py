@@ -23,7 +23,7 @@ from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
 # A map with more cells is drawn as a picture, and only a window of WINDOW rows and columns can be clicked.
-MOST_CELLS = 900
+MAX_CELLS = 900
 WINDOW = (9, 12)
 DIGITS = 6
 
@@ -45,7 +45,7 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
             f"{typeset(float(np.abs(shown.values).max()), 4)}",
         ),
     ):
-        whole = shown.values.size > MOST_CELLS
+        whole = shown.values.size > MAX_CELLS
         if whole:
             _whole(stage, shown)
         else:
@@ -85,7 +85,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     values, masked = shown.values, stage.masked
     most = float(np.abs(values).max()) or 1.0
     tops, lefts = slice(None), slice(None)
-    if values.size > MOST_CELLS:
+    if values.size > MAX_CELLS:
         tops, lefts = (
             slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )

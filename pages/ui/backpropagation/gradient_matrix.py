@@ -18,8 +18,8 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# If a sum has more than MOST_TERMS terms, the table lists the LARGEST ones and adds up the rest.
-MOST_TERMS = 300
+# If a sum has more than MAX_TERMS terms, the table lists the LARGEST ones and adds up the rest.
+MAX_TERMS = 300
 LARGEST = 24
 
 
@@ -84,7 +84,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
     letter = terms.over if isinstance(terms.over, str) else ""
     count = len(terms.products)
     order = np.arange(count)
-    if count > MOST_TERMS:
+    if count > MAX_TERMS:
         order = np.abs(terms.products).argsort()[::-1][:LARGEST]
     if letter in ("S", "T"):
         names = numbered(piece_labels(trace, letter))

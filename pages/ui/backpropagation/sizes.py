@@ -70,7 +70,7 @@ def show_sizes(reading: Reading) -> None:
                 alt=f"{stack.capitalize()}: the size of the gradient through the layers; the table has the numbers.",
             )
             show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers of the {stack}")
-    st.markdown(says_growth(found))
+    st.markdown(describe_growth(found))
     st.caption(
         "Both charts share one logarithmic scale. For the stream, it is the Euclidean norm of the gradient, averaged "
         "over the positions. Read from right to left, as the gradient travels. Figure 3 of Xiong et al. 2020, “On "
@@ -137,7 +137,7 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
     )
 
 
-def says_growth(found: Mapping[str, GradientSizes]) -> str:
+def describe_growth(found: Mapping[str, GradientSizes]) -> str:
     """Return Markdown that describes from the numbers how the gradient of the second matrix changes with depth."""
     ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
     return (

@@ -10,7 +10,7 @@ from pages.ui.params.lessons import LessonParams
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-MOST_GUESS = 999_999.0
+MAX_GUESS = 999_999.0
 # Choices that have a key of their own.
 KEYED = 9
 
@@ -49,7 +49,7 @@ def ask(question: Question, key: str, answered: Callable[[str], None], *, in_row
             "Your guess, in percent" if question.percent else "Your guess",
             key=f"{key}_number",
             min_value=0.0,
-            max_value=100.0 if question.percent else MOST_GUESS,
+            max_value=100.0 if question.percent else MAX_GUESS,
             value=None,
             step=1.0,
             format="%g",

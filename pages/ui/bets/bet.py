@@ -9,7 +9,7 @@ from transformer.analysis.words import Group
 from transformer.lessons.result import Question
 
 # Choices of a vote: as many as a phone shows at once.
-MOST_VOTED = 6
+MAX_VOTED = 6
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Settled:
     def for_vote(self) -> Settled:
         """The same with the best choices only, in their order, if there are too many for a vote."""
         question, worth = self.question, self.question.worth
-        kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MOST_VOTED])
+        kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTED])
         choices, best = tuple(question.choices[at] for at in kept), kept.index(question.answer)
         some = replace(question, choices=choices, answer=best, worth=tuple(worth[at] for at in kept))
         return replace(self, question=some, shares=tuple(self.shares[at] for at in kept if self.shares))

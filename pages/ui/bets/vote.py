@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attention_atlas.vote_desk import LECTURER_COOKIE
+from attention_atlas.vote_endpoint import LECTURER_COOKIE
 from pages.ui.components.bundle import component
 from pages.ui.lecture.qr_code import full_address, local_only, qr_code
 

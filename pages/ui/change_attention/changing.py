@@ -13,7 +13,7 @@ from pages.ui.state import session
 HISTORY = "_edit_history"
 UNDONE = "_edit_undone"
 # The maximum number of changes that can be undone.
-MOST = 50
+MAX_UNDO = 50
 
 
 def change(**changes: object) -> None:
@@ -21,7 +21,7 @@ def change(**changes: object) -> None:
     params = session.params(EditParams)
     changed = replace(params, **changes)
     if changed != params:
-        st.session_state[HISTORY] = (_sentence(), (*_history(), params)[-MOST:])
+        st.session_state[HISTORY] = (_sentence(), (*_history(), params)[-MAX_UNDO:])
         session.store(changed)
 
 

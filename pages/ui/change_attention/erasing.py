@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.labels import disambiguated
 from attention_atlas.browser.piece_labels import group_label
 from pages.ui.change_attention.changing import change
 from pages.ui.change_attention.resolved import without_words
@@ -70,7 +70,7 @@ def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words
     labels = list(
         map(
             markdown,
-            told_apart(group_label([pieces[position] for position in group], text, words=words) for group in groups),
+            disambiguated(group_label([pieces[position] for position in group], text, words=words) for group in groups),
         )
     )
     erased = set(getattr(session.params(EditParams), name))

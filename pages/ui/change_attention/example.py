@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui.change_attention.changing import change
 from pages.ui.change_attention.labels import spoken
 from pages.ui.change_attention.resolved import given_rows
-from pages.ui.params.change_attention import MOST_PERCENT, Edit, EditList, EditParams
+from pages.ui.params.change_attention import MAX_PERCENT, Edit, EditList, EditParams
 from pages.ui.params.state import EXAMPLES
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -73,7 +73,7 @@ def example(reading: Reading) -> Edit | None:
 def is_example(edit: Edit, reading: Reading) -> bool:
     """Return whether a change is the example; the model runs only if the change has the form of an example."""
     form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
-        MOST_PERCENT
+        MAX_PERCENT
     ]
     return (form and edit == example(reading)) or (edit == SECOND and _is_first_sentence(reading))
 
@@ -93,7 +93,7 @@ def candidates(trace: Trace) -> list[Edit]:
         )
         >= LETTERS
     ]
-    return [Edit("encoder", None, None, row, ((column, MOST_PERCENT),)) for row, column in permutations(longer, 2)][
+    return [Edit("encoder", None, None, row, ((column, MAX_PERCENT),)) for row, column in permutations(longer, 2)][
         :TRIED
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attention_atlas.browser.labels import TITLES, told_apart
+from attention_atlas.browser.labels import TITLES, disambiguated
 from attention_atlas.browser.piece_labels import bare, isolated, piece_label
 from pages.ui.params.change_attention import Edit, EditParams, Span
 from transformer.values.pieces import Piece
@@ -47,7 +47,7 @@ def spoken(pieces: tuple[Piece, ...], span: Span, text: str) -> str:
     if first >= len(pieces):
         return f"position {first + 1}"
     before = (_covered(pieces[at : at + last - first + 1], text) for at in range(first + 1))
-    return f"“{isolated(told_apart(before)[-1])}”"
+    return f"“{isolated(disambiguated(before)[-1])}”"
 
 
 def _covered(pieces: tuple[Piece, ...], text: str) -> str:

@@ -46,7 +46,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         "the page takes the row that you changed, or the first step at which the most likely word changes.",
     )
     tokenizer = reading.translator.tokenizer
-    st.markdown(says_next(found, tokenizer))
+    st.markdown(describe_next(found, tokenizer))
     table = next_table(found, tokenizer)
     show_altair(
         next_chart(table, COLUMNS),
@@ -61,7 +61,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     )
 
 
-def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
+def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
     """Return Markdown that states the most likely next token before and after, from the numbers."""
     old, new = found.next_pieces
     known = dict(candidates((found.before, found.after), found.step, 1))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pages.ui.params.change_attention import MOST_PERCENT, Edit, EditList, EditParams, Span
+from pages.ui.params.change_attention import MAX_PERCENT, Edit, EditList, EditParams, Span
 from transformer.errors import InterventionError
 from transformer.values.interventions import Interventions, Row
 from transformer.values.trace import Trace
@@ -86,7 +86,7 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
         if span[1] >= count:
             raise InterventionError(f"{edit}: there is no {name} {span[1] + 1}; there are {count}.")
     total = sum(percent for _, percent in edit.shares)
-    if total > MOST_PERCENT:
+    if total > MAX_PERCENT:
         raise InterventionError(f"{edit}: the shares add up to {total}%, but a row must add up to 100%.")
     visible = erased.visible(edit.kind, queries, keys)
     found: dict[Row, dict[int, float]] = {}
@@ -111,8 +111,8 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
                 f"{edit}: row {row + 1} may not look at {_spelled(columns)}, which is masked, so it cannot get a share."
             )
         for column in pieces:
-            cells[column] = cells.get(column, 0.0) + percent / MOST_PERCENT / len(pieces)
-    if sum(percent for _, percent in edit.shares) < MOST_PERCENT and len(cells) == len(seen):
+            cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(pieces)
+    if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(seen):
         raise InterventionError(f"{edit}: the shares add up to less than 100%, and no other column can take the rest.")
     return cells
 

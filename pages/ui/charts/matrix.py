@@ -72,9 +72,9 @@ AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": Fal
 # A legend is at most as long as a map is wide on a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
 # A chart with more cells than this is painted on a canvas, where "currentColor" has no effect.
-MOST_ELEMENTS = 2_000
+MAX_ELEMENTS = 2_000
 # If there are more rows or columns than this, only some are labelled.
-MOST_LABELS = 24
+MAX_LABELS = 24
 
 # Sizes in pixels. SQUARE is half a projector's page, and a map with square cells and its row names fits into it.
 # SMALLEST_CELL is for a long map, LARGEST_CELL for a short one.
@@ -137,7 +137,7 @@ def matrix(
         table["mark"] = np.where(seen, marks[1].ravel(), "")
         tooltip.append(alt.Tooltip("mark:N", title=marks[0]))
     row_title, column_title = titles
-    painted = values.size > MOST_ELEMENTS
+    painted = values.size > MAX_ELEMENTS
     plain = dict.fromkeys(INK, alt.Undefined) if painted else {}
     drawn: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
     colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **plain}) if legend else None)
@@ -161,7 +161,7 @@ def matrix(
         layers[0] = layers[0].add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
     # The height includes the labels around the cells and, if present, titles and a legend.
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
-    if marks is not None and len(columns) <= MOST_LABELS:
+    if marks is not None and len(columns) <= MAX_LABELS:
         layers.append(
             base.mark_text(fontSize=11).encode(text=alt.Text("mark:N"), color=ink or ink_on("value"), tooltip=tooltip)
         )
@@ -223,11 +223,11 @@ def label_angle(labels: Sequence[str]) -> dict[str, object]:
     """
     if max(map(len, labels)) <= 3:
         return {"labelAngle": 0}
-    if len(labels) <= MOST_LABELS // 2:
+    if len(labels) <= MAX_LABELS // 2:
         return {"labelAngle": -60, "labelAlign": "left"}
     return {"labelAngle": -90, "labelAlign": "left", "labelBaseline": "middle"}
 
 
 def thinned(labels: Sequence[str]) -> list[int]:
     """Return the positions, from 1, that keep their labels if there is not enough room for all of them."""
-    return list(range(1, len(labels) + 1, -(-len(labels) // MOST_LABELS)))
+    return list(range(1, len(labels) + 1, -(-len(labels) // MAX_LABELS)))

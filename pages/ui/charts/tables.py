@@ -20,16 +20,16 @@ from pages.ui.text.number_format import formatted, typeset, with_minus
 MASKED = "masked"
 MINUS_INFINITY = "−∞"
 # The number of columns that fit on a projector.
-MOST_COLUMNS = 7
-# A table has as many decimals as its smallest number needs to differ from 0, up to MOST_DIGITS. Smaller numbers are
+MAX_COLUMNS = 7
+# A table has as many decimals as its smallest number needs to differ from 0, up to MAX_DIGITS. Smaller numbers are
 # written with powers of ten; in a large table, so is their whole column.
-MOST_DIGITS = 8
+MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
 # Tables with up to this many cells use a true minus sign, which takes no noticeable time. Larger tables use hyphens.
-MOST_TYPESET = 20_000
+MAX_TYPESET = 20_000
 # Sizes in pixels of text that wraps in a cell, and the maximum number of lines in a row.
 CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
-MOST_LINES = 8
+MAX_LINES = 8
 NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
 
 
@@ -98,7 +98,7 @@ def show_table(
     columns: dict[str, Any] = {}
     typeset_columns: dict[str, Callable[[Any], str]] = {}
     digits = _digits(table, digits)
-    if len(table.columns) > MOST_COLUMNS:
+    if len(table.columns) > MAX_COLUMNS:
         # The column that names the rows stays visible while the other columns scroll.
         columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name, column in list(table.items())[1:]:
@@ -116,7 +116,7 @@ def show_table(
             continue
         else:
             continue
-        if table.size <= MOST_TYPESET and (tiny or (column < 0).any()):
+        if table.size <= MAX_TYPESET and (tiny or (column < 0).any()):
             # Only numbers that need a power of ten are written with one. This avoids −0, and 9.9558e−01 in a column
             # with a tiny number.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
@@ -125,7 +125,7 @@ def show_table(
             columns[str(name)] = st.column_config.NumberColumn(format=f"%{form}")
     columns |= {name: st.column_config.TextColumn(width=width) for name, width in (wrapped or {}).items()}
     shown: Any = visible_cells(table)
-    if typeset_columns and table.size <= MOST_TYPESET:
+    if typeset_columns and table.size <= MAX_TYPESET:
         shown = shown.style.format(typeset_columns, na_rep="")
     draw_table(
         table,
@@ -208,15 +208,15 @@ def _large(value: object, digits: int) -> str:
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
     """Return the height in pixels of the tallest cell; in rows below `LOWEST_WRAPPED`, Streamlit does not wrap text."""
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
-    return max(LOWEST_WRAPPED, LINE * min(lines, MOST_LINES) + AROUND_LINES)
+    return max(LOWEST_WRAPPED, LINE * min(lines, MAX_LINES) + AROUND_LINES)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:
-    """Return the number of decimals: `digits`, or as many as the smallest number needs, up to `MOST_DIGITS`."""
+    """Return the number of decimals: `digits`, or as many as the smallest number needs, up to `MAX_DIGITS`."""
     smallest = min(
         (_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"), default=np.inf
     )
-    return next((more for more in range(digits, MOST_DIGITS + 1) if smallest >= 0.5 * 10**-more), digits)
+    return next((more for more in range(digits, MAX_DIGITS + 1) if smallest >= 0.5 * 10**-more), digits)
 
 
 def _smallest(column: pd.Series) -> float:

@@ -113,7 +113,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
                         int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax()),
                     ),
                 )
-    prose("compare_layers_heads", says_where(kind, rows, mask[0], labels, row, columns), reading.maps)
+    prose("compare_layers_heads", describe_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
         "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
         "that looks there most, and the number in it is the number of that head. Click a cell to open it."
@@ -129,7 +129,7 @@ def telling_row(view: View, layer: int, head: int) -> int:
     return found.strongest.row if found.strongest else 0
 
 
-def says_where(
+def describe_where(
     kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
     """State for each layer which head has the largest weight in a row, and at which column.

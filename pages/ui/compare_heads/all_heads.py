@@ -67,7 +67,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
         width=215,
         **bind(CompareParams, "metric", value=metric),
     )
-    meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
+    meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: describe_worth(worth)} if worth else {})
     highest = _highest(here, metric)
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
     # The main figure is the map with the highest value, or all maps if there is no such value.
@@ -122,7 +122,7 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
     return max(found, key=lambda one: one.value, default=None)
 
 
-def says_worth(worth: ImportanceStatistics) -> str:
+def describe_worth(worth: ImportanceStatistics) -> str:
     """Describe how the recorded head importance was measured."""
     return (
         "How the log-probability of the model's own translation changes when that head alone is off, averaged over "
@@ -195,9 +195,9 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
         )
     if worth:
         st.caption(
-            f"“{WITHOUT}”: {says_worth(worth)[0].lower()}{says_worth(worth)[1:]} “from” and “to” are the ends of its "
-            "95% interval over sentences: a head whose interval includes 0 may do nothing at all. Computed by "
-            f"`{IMPORTANCE.beside(translator).command}`.",
+            f"“{WITHOUT}”: {describe_worth(worth)[0].lower()}{describe_worth(worth)[1:]} “from” and “to” are the "
+            "ends of its 95% interval over sentences: a head whose interval includes 0 may do nothing at all. "
+            f"Computed by `{IMPORTANCE.beside(translator).command}`.",
             help=explain("log-probability", "nats"),
         )
     else:

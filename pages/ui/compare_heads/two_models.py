@@ -29,7 +29,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from pages.ui.text.server_paths import path_label, says
+from pages.ui.text.server_paths import error_text, path_label
 from transformer.analysis.heads.matching import best_match, matched_similarity, shuffled_similarity, similarities
 from transformer.analysis.view import view_of
 from transformer.checkpoints.available_models import SHIPPED, model_folders
@@ -43,7 +43,7 @@ RANDOM = "random weights"
 # Models with random weights, by the trained model whose configuration they share; dropped together with that model.
 MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
 # For a model with more parameters, no counterpart with random weights is created.
-MOST_PARAMETERS = 100_000_000
+MAX_PARAMETERS = 100_000_000
 
 
 def show_two_models(reading: MapReading, kind: Kind) -> None:
@@ -80,8 +80,8 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         "left. Click a cell to see both heads below.",
         help=explain("Jensen-Shannon divergence"),
     )
-    st.markdown(_says_nulls(first, second, reading.trace, kind, matched, shuffled, name))
-    st.markdown(_says_head(similarity, match, shuffled, heads, at, own, title))
+    st.markdown(_describe_nulls(first, second, reading.trace, kind, matched, shuffled, name))
+    st.markdown(_describe_head(similarity, match, shuffled, heads, at, own, title))
     pins = [
         Pin(kind, *divmod(number, count), choice.words, each.text)
         for number, count, each in zip((at, int(shown[at])), heads, (reading.trace, trace), strict=True)
@@ -96,7 +96,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     )
     if recording:
         st.markdown(
-            _says_many(over, many, at)
+            _describe_many(over, many, at)
             if over and many
             else (
                 f"This is one sentence. To match the two models over many, with intervals, run `{recording.command}`."
@@ -130,7 +130,7 @@ def _read_by(first: Translator, name: str, trace: Trace, kind: Kind) -> tuple[Tr
         kinds = kinds_of_both(first, second, trace.source_text)
         found = read_by_second(first, CachedRuns(second), second, trace)
     except (AtlasError, ValueError) as error:
-        st.warning(says(error), icon=":material/edit:")
+        st.warning(error_text(error), icon=":material/edit:")
         raise PageEnd from None
     if kind not in kinds:
         st.info("The two models write different languages: only their encoder attention can be compared.")
@@ -183,7 +183,7 @@ def _draw_matches(
     )
 
 
-def _says_nulls(
+def _describe_nulls(
     first: Translator,
     second: Translator,
     trace: Trace,
@@ -195,7 +195,7 @@ def _says_nulls(
     """Return Markdown that compares the mean similarity on this sentence with that of chance matches."""
     said = f"Mean similarity of the matched heads: **{np.nanmean(matched):.2f}**. "
     said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(shuffled):.2f}"
-    if name != UNTRAINED and second.parameters <= MOST_PARAMETERS:
+    if name != UNTRAINED and second.parameters <= MAX_PARAMETERS:
         random = _untrained(second)
         by_chance = similarities(trace, read_by_second(first, CachedRuns(random), random, trace), kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
@@ -203,7 +203,7 @@ def _says_nulls(
     return f"{said}. A match means something only if it is clearly above chance."
 
 
-def _says_head(
+def _describe_head(
     similarity: np.ndarray,
     match: np.ndarray,
     shuffled: np.ndarray,
@@ -231,7 +231,7 @@ def _says_head(
     return said
 
 
-def _says_many(found: KindMatch, many: HeadMatches, at: int) -> str:
+def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
     """Return Markdown that states the match over many sentences, with 95% intervals."""
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"

@@ -8,7 +8,7 @@ from typing import Any
 from streamlit.components import v2
 
 from attention_atlas.browser.scripts import script, style
-from pages.ui.server.served import keep_script
+from pages.ui.server.document import keep_script
 
 # Streamlit sends this stub in every message of a component; it imports the script from its file.
 FETCHED = """

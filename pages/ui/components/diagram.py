@@ -45,7 +45,7 @@ class OpenedPage:
 
 
 @dataclass(frozen=True)
-class ToldWords:
+class StoryWords:
     """The words of a sentence, as data for the control that describes their attention.
 
     Attributes:
@@ -79,8 +79,8 @@ class Story:
         opens: the index of the source word that is described first; -1 for none.
     """
 
-    source: ToldWords
-    target: ToldWords
+    source: StoryWords
+    target: StoryWords
     links: list[tuple[Kind, int, int, int, int, float]]
     opens: int
 

@@ -15,7 +15,7 @@ from pages.ui.text.markup import markdown
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL
 from transformer.errors import AtlasError
 from transformer.experiments.checking import check, check_model
-from transformer.experiments.experiment import MARK, MOST_BYTES, ClaimedRun, Experiment
+from transformer.experiments.experiment import MARK, MAX_BYTES, ClaimedRun, Experiment
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.translator import Translator
 from transformer.values.run import Run
@@ -74,7 +74,7 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         result = st.container()
         again = st.button("Check the numbers of this page", key=f"{key}_check", width="stretch")
         opened = draw_file(
-            key=f"{key}_open", data={"mark": MARK, "limit": MOST_BYTES}, on_opened_change=lambda: None, width="stretch"
+            key=f"{key}_open", data={"mark": MARK, "limit": MAX_BYTES}, on_opened_change=lambda: None, width="stretch"
         ).opened
     with result:
         if again or isinstance(opened, str):

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import forget_visited, ids_of, read_elsewhere, visited_translations, written_by
+from pages.ui.decoding.visited import forget_visited, ids_of, use_on_all_pages, visited_translations, written_by
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading
@@ -25,7 +25,7 @@ P = TypeVar("P", bound=DecodingParams)
 
 
 @dataclass(frozen=True)
-class Sight:
+class DecodingView:
     """The state that the component shows: the decoding parameters, and the chosen layer and head."""
 
     params: DecodingParams
@@ -36,7 +36,7 @@ class Sight:
         return {**asdict(self.params), "layer": self.layer, "head": self.head}
 
 
-SYNCED: SyncedState[Sight] = SyncedState("_decoding")
+SYNCED: SyncedState[DecodingView] = SyncedState("_decoding")
 draw_steps = figure_component("decoding_steps/decoding_steps")
 
 
@@ -72,7 +72,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         # `search` ignores a translation given by the user, so it is set only if there is one.
         store=lambda params: session.store(replace(params, search=params.search and given)),
         restart=restarted,
-        read=lambda: read_elsewhere(written, own, params, model.tokenizer),
+        read=lambda: use_on_all_pages(written, own, params, model.tokenizer),
     )
 
 
@@ -108,9 +108,9 @@ def draw_decoding(
         session.update(type(params), step=params.step)
         session.rewrite_address()
     session.note_head(choice)
-    sight = Sight(params, choice.layer, choice.head)
-    stays = session.was_drawn(key) and SYNCED.shown == sight
-    asked = SYNCED.request(sight, new=not stays)
+    view = DecodingView(params, choice.layer, choice.head)
+    stays = session.was_drawn(key) and SYNCED.shown == view
+    asked = SYNCED.request(view, new=not stays)
 
     def chosen() -> None:
         sent = st.session_state[key].get("params")
@@ -119,7 +119,7 @@ def draw_decoding(
         if (seen.layer, seen.head) != (choice.layer, choice.head):
             before = session.attention(of=type(choice))
             session.store_attention(replace(before, layer=seen.layer, head=seen.head))
-        SYNCED.received(sent, Sight(session.params(type(params)), seen.layer, seen.head))
+        SYNCED.received(sent, DecodingView(session.params(type(params)), seen.layer, seen.head))
 
     def typed() -> None:
         found = with_typed(st.session_state[key].get("typed"), tokenizer, encode, type(params))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.labels import disambiguated
 from attention_atlas.browser.piece_labels import bare, entry_label
 from pages.ui.bets.bet import Bet, Settled, settled
 from pages.ui.reading.sentence import Reading
@@ -25,7 +25,7 @@ def of_trace(trace: Trace, tokenizer: TextVocabulary) -> Bet:
     span = trace.predicted_pieces[step].span
     before = trace.target_text[: span[0]].strip() if span is not None else trace.target_text
     labels = (bare(entry_label(tokenizer, piece)) for piece in trace.candidate_ids[step, : COUNT + 1].tolist())
-    first, *others = told_apart(labels)
+    first, *others = disambiguated(labels)
     probability = dict(zip((first, *others), np.exp(trace.candidate_log_probs[step]).tolist(), strict=False))
     choices = tuple(sorted(others, key=str.casefold))
     shares = tuple(probability[name] for name in choices)

@@ -16,7 +16,7 @@ from pages.ui.text.number_format import rounded
 from transformer.text.languages import Languages
 from transformer.text.normalisation import normalise
 from transformer.text.vocabulary import TextVocabulary
-from transformer.values.translation import Fate, SearchTree, TracedTranslation
+from transformer.values.translation import HypothesisState, SearchTree, TracedTranslation
 
 # Descriptions of the decoding methods, used for translators and language models.
 HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
@@ -160,7 +160,7 @@ def shown_nodes(tree: SearchTree, size: int) -> list[int]:
     shown = []
     pruned: dict[int, int] = {}
     for index, node in enumerate(tree.nodes):
-        if node.fate == Fate.PRUNED:
+        if node.fate == HypothesisState.PRUNED:
             pruned[node.step] = pruned.get(node.step, 0) + 1
             if pruned[node.step] > size:
                 continue

@@ -113,7 +113,7 @@ def ids_of(pieces: Sequence[Piece]) -> tuple[int, ...]:
     return tuple(piece.id for piece in pieces)
 
 
-def read_elsewhere(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
+def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
     """Make all pages read a decoded translation; if it equals the model's own, make them read that.
 
     Args:

@@ -56,7 +56,7 @@ def show_graph(reading: TracedReading) -> None:
     if cut:
         cuts = PathEffectsRun(reading.details_run, question.target, cut)
         experiment = carry(reading.runs, graph_run, cuts)
-    st.markdown(says_graph(question, graph, drawn), help=explain("logit", "head", "feed-forward"))
+    st.markdown(describe_graph(question, graph, drawn), help=explain("logit", "head", "feed-forward"))
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
         f"Drawn: {drawn.kept:.0%} of the flow; thick lines carry most",
@@ -105,7 +105,7 @@ def show_graph(reading: TracedReading) -> None:
         experiment_buttons(reading.runs, experiment, "graph")
 
 
-def says_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph) -> str:
+def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph) -> str:
     """Markdown: the sum, how exact it is, and how much of it is drawn."""
     what = "The logit of" if not question.other else "The logit difference"
     return (
@@ -225,14 +225,14 @@ def _show_conclusion(reading: TracedReading) -> None:
             missing="Whether the graph predicts what cuts do was not measured for this model.",
         )
         return
-    st.markdown(says_conclusion(recorded))
+    st.markdown(describe_conclusion(recorded))
     st.caption(
         f"Measured on one random token of each of {recorded.sentences} sentences, {recorded.paths:.0f} paths each; 95% "
         f"intervals by bootstrap. Computed by `{PATHS.beside(reading.translator).command}`."
     )
 
 
-def says_conclusion(recorded: PathStatistics) -> str:
+def describe_conclusion(recorded: PathStatistics) -> str:
     """Markdown: one sentence of what may be concluded, and the numbers behind it."""
     difference, logit, sign = (
         f"{typeset(float(each.mean), '.2f')} ({typeset(float(each.low), '.2f')} to {typeset(float(each.high), '.2f')})"

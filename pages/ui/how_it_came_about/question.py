@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.labels import disambiguated
 from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.params.how_it_came_about import NOTHING, GraphParams
@@ -73,7 +73,7 @@ def part_name(part: Writer | None) -> str:
 
 def labels_of(pieces: Sequence[Piece], text: str) -> tuple[str, ...]:
     """Labels of tokens without the sign of a space; equal ones are distinguished."""
-    return tuple(told_apart(bare(piece_label(piece, text)) for piece in pieces))
+    return tuple(disambiguated(bare(piece_label(piece, text)) for piece in pieces))
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:

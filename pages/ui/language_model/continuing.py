@@ -14,7 +14,7 @@ from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.prose import prose
-from pages.ui.language_model.copying_heads import copying_names, says_copying
+from pages.ui.language_model.copying_heads import copying_names, describe_copying
 from pages.ui.language_model.reading import MAPS, LanguageReading, read_beginning
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
@@ -49,7 +49,7 @@ def show_continuation(loaded: LanguageModel) -> None:
     prose("lm_telling", telling(trace, metrics, chosen=session.attention(of=TextHeadParams).chosen), MAPS)
     at = choice.layer, choice.head
     st.markdown(
-        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, metrics, *at)}".strip(),
+        f"{describe_copying(loaded, trace, *at)} {what_to_look_for(view, metrics, *at)}".strip(),
         help=explain("entropy", "nats", "attention sink", "induction head"),
     )
     prose("lm_sharpest", sharpest(metrics), MAPS)

@@ -116,7 +116,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
         session.refill_boxes()
 
 
-def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
+def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
     """Describe in one or two sentences the behaviour of a copying head on a text; empty for any other head."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):

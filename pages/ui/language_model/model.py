@@ -9,7 +9,7 @@ from pages.ui.runs import models
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import bind
-from pages.ui.text.server_paths import says
+from pages.ui.text.server_paths import error_text
 from transformer.checkpoints.available_models import OWN, language_model_folders
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError, CheckpointError
@@ -36,7 +36,7 @@ def language_model() -> LanguageModel:
             raise CheckpointError(folder.problem)
         return models.load_language(device if device in devices else devices[0], folder.path)
     except AtlasError as error:
-        st.error(says(error), icon=":material/error:")
+        st.error(error_text(error), icon=":material/error:")
         raise PageEnd from None
 
 

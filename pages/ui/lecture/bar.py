@@ -19,7 +19,7 @@ from pages.ui.params.language_model import ContinuationParams, LanguageModelPara
 from pages.ui.params.lecture import NO_SLIDE, LectureParams
 from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.params.pages import FIRST
-from pages.ui.params.slides import LONGEST_TITLE, MOST_BYTES, Slide, Slides
+from pages.ui.params.slides import LONGEST_TITLE, MAX_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.params.translate import FilmParams
@@ -116,7 +116,7 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
                     for slide in slides.slides
                 ],
                 "file": slides.to_file() if slides else "",
-                "limit": MOST_BYTES,
+                "limit": MAX_BYTES,
                 "problem": slides.problem,
                 "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",
                 "code": _code(path(page), titles) if params.qr else None,

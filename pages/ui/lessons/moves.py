@@ -11,8 +11,8 @@ from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.errors import LessonError
+from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import Lesson, LessonStep, read_lesson
-from transformer.lessons.shelf import lesson_files
 
 
 def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:

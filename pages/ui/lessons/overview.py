@@ -9,10 +9,10 @@ import streamlit as st
 from pages.ui.params.lessons import LessonParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from pages.ui.text.server_paths import says
+from pages.ui.text.server_paths import error_text
 from transformer.errors import LessonError
+from transformer.lessons.folders import SHIPPED, lesson_files
 from transformer.lessons.lesson import read_lesson
-from transformer.lessons.shelf import SHIPPED, lesson_files
 from transformer.text.languages import LANGUAGES
 
 
@@ -38,7 +38,7 @@ def _show_list(files: list[tuple[str, Path]], params: LessonParams) -> None:
         try:
             lesson = read_lesson(path)
         except (LessonError, OSError) as error:
-            st.warning(f"This lesson cannot be shown. {says(error)}", icon=":material/edit:")
+            st.warning(f"This lesson cannot be shown. {error_text(error)}", icon=":material/edit:")
             continue
         done = name in params.done
         with st.container(border=True, horizontal=True, vertical_alignment="center"):

@@ -26,7 +26,7 @@ from pages.ui.reading.model_picker import load, several_models
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from pages.ui.text.server_paths import says
+from pages.ui.text.server_paths import error_text
 from transformer.checkpoints.available_models import model_folder
 from transformer.errors import AtlasError
 from transformer.lessons.claims.ablation import KIND_NAMES
@@ -81,7 +81,7 @@ def show_lesson(path: Path) -> None:
 
 
 def _refuse(error: Exception) -> None:
-    st.warning(says(error), icon=":material/edit:")
+    st.warning(error_text(error), icon=":material/edit:")
     st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 

@@ -13,7 +13,7 @@ from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
-from pages.ui.long_texts.cost_words import concludes, says_saving, says_slopes, written
+from pages.ui.long_texts.cost_words import concludes, describe_saving, describe_slopes, written
 from pages.ui.long_texts.measuring import costs, measure_button
 from pages.ui.long_texts.names import NAMES, colour, shape
 from pages.ui.params.long_texts import KEYS_AND_VALUES, QUANTITIES, SECONDS, WEIGHTS, LongTextsParams
@@ -57,7 +57,7 @@ def show_costs() -> None:
         picture,
         main_figure(
             f"**{TITLES[quantity]} against the length of the text**",
-            " ".join(line.replace("**", "") for line in says_slopes(recorded.costs, quantity)[:2]),
+            " ".join(line.replace("**", "") for line in describe_slopes(recorded.costs, quantity)[:2]),
         ),
     ):
         show_altair(
@@ -68,8 +68,8 @@ def show_costs() -> None:
             sentence="",
         )
     with words:
-        st.markdown("\n".join(f"- {line}" for line in says_slopes(recorded.costs, quantity)))
-        st.markdown(says_saving(recorded.costs, quantity))
+        st.markdown("\n".join(f"- {line}" for line in describe_slopes(recorded.costs, quantity)))
+        st.markdown(describe_saving(recorded.costs, quantity))
         st.markdown(concludes(recorded.costs, quantity))
     st.caption(
         f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} tokens on; for a "

@@ -50,7 +50,7 @@ def written(value: float, quantity: str) -> str:
     return f"{value / size:,.3g} {units[size]}"
 
 
-def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
+def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
     """Return one sentence of Markdown per kind of attention, about the slope of its line."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
@@ -59,7 +59,7 @@ def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
     ]
 
 
-def says_saving(found: Sequence[Cost], quantity: str) -> str:
+def describe_saving(found: Sequence[Cost], quantity: str) -> str:
     """Return Markdown with the cost of full attention on the longest text, and what the other kinds save."""
     length, costs = longest(found)
     full = getattr(costs["full"], quantity)

@@ -31,14 +31,16 @@ def show_losses() -> None:
             "it."
         )
         return
-    with main_figure("**Held-out loss of small models that differ in their attention alone**", says_losses(recorded)):
+    with main_figure(
+        "**Held-out loss of small models that differ in their attention alone**", describe_losses(recorded)
+    ):
         show_altair(
             loss_chart(recorded),
             key="long_losses",
             alt="Held-out loss of models with full, local and compressed attention; the table has the numbers.",
             sentence="",
         )
-    st.markdown(says_losses(recorded), help=explain("loss", "nats", "seed"))
+    st.markdown(describe_losses(recorded), help=explain("loss", "nats", "seed"))
     show_table(loss_table(recorded), "long_loss_numbers", digits=3)
     seeds = len({each.seed for each in recorded.losses})
     caution = (
@@ -108,7 +110,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
     )
 
 
-def says_losses(recorded: RecordedLosses) -> str:
+def describe_losses(recorded: RecordedLosses) -> str:
     """Return two sentences about what each kind of attention saves, and how much it adds to the loss."""
     means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]

@@ -10,13 +10,13 @@ from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.components.text_box import text_box
 from pages.ui.layout.roles import main_figure
-from pages.ui.long_texts.models import MOST_PIECES, map_of
+from pages.ui.long_texts.models import MAX_PIECES, map_of
 from pages.ui.long_texts.names import NAMES
 from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
-from pages.ui.text.server_paths import says
+from pages.ui.text.server_paths import error_text
 from transformer.config import Attention
 from transformer.errors import AtlasError, TextError
 from transformer.language_modelling.attention_map import AttentionMap
@@ -25,7 +25,7 @@ from transformer.text.normalisation import valid
 
 # The maximum length that is tokenized, longer than any text that fits into the maps; a very long text would take
 # seconds.
-MOST_CHARACTERS = 1_000
+MAX_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
@@ -57,7 +57,7 @@ def show_maps() -> None:
         "long_text",
         text,
         _read,
-        label=f"Text, up to {MOST_PIECES} tokens",
+        label=f"Text, up to {MAX_PIECES} tokens",
         placeholder="Type two or three sentences …",
         button="Show its maps",
         primary=True,
@@ -65,21 +65,21 @@ def show_maps() -> None:
     )
     shown: list[Attention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
     try:
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_CHARACTERS:
             raise TextError(
-                f"This text has {len(text):,} characters, but a map has room for only {MOST_PIECES} tokens: shorten it."
+                f"This text has {len(text):,} characters, but a map has room for only {MAX_PIECES} tokens: shorten it."
             )
         maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
     except AtlasError as error:
-        st.warning(says(error), icon=":material/edit:")
+        st.warning(error_text(error), icon=":material/edit:")
         return
-    with main_figure(says_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
+    with main_figure(describe_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
         side_by_side(
             [drawn(attention, found, text, params.layer, params.head) for attention, found in maps.items()],
             "long_maps",
             sentence=f"Text: {text}",
         )
-    st.markdown(says_sizes(maps), help=explain("attention weight", "mask", "key"))
+    st.markdown(describe_sizes(maps), help=explain("attention weight", "mask", "key"))
     st.caption(
         "Each row is a token that looks; its cells add up to 1. Hatched cells are masked and not computed: no token "
         "sees later tokens, and with local attention no token sees another block. A column of compressed attention "
@@ -108,7 +108,7 @@ def title_of(attention: Attention, found: AttentionMap) -> str:
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
-def says_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
+def describe_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
     """Return Markdown that compares the numbers of cells of the maps."""
     length = len(next(iter(maps.values())).pieces)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]

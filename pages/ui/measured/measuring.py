@@ -11,19 +11,19 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.measured.recorded import OfModel, Recording
+from pages.ui.measured.recorded import ModelRecord, Recording
 from pages.ui.reading.model_picker import examples_file
 from pages.ui.reading.target_language import kept_code
 from pages.ui.runs.inference import MODEL_LOCK
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.runs.turns import Turns
 from pages.ui.text.markup import markdown
-from pages.ui.text.server_paths import path_label, says
+from pages.ui.text.server_paths import error_text, path_label
 from transformer.checkpoints.available_models import SENTENCES
 from transformer.decoding.texts import source_text, text_pieces
 from transformer.errors import TextError
 from transformer.files.replacing import replaced
-from transformer.files.small_files import MEGABYTE, MOST, read_small_text
+from transformer.files.small_files import MAX_FILE_BYTES, MEGABYTE, read_small_text
 from transformer.running.translator import Translator
 
 # Session key of the file and model version to measure, kept until the run caused by the click starts measuring.
@@ -32,16 +32,16 @@ ASKED = "_measure"
 MEASURED: dict[tuple[str, str], Any] = {}
 
 
-def measured(recording: Recording[OfModel], translator: Translator) -> OfModel | None:
+def measured(recording: Recording[ModelRecord], translator: Translator) -> ModelRecord | None:
     """Return the record of a model; None if it has not been measured."""
     found = recording.beside(translator).of_model(translator.version)
     return found if found is not None else MEASURED.get(_name(recording, translator))
 
 
 def offer_measuring(
-    recording: Recording[OfModel],
+    recording: Recording[ModelRecord],
     translator: Translator,
-    compute: Callable[[Translator, Iterable[str]], OfModel],
+    compute: Callable[[Translator, Iterable[str]], ModelRecord],
     *,
     label: str,
     missing: str,
@@ -68,8 +68,8 @@ def offer_measuring(
     except (OSError, ValueError) as error:
         reason = error.strerror or error if isinstance(error, OSError) else error
         st.caption(
-            f"{missing} {markdown(path_label(file))} cannot be read ({says(reason)}): write it as UTF-8 text of at "
-            f"most {MOST // MEGABYTE} MB, with one sentence per line."
+            f"{missing} {markdown(path_label(file))} cannot be read ({error_text(reason)}): write it as UTF-8 text of "
+            f"at most {MAX_FILE_BYTES // MEGABYTE} MB, with one sentence per line."
         )
         return
     asked = _name(recording, translator)

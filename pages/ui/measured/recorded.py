@@ -22,11 +22,11 @@ from transformer.surveys.importance import ImportanceStatistics
 from transformer.surveys.paths import PathStatistics
 from transformer.surveys.removal import RemovalQuality
 
-OfModel = TypeVar("OfModel", bound=Record)
+ModelRecord = TypeVar("ModelRecord", bound=Record)
 
 
 @dataclass(frozen=True)
-class Recording(Generic[OfModel]):
+class Recording(Generic[ModelRecord]):
     """A record file that a command writes.
 
     Attributes:
@@ -36,10 +36,10 @@ class Recording(Generic[OfModel]):
     """
 
     path: Path
-    read: Callable[[str], OfModel]
+    read: Callable[[str], ModelRecord]
     command: str
 
-    def beside(self, translator: Translator) -> Recording[OfModel]:
+    def beside(self, translator: Translator) -> Recording[ModelRecord]:
         """Return the recording of a model: in assets/ for the shipped model, else in the model's own folder."""
         folder = translator.folder
         if folder is None or folder == MODEL:
@@ -51,7 +51,7 @@ class Recording(Generic[OfModel]):
             options += f" --sentences {shlex.quote(path_label(folder / SENTENCES))}"
         return replace(self, path=folder / self.path.name, command=command + options)
 
-    def of_model(self, version: str) -> OfModel | None:
+    def of_model(self, version: str) -> ModelRecord | None:
         """Return the record; None if there is no record, or if it belongs to another model.
 
         Args:
@@ -65,7 +65,7 @@ class Recording(Generic[OfModel]):
         return f"{what} not measured for this model. To measure it, run `{self.command}`."
 
 
-def read_record(path: Path, read: Callable[[str], OfModel]) -> OfModel | None:
+def read_record(path: Path, read: Callable[[str], ModelRecord]) -> ModelRecord | None:
     """Return the record in a file that a command wrote; None if the file is missing or invalid.
 
     Args:

@@ -18,8 +18,8 @@ EVEN = "even"
 ALL = "all"
 BETWEEN_EDITS, BETWEEN_SHARES, TIMES, TO = "_", "~", "x", "-"
 # The maximum number of edits, more than fit into an address.
-MOST_EDITS = 60
-MOST_PERCENT = 100
+MAX_EDITS = 60
+MAX_PERCENT = 100
 
 _NUMBER = "[1-9][0-9]{0,2}"
 _SPAN = rf"{_NUMBER}(?:{TO}{_NUMBER})?"
@@ -80,7 +80,7 @@ class EditList:
     """Edits in the order in which they were made; a later edit of a row replaces an earlier one.
 
     Attributes:
-        edits: at most MOST_EDITS edits.
+        edits: at most MAX_EDITS edits.
         unreadable: whether the parsed text contained an invalid edit, which was left out.
     """
 
@@ -95,7 +95,7 @@ class EditList:
     def parse(cls, text: str) -> EditList:
         """Parse a list of edits, and leave out invalid ones."""
         names = [] if text == NONE else text.split(BETWEEN_EDITS)
-        edits = [edit for edit in map(Edit.parse, names[:MOST_EDITS]) if edit is not None]
+        edits = [edit for edit in map(Edit.parse, names[:MAX_EDITS]) if edit is not None]
         return cls(tuple(edits), unreadable=len(edits) < len(names))
 
     def without(self, number: int) -> EditList:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pages.ui.params.fields import Params, flag, integer, parsed
 from pages.ui.params.lessons import LessonParams
-from pages.ui.params.slides import MOST_SLIDES, Slide, Slides
+from pages.ui.params.slides import MAX_SLIDES, Slide, Slides
 
 # Slide number of a page that is not a slide.
 NO_SLIDE = 0
@@ -25,7 +25,7 @@ class LectureParams(Params):
 
     lecture: bool = flag()
     qr: bool = flag()
-    slide: int = integer(NO_SLIDE, NO_SLIDE, MOST_SLIDES)
+    slide: int = integer(NO_SLIDE, NO_SLIDE, MAX_SLIDES)
     slides: Slides = parsed(Slides(), Slides.from_address)
 
     def at(self, slide: int) -> LectureParams:

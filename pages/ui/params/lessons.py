@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pages.ui.params.fields import Params, index, matching, parsed
-from transformer.lessons.shelf import MOST_STEPS, lesson_files, step_count
+from transformer.lessons.folders import MAX_STEPS, lesson_files, step_count
 
 # The stored answer if the user asked to see the solution.
 SHOWN = "shown"
@@ -33,7 +33,7 @@ class LessonParams(Params, prefix="lesson_"):
     """
 
     id: str = parsed("", _known)
-    step: int = index(MOST_STEPS - 1)
+    step: int = index(MAX_STEPS - 1)
     answer: str = matching(rf"[0-9]{{1,6}}(\.[0-9]{{1,3}})?|{SHOWN}")
     done: tuple[str, ...] = parsed((), _all_known)
 

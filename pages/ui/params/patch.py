@@ -17,7 +17,7 @@ DIRECTIONS: tuple[Direction, ...] = ("needed", "enough")
 
 
 # The most patches that an address keeps: two heads at all tokens of a long sentence.
-MOST_KEPT = 300
+MAX_KEPT = 300
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class KeptPatches:
     @classmethod
     def parse(cls, text: str) -> KeptPatches:
         found = []
-        for name in text.split(",")[:MOST_KEPT]:
+        for name in text.split(",")[:MAX_KEPT]:
             with suppress(InterventionError):
                 found.append(parse_patch(name))
         return cls(tuple(found))

@@ -16,17 +16,17 @@ from urllib.parse import parse_qsl, urlencode
 from pages.ui.params.pages import PAGES
 from transformer.text.normalisation import valid
 
-MOST_SLIDES = 60
+MAX_SLIDES = 60
 # The maximum length of one slide's address in characters; `state.MAX_OFFERED` keeps percent-encoded text below it.
 LONGEST = 12_000
 # The maximum length of the encoded list in characters, so that servers and proxies accept the whole address.
 LONGEST_CODE = 6_000
-MOST_BYTES = MOST_SLIDES * LONGEST
+MAX_BYTES = MAX_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # The first line of a file, and the character that starts a comment line.
 HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are ignored."
 REMARK = "#"
-MOST_PARAMETERS = 200
+MAX_PARAMETERS = 200
 # The query parameter of a slide's title, a name that no page uses, and the maximum length of a title in characters.
 TITLE, LONGEST_TITLE = "slide_title", 80
 
@@ -70,7 +70,7 @@ class Slide:
         if found is None or found[1] not in PAGES:
             raise SlidesError(f"“{_short(line)}” is not a page of this app")
         try:
-            parameters = dict(parse_qsl(found[2], strict_parsing=True, max_num_fields=MOST_PARAMETERS, errors="strict"))
+            parameters = dict(parse_qsl(found[2], strict_parsing=True, max_num_fields=MAX_PARAMETERS, errors="strict"))
         except ValueError as error:
             raise SlidesError(f"“{_short(line)}” is not an address") from error
         if not parameters.get("text"):
@@ -114,7 +114,7 @@ class Slides:
     def from_file(cls, text: str) -> Slides:
         """Parse a list from the text of a file."""
         try:
-            if len(text) > MOST_BYTES:
+            if len(text) > MAX_BYTES:
                 raise SlidesError("it is too large to be a list of slides")
             lines = (line.strip() for line in text.removeprefix("\ufeff").splitlines())
             return cls._of(line for line in lines if line and not line.startswith(REMARK))._fitting()
@@ -146,8 +146,8 @@ class Slides:
 
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:
-            if len(slides) > MOST_SLIDES:
-                raise SlidesError(f"a list has at most {MOST_SLIDES}")
+            if len(slides) > MAX_SLIDES:
+                raise SlidesError(f"a list has at most {MAX_SLIDES}")
             return Slides(slides)._fitting()
         except SlidesError as error:
             return replace(self, problem=f"{problem}: {error}.")
@@ -162,8 +162,8 @@ class Slides:
         listed = list(lines)
         if not listed:
             raise SlidesError("it contains no slide")
-        if len(listed) > MOST_SLIDES:
-            raise SlidesError(f"a list has at most {MOST_SLIDES} slides, and this one has {len(listed):,}")
+        if len(listed) > MAX_SLIDES:
+            raise SlidesError(f"a list has at most {MAX_SLIDES} slides, and this one has {len(listed):,}")
         return cls(tuple(map(Slide.read, listed)))
 
 
@@ -174,7 +174,7 @@ def _unpacked(code: str) -> str:
     unpacker = zlib.decompressobj()
     try:
         packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
-        text = unpacker.decompress(packed, MOST_BYTES)
+        text = unpacker.decompress(packed, MAX_BYTES)
         if not unpacker.eof:
             raise SlidesError("they are cut off, or too many")
         return text.decode("ascii")

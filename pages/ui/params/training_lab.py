@@ -14,9 +14,9 @@ from transformer.values.kinds import KINDS, Kind
 # The value that stands for the newest moment, and the value that lets the page choose a head.
 NEWEST, NO_HEAD = -1, 0
 WIDTHS = ("32", "64")
-MOST_LAYERS, MOST_HEADS = 2, 4
+MAX_LAYERS, MAX_HEADS = 2, 4
 # The maximum number of steps, which take two cores about two minutes, and the steps of the longest recorded training.
-MOST_STEPS, MOST_RECORDED = 3_000, 50_000
+MAX_STEPS, MAX_RECORDED = 3_000, 50_000
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class LabParams(Params, prefix="lab_"):
 
     task: str = one_of(tuple(TASKS), "reverse")
     optimizer: str = one_of(OPTIMIZERS, "adam")
-    layers: int = integer(1, 1, MOST_LAYERS)
-    heads: int = integer(2, 1, MOST_HEADS)
+    layers: int = integer(1, 1, MAX_LAYERS)
+    heads: int = integer(2, 1, MAX_HEADS)
     width: str = one_of(WIDTHS, "64")
     items: int = integer(64, 8, 256)
-    steps: int = integer(400, 20, MOST_STEPS)
+    steps: int = integer(400, 20, MAX_STEPS)
     warmup: int = integer(20, 0, 1_000)
     rate: float = decimal(0.005, 0.0001, 0.1)
     decay: float = decimal(0.0, 0.0, 1.0)
     seed: int = integer(1, 0, 999_999)
-    moment: int = integer(NEWEST, NEWEST, MOST_RECORDED)
+    moment: int = integer(NEWEST, NEWEST, MAX_RECORDED)
     score: str = one_of(("auto", *SCORES))
-    encoder: int = integer(NO_HEAD, NO_HEAD, MOST_LAYERS * MOST_HEADS)
-    decoder: int = integer(NO_HEAD, NO_HEAD, MOST_LAYERS * MOST_HEADS)
-    cross: int = integer(NO_HEAD, NO_HEAD, MOST_LAYERS * MOST_HEADS)
+    encoder: int = integer(NO_HEAD, NO_HEAD, MAX_LAYERS * MAX_HEADS)
+    decoder: int = integer(NO_HEAD, NO_HEAD, MAX_LAYERS * MAX_HEADS)
+    cross: int = integer(NO_HEAD, NO_HEAD, MAX_LAYERS * MAX_HEADS)
     item: str = matching("[a-p]{1,40}|[0-9]{1,20}[+][0-9]{1,20}")
 
     @property

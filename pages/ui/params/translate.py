@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pages.ui.params.fields import Params, integer
 
 # An upper limit above the number of frames of the film.
-MOST_FRAMES = 99
+MAX_FRAMES = 99
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class FilmParams(Params, prefix="film_"):
         frame: the shown frame, from 1; 0 if the film is closed.
     """
 
-    frame: int = integer(0, 0, MOST_FRAMES)
+    frame: int = integer(0, 0, MAX_FRAMES)
 
     def at_end(self) -> FilmParams:
         """Return a copy at the last frame; a closed film stays closed."""
-        return FilmParams(MOST_FRAMES if self.frame else 0)
+        return FilmParams(MAX_FRAMES if self.frame else 0)

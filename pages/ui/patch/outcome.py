@@ -15,7 +15,7 @@ from pages.ui.charts.saving import save_tables, show_lines
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
-from pages.ui.params.patch import DIRECTIONS, MOST_KEPT, Direction, KeptPatches, PatchParams
+from pages.ui.params.patch import DIRECTIONS, MAX_KEPT, Direction, KeptPatches, PatchParams
 from pages.ui.patch.grid import ASKS, Chosen
 from pages.ui.patch.question import Asked
 from pages.ui.reading.translation import NOTHING
@@ -86,7 +86,7 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
         )
     with effects:
         for each in DIRECTIONS:
-            st.markdown(says_effect(asked, chosen, each))
+            st.markdown(describe_effect(asked, chosen, each))
         st.caption(
             "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
             "others. Of places that do the same, each can be enough while none is needed.",
@@ -124,7 +124,7 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
     """Draw the buttons that keep the chosen patches while others are chosen, and that drop the kept ones."""
 
     def keep(patches: Patches) -> None:
-        session.update(PatchParams, kept=KeptPatches(patches[:MOST_KEPT]))
+        session.update(PatchParams, kept=KeptPatches(patches[:MAX_KEPT]))
 
     more = tuple(dict({**dict(kept), **dict(patches)}).items())
     st.button(
@@ -154,7 +154,7 @@ def _continuation(question: PatchingQuestion, interventions: Interventions) -> C
     return ContinuationRun(RereadRun(question.runs[0], interventions), question.step)
 
 
-def says_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
+def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
     """Return Markdown: how far the patch moves the choice in a direction, from the numbers."""
     question, patches, _ = _directed(asked, chosen, direction)
     found = asked.reading.runs.get(PatchRun(question, patches))

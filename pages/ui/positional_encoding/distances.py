@@ -21,7 +21,7 @@ from transformer.analysis.positions import Offsets, binary_counter, by_offset, d
 from transformer.model.sinusoids import frequencies, sinusoids
 
 # Above this number of dimensions, the cells of a rotation are too small to see.
-MOST_DRAWN = 64
+MAX_DRAWN = 64
 PAIRS_SHOWN = 4
 
 
@@ -155,7 +155,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             ),
             "positions_turned",
         )
-    drawn = min(width, MOST_DRAWN)
+    drawn = min(width, MAX_DRAWN)
     with picture:
         st.markdown(f"**M, its first {drawn} dimensions**" if drawn < width else "**M**")
         show_plotly(

@@ -34,7 +34,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
 # The largest factor, in nats, that is not written as a power of ten.
-MOST_TIMES = math.log(10_000)
+MAX_TIMES = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 WITHOUT = Interventions(positions=False)
 # The columns shown in lecture mode and their widths in pixels, so that a projector shows both texts in full.
@@ -172,7 +172,7 @@ def _what_changed(runs: list[ShuffledRun]) -> str:
 
 def times(nats: float) -> str:
     """Format a difference in nats as a factor of probability; large factors are powers of ten."""
-    if nats < MOST_TIMES:
+    if nats < MAX_TIMES:
         return f"{math.exp(nats):.1f} times"
     return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
 

@@ -12,9 +12,9 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.markup import markdown
-from pages.ui.text.server_paths import says
-from transformer.checkpoints.addable_models import AddableModel, addable_models
+from pages.ui.text.server_paths import error_text
 from transformer.checkpoints.available_models import OWN, SENTENCES, SHIPPED, ModelFolder, model_folders
+from transformer.checkpoints.hub_models import HubModel, hub_models
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import ASSETS, MODEL
 from transformer.model.devices import available_devices
@@ -51,7 +51,7 @@ def _not_installed(name: str) -> str:
     """Advice on a model that the address names but that is not installed; Markdown."""
     source, _, target = name.lower().partition("-")
     add = (
-        f"To add it: `{AddableModel(source, target).command}`."
+        f"To add it: `{HubModel(source, target).command}`."
         if is_language(source) and is_language(target)
         else "To add a model, put its folder into `models`; `attention-atlas import` converts a Hugging Face model."
     )
@@ -72,7 +72,7 @@ def load(path: Path, problem: str = "") -> Translator:
             raise CheckpointError(problem)
         return models.load_translator(device if device in devices else devices[0], path)
     except AtlasError as error:
-        st.error(says(error), icon=":material/error:")
+        st.error(error_text(error), icon=":material/error:")
         raise PageEnd from None
 
 
@@ -96,7 +96,7 @@ def model_menu() -> None:
 
 def _more_languages() -> None:
     """Draw the models that can be added, and the command for the chosen one; the app itself uses no network."""
-    known = {name: model for name, model in addable_models().items() if name not in model_folders()}
+    known = {name: model for name, model in hub_models().items() if name not in model_folders()}
     chosen = st.selectbox(
         "More languages …",
         list(known),

@@ -14,7 +14,7 @@ import streamlit as st
 from pages.ui.components.bundle import component
 from pages.ui.reading.target_language import kept_code
 from pages.ui.state import session
-from pages.ui.text.sentence_list import MOST_BYTES, SentenceList, sentences_in
+from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
 # Key of the list, in the session.
@@ -55,7 +55,7 @@ def sentence_stepper(codes: Sequence[str]) -> None:
             "count": len(sentences),
             "said": _listed().said,
             "asked": st.session_state.get(ASKED, 0),
-            "limit": MOST_BYTES,
+            "limit": MAX_BYTES,
         },
     )
 

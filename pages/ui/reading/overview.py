@@ -6,7 +6,7 @@ import numpy as np
 
 from attention_atlas.browser.piece_labels import group_label
 from pages.ui.charts.thumbnail import data_uri
-from pages.ui.components.diagram import AttentionBox, Story, ToldWords
+from pages.ui.components.diagram import AttentionBox, Story, StoryWords
 from pages.ui.heads.kinds import PAGES
 from pages.ui.params.attention import AttentionParams
 from pages.ui.reading.sentence import Reading
@@ -58,13 +58,13 @@ def story(reading: Reading) -> Story:
 
     def told(
         words: Words, language: str, rows: set[tuple[int, ...]], partners: list[int], *, source: bool
-    ) -> ToldWords:
+    ) -> StoryWords:
         sides = [links[source, word] for word in range(len(words.pieces))]
 
         def strongest(found: list[WordLink]) -> list[int]:
             return [numbers.setdefault(link, len(numbers)) for link in sorted(found, key=lambda link: -link.weight)]
 
-        return ToldWords(
+        return StoryWords(
             language=language,
             words=[group_label(pieces, words.text, words=True) for pieces in words.pieces],
             spoken=words.spoken,

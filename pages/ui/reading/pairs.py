@@ -17,7 +17,7 @@ from transformer.analysis.words import word_groups
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
-MOST_LISTED = 5
+MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
             continue
         apart = jensen_shannon(*(view.weights.astype(float) for view in views)).mean(axis=-1)
         found += [Difference(kind, layer, head, float(apart[layer, head])) for layer, head in np.ndindex(apart.shape)]
-    return sorted((each for each in found if each.nats > 0), key=lambda each: -each.nats)[:MOST_LISTED]
+    return sorted((each for each in found if each.nats > 0), key=lambda each: -each.nats)[:MAX_LISTED]
 
 
 def translated(trace: Trace, word: str) -> str | None:

@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 # A callback that receives the index of an item and its result or exception.
 Done = Callable[[int, Any], None]
 # The maximum batch size; with more items, no result would come sooner.
-MOST_TOGETHER = 16
+MAX_TOGETHER = 16
 # Seconds until a waiting user sees the position in the queue, and seconds between its updates.
 PATIENCE, AGAIN = 1.0, 3.0
 # Seconds after which a turn lets others go first; without interruptions, shorter turns all finish sooner.
@@ -131,7 +131,7 @@ class Turns:
 
     def _companions(self, first: _Request) -> list[_Request]:
         with self._lock:
-            group = [each for each in self._queue if each.kind == first.kind][:MOST_TOGETHER]
+            group = [each for each in self._queue if each.kind == first.kind][:MAX_TOGETHER]
             self._queue = [first, *(each for each in self._queue if each not in group)]
             return group
 

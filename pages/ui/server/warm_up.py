@@ -60,7 +60,7 @@ def seconds_left() -> int:
     return 0 if _is_warm else max(1, round(_began + USUAL - monotonic()))
 
 
-class _Nobody(SessionClient):
+class _HeadlessClient(SessionClient):
     """A client without a browser that records when its page has been drawn."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class _Nobody(SessionClient):
 
 async def draw(page: str) -> None:
     """Draw a page without a user; errors are shown on the page."""
-    runtime, client, message = get_instance(), _Nobody(), BackMsg()
+    runtime, client, message = get_instance(), _HeadlessClient(), BackMsg()
     message.rerun_script.page_name = page
     session = runtime.connect_session(client=client, user_info={})
     try:

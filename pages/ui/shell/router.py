@@ -19,7 +19,7 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.server.opening import PAGE_IS_THERE
 from pages.ui.server.warm_up import MODEL
 from pages.ui.state.session import address, address_on, follow_address, params
-from pages.ui.text.server_paths import says
+from pages.ui.text.server_paths import error_text
 from transformer.errors import AtlasError
 from transformer.files.paths import APP as APP_FOLDER
 
@@ -75,7 +75,7 @@ def navigate() -> None:
         return
     except AtlasError as error:
         # These are errors that no part of a page handles, such as a lost model server or a device out of memory.
-        st.error(says(error), icon=":material/error:")
+        st.error(error_text(error), icon=":material/error:")
 
 
 def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:

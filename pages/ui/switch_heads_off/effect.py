@@ -60,7 +60,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     which = f" (draw 1 of {effect.draws})" if drawn else ""
     right.markdown(f"{what[0].upper()}{what[1:]}{which}\n\n#### {new or NOTHING}")
     st.markdown(
-        says_effect(effect, interventions, given=reading.given, named=linked_head),
+        describe_effect(effect, interventions, given=reading.given, named=linked_head),
         help=explain("head", "log-probability", "nats"),
     )
     if effect.others:
@@ -140,7 +140,7 @@ def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, i
     )
 
 
-def says_effect(
+def describe_effect(
     effect: Effect, interventions: Interventions, *, given: bool, named: Callable[[Kind, int, int], str] = head_title
 ) -> str:
     """Return Markdown that describes the effect from its numbers.

@@ -25,7 +25,7 @@ def show_example(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if not (chosen := params.within(reading.config)):
             found = reading.runs.get(TellingHeadsRun(text))
-            says = says_example(found)
+            says = describe_example(found)
             st.button(
                 f"Try: switch off {named(found.heads)}",
                 key="off_try",
@@ -53,7 +53,7 @@ def named(heads: tuple[Head, ...]) -> str:
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
 
-def says_example(found: TellingHeads) -> str:
+def describe_example(found: TellingHeads) -> str:
     """Return Markdown that describes the effect of the example, and how the example was found."""
     if not found.written:
         return "The translation stays the same, but becomes less likely. No head that was tried changes its words."

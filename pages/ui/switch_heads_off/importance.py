@@ -36,9 +36,9 @@ from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
 
 # Session key of whether the button at the top was clicked; cleared once the page has scrolled.
-LED = "_led_to_importance"
+SCROLL_REQUESTED = "_led_to_importance"
 # Scrolls the heading above the switch to just below the bar of menus.
-INTO_SIGHT = """<script>
+SCROLL_SCRIPT = """<script>
 const found = document.querySelector(".st-key-off_importance");
 found.style.scrollMarginTop = "130px";
 found.scrollIntoView();
@@ -46,12 +46,12 @@ found.scrollIntoView();
 CHANGE = "change in the log-probability without the head, in nats"
 
 
-def lead_to_importance() -> None:
+def scroll_to_importance() -> None:
     """Draw a button at the top of the page that measures every head's importance, and scrolls down to the result."""
 
     def measure() -> None:
         session.update(OffParams, importance=True)
-        st.session_state[LED] = True
+        st.session_state[SCROLL_REQUESTED] = True
 
     st.button("What is every head worth?", icon=":material/south:", type="tertiary", on_click=measure)
 
@@ -70,8 +70,8 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         "the output for another sentence replaces the head's, the model runs once for every draw.",
         **bind(OffParams, "importance"),
     )
-    if st.session_state.pop(LED, False):
-        st.html(INTO_SIGHT, unsafe_allow_javascript=True)
+    if st.session_state.pop(SCROLL_REQUESTED, False):
+        st.html(SCROLL_SCRIPT, unsafe_allow_javascript=True)
     if not params.importance:
         return
     experiment = carry(reading.runs, run := ImportanceRun(reading.run, params.mode, **params.drawn))
@@ -80,7 +80,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     off = Interventions({worst: 0.0}, params.mode, seed=params.seed)
     without = reading.runs.get(EffectRun(reading.run, off, params.draws))
     st.markdown(
-        says_importance(
+        describe_importance(
             found, reading.translator.config, named=linked_head, then="" if reading.given else what_is_written(without)
         ),
         help=explain("head", "log-probability", "nats", "Spearman's ρ"),
@@ -133,7 +133,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     )
 
 
-def says_importance(
+def describe_importance(
     found: MeasuredImportance,
     config: TransformerConfig,
     *,

@@ -48,7 +48,7 @@ def show_removal(reading: Reading) -> None:
     recording = REMOVAL.beside(reading.translator)
     recorded = recording.of_model(reading.translator.version)
     if recorded:
-        st.markdown(says_quality(recorded), help=explain("BLEU"))
+        st.markdown(describe_quality(recorded), help=explain("BLEU"))
     st.toggle(
         "Remove the heads of this sentence one after the other, and measure",
         help="First every head is measured by itself; then one more is removed with each run, in five orders. This "
@@ -69,7 +69,7 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
     experiment = carry(reading.runs, run := RemovalRun(importance, SEEDS))
     curves = dict(zip(names, reading.runs.get(run), strict=True))
     table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_heads(curves) + 1))
-    st.markdown(says_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
+    st.markdown(describe_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
     with main_figure(
         f"**How many heads does it need?** {markdown(reading.trace.source_text)}",
         f"{can_go(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF)} of {_heads(curves)} can go, "
@@ -101,7 +101,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
                 sentence="",
                 alt=f"{score} against the number of heads removed; the table has the numbers.",
             )
-    st.caption(says_origin(recorded), help=explain("BLEU", "chrF"))
+    st.caption(describe_origin(recorded), help=explain("BLEU", "chrF"))
     points = pd.DataFrame([vars(point) for point in recorded.points])
     show_numbers(points, "off_quality_numbers", digits=2, label="The recorded scores")
 
@@ -188,7 +188,7 @@ def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
-def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
+def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
     """Return Markdown about how many heads can be removed before the translation is half as likely."""
     gone = {name: can_go(curve.log_probs, curve.log_probs[0] - HALF) for name, curve in curves.items()}
     others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
@@ -205,7 +205,7 @@ def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
     return f"{says} It is most likely without {best} of them (log-probability {gain} nats)."
 
 
-def says_origin(recorded: RemovalQuality) -> str:
+def describe_origin(recorded: RemovalQuality) -> str:
     """Return Markdown that describes the data of the recorded scores, in the words of the record."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
@@ -214,7 +214,7 @@ def says_origin(recorded: RemovalQuality) -> str:
     )
 
 
-def says_quality(recorded: RemovalQuality) -> str:
+def describe_quality(recorded: RemovalQuality) -> str:
     """Return Markdown about how many heads can be removed before BLEU falls below nine tenths of its value."""
     gone, whole, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):

@@ -128,13 +128,17 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
 
 def _odd(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
     """Return at most one sentence of Markdown: the row that deviates most from the head's name, and how many do."""
-    odd = expected.odd(view.weights[layer, head])
-    if odd is None:
+    outlier = expected.outlier(view.weights[layer, head])
+    if outlier is None:
         return []
-    which = "One exception" if odd.rows == 1 else f"{odd.rows} of {odd.counted} rows are exceptions, above all one"
+    which = (
+        "One exception"
+        if outlier.rows == 1
+        else f"{outlier.rows} of {outlier.counted} rows are exceptions, above all one"
+    )
     return [
-        f"{which}: {_row(view, odd.row, read=expected.read)} {_label(view, odd.column)}; {instead} "
-        f"{_label(view, odd.expected)}."
+        f"{which}: {_row(view, outlier.row, read=expected.read)} {_label(view, outlier.column)}; {instead} "
+        f"{_label(view, outlier.expected)}."
     ]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pages.ui.text.markup import markdown
 from pages.ui.text.written_language import foreign_language, not_english, words_of
 from transformer.analysis.words import word_groups
-from transformer.checkpoints.addable_models import model_for
 from transformer.checkpoints.available_models import model_folders
+from transformer.checkpoints.hub_models import model_for
 from transformer.text.languages import language
 from transformer.text.vocabulary import BYTE
 from transformer.values.pieces import Piece
@@ -19,7 +19,7 @@ USUAL_WORDS = 20
 # A word with this many tokens that contain letters counts as rare; no word of assets/sentences.txt has so many.
 MANY_PIECES = 3
 # The maximum number of words that a hint names, and the maximum length of each in characters.
-MOST_NAMED, LONGEST_NAMED = 3, 24
+MAX_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
@@ -49,8 +49,8 @@ def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list
     strange = [part for part in _strange(text, pieces) if part not in written]
     if not strange:
         return []
-    named = ", ".join(markdown(_cut_off(part)) for part in strange[:MOST_NAMED])
-    more = ", …" if len(strange) > MOST_NAMED else ""
+    named = ", ".join(markdown(_cut_off(part)) for part in strange[:MAX_NAMED])
+    more = ", …" if len(strange) > MAX_NAMED else ""
     return [
         f"The model has no token for {named}{more}. The translation leaves out such characters or puts something else "
         "in their place. Try the sentence without them."
@@ -141,7 +141,7 @@ def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
         if len(spelt) >= MANY_PIECES:
             word = text[spelt[0][0] : spelt[-1][1]]
             found.append(_cut_off(word))
-    return list(dict.fromkeys(found))[:MOST_NAMED]
+    return list(dict.fromkeys(found))[:MAX_NAMED]
 
 
 def _cut_off(word: str) -> str:

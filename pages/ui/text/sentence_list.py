@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from transformer.text.normalisation import valid
 
-MOST_SENTENCES = 200
+MAX_SENTENCES = 200
 # Characters of one sentence; no model that ships reads more.
 LONGEST = 1_000
 # Bytes of a text that the browser sends: as many as a full list of usual sentences.
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class SentenceList:
     """Sentences in their order, each once.
 
     Attributes:
-        sentences: at most `MOST_SENTENCES`.
+        sentences: at most `MAX_SENTENCES`.
         said: one sentence on what is wrong, or was left out; empty if nothing was.
     """
 
@@ -28,19 +28,19 @@ class SentenceList:
 
 def sentences_in(text: str) -> SentenceList:
     """The lines of a text that are not blank; each is one sentence."""
-    if len(text) > MOST_BYTES:
-        return SentenceList(said=f"This text is too long: paste at most {MOST_BYTES:,} characters.")
+    if len(text) > MAX_BYTES:
+        return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:
         return SentenceList(said="This is no plain text: save it as UTF-8 text, one sentence per line.")
     lines = [line.strip() for line in valid(text).removeprefix("\ufeff").splitlines()]
     written = [line for line in lines if line]
     fitting = [line for line in written if len(line) <= LONGEST]
     different = list(dict.fromkeys(fitting))
-    kept = different[:MOST_SENTENCES]
+    kept = different[:MAX_SENTENCES]
     out = {
         f"longer than {LONGEST:,} characters": len(written) - len(fitting),
         "repeated": len(fitting) - len(different),
-        f"after the first {MOST_SENTENCES}": len(different) - len(kept),
+        f"after the first {MAX_SENTENCES}": len(different) - len(kept),
     }
     left = ", ".join(f"{count:,} {why}" for why, count in out.items() if count)
     if not kept:

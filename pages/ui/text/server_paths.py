@@ -26,6 +26,6 @@ def path_label(path: Path) -> str:
     return without_server_paths(str(path)).replace(os.path.sep, "/")
 
 
-def says(error: Exception | str) -> str:
+def error_text(error: Exception | str) -> str:
     """Return Markdown of an error's message."""
     return markdown(without_server_paths(str(error)))

@@ -9,10 +9,10 @@ import streamlit as st
 from pages.ui.params.training_lab import NEWEST, LabParams
 from pages.ui.runs.inference import MODEL_LOCK
 from pages.ui.state import session
-from pages.ui.text.server_paths import says
+from pages.ui.text.server_paths import error_text
 from pages.ui.training_lab.recorded_runs import recorded_run
 from pages.ui.training_lab.shown import show_run
-from pages.ui.training_lab.trainings import MAX_TRAININGS, SEATS, Person, Training, Trainings
+from pages.ui.training_lab.trainings import MAX_ACTIVE, MAX_TRAININGS, BrowserTab, Training, Trainings
 from transformer.errors import TaskError
 from transformer.serving.server_process import settle
 from transformer.tasks.run import TaskRun
@@ -21,7 +21,7 @@ from transformer.tasks.run import TaskRun
 # start of one slice to that of the next.
 SLICE = 0.15
 EVERY = 0.2
-PERSON = "_person"
+TAB = "_tab"
 # Session key of the number of training runs that a user has begun, which names the last one. Session key of whether a
 # training run should exist.
 NUMBER = "_training_number"
@@ -36,7 +36,7 @@ prepare = cache(settle)
 
 def own_training() -> Training | None:
     """Return the current user's training run, if it has the chosen task."""
-    training = TRAININGS.of(_person())
+    training = TRAININGS.of(_tab())
     return training if training and training.trainer.config.task == session.params(LabParams).task else None
 
 
@@ -45,12 +45,12 @@ def recorded() -> TaskRun | None:
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
-        st.warning(f"There is no recorded training to show: {says(error)}. Train it here instead.")
+        st.warning(f"There is no recorded training to show: {error_text(error)}. Train it here instead.")
         return None
 
 
-def _person() -> Person:
-    return st.session_state.setdefault(PERSON, Person())
+def _tab() -> BrowserTab:
+    return st.session_state.setdefault(TAB, BrowserTab())
 
 
 def begin() -> Training:
@@ -60,7 +60,7 @@ def begin() -> Training:
     st.session_state[BEGUN] = True
     st.session_state.pop(STOPPED, None)
     session.update(LabParams, moment=NEWEST)
-    return TRAININGS.begin(_person(), session.params(LabParams).config)
+    return TRAININGS.begin(_tab(), session.params(LabParams).config)
 
 
 def reset() -> None:
@@ -73,7 +73,7 @@ def leave() -> None:
     for key in (BEGUN, STOPPED):
         st.session_state.pop(key, None)
     session.store(session.params(LabParams).from_the_beginning())
-    TRAININGS.leave(_person())
+    TRAININGS.leave(_tab())
 
 
 def start() -> None:
@@ -184,7 +184,9 @@ def _slice() -> None:
     run = training.trainer.run()
     show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=speed_of(run))
     if waiting:
-        st.info(f"{SEATS} trainings are running on this server. Yours continues as soon as one of them ends or pauses.")
+        st.info(
+            f"{MAX_ACTIVE} trainings are running on this server. Yours continues as soon as one of them ends or pauses."
+        )
     if STOPPED in st.session_state:
         st.warning(
             f"{st.session_state[STOPPED].capitalize()}: choose a lower learning rate in the settings, and train again. "
@@ -202,7 +204,7 @@ def speed_of(run: TaskRun) -> str:
 
 def show_made_room() -> None:
     """Show a message if the user's training run was dropped to make room for others."""
-    if st.session_state.get(BEGUN) and TRAININGS.of(_person()) is None:
+    if st.session_state.get(BEGUN) and TRAININGS.of(_tab()) is None:
         st.session_state.pop(BEGUN)
         st.info(
             f"Your training was dropped to make room, because this server keeps {MAX_TRAININGS} trainings. The same "

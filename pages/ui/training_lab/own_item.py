@@ -62,7 +62,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
     except TaskError as error:
         st.warning(markdown(str(error)[:1].upper() + str(error)[1:]) + ".")
         return
-    st.markdown(says(found, run, snapshot))
+    st.markdown(describe_answer(found, run, snapshot))
     labels = kind_labels(found.item.source, found.reads[1:], (*found.written, *([END] if found.ended else [])))
     side_by_side(
         [
@@ -91,7 +91,7 @@ def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAns
     return found
 
 
-def says(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
+def describe_answer(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
     """Return Markdown that states the answer, whether it is right, and how certain the model was of each token."""
     task = task_named(run.config.task)
     right = task.write(found.item.target)

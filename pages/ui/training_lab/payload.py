@@ -19,7 +19,7 @@ from transformer.values.kinds import KINDS, Kind
 # Labels of the start and end symbols, shorter than on other pages because they cannot be confused with single letters.
 START, END = "start", "end"
 # The maximum number of points in a line; with more points it would look the same.
-MOST_POINTS = 300
+MAX_POINTS = 300
 
 
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
@@ -106,7 +106,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 def points(losses: np.ndarray) -> list[list[float]]:
     """Average the loss over equal parts of the training; return the middle step and mean loss of each part."""
-    parts = np.array_split(losses.astype(np.float64), min(len(losses), MOST_POINTS)) if len(losses) else []
+    parts = np.array_split(losses.astype(np.float64), min(len(losses), MAX_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [
         [round(end - (len(part) - 1) / 2, 1), round(float(part.mean()), 5)]

@@ -15,14 +15,14 @@ from weakref import WeakKeyDictionary
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.trainer import TaskTrainer
 
-SEATS = 2
+MAX_ACTIVE = 2
 # The maximum number of training runs in memory; at the largest settings of the page, each takes 20 to 70 MB.
 MAX_TRAININGS = 6
 # Seconds without a request for a slice after which a training run counts as abandoned.
 PATIENCE = 8.0
 
 
-class Person:
+class BrowserTab:
     """A browser tab; its training run is dropped together with it."""
 
 
@@ -47,7 +47,7 @@ class Trainings:
     """The training runs by user; thread-safe.
 
     Args:
-        seats: the maximum number of training runs that are active at once.
+        max_active: the maximum number of training runs that are active at once.
         limit: the maximum number of training runs that are kept; the one viewed longest ago is dropped first.
         patience: the number of seconds without a request after which a run counts as abandoned.
         clock: returns the time in seconds.
@@ -55,42 +55,42 @@ class Trainings:
 
     def __init__(
         self,
-        seats: int = SEATS,
+        max_active: int = MAX_ACTIVE,
         limit: int = MAX_TRAININGS,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.seats, self.limit, self.patience = seats, limit, patience
+        self.max_active, self.limit, self.patience = max_active, limit, patience
         self._clock = clock
         # Ordered by the time at which they were last viewed.
-        self._all: WeakKeyDictionary[Person, Training] = WeakKeyDictionary()
+        self._all: WeakKeyDictionary[BrowserTab, Training] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._started = 0
 
-    def begin(self, person: Person, config: TaskConfig) -> Training:
+    def begin(self, tab: BrowserTab, config: TaskConfig) -> Training:
         """Replace the user's last training run with a new one that has not started."""
         training = Training(TaskTrainer(config))
         with self._lock:
-            self._all.pop(person, None)
+            self._all.pop(tab, None)
             idle = [other for other, each in self._all.items() if not self._runs(each)]
-            self._all[person] = training
+            self._all[tab] = training
             for other in idle[: max(0, len(self._all) - self.limit)]:
                 del self._all[other]
         return training
 
-    def of(self, person: Person) -> Training | None:
+    def of(self, tab: BrowserTab) -> Training | None:
         """Return the user's training, paused if its page was left; None if it was dropped to make room for others."""
         with self._lock:
-            training = self._all.pop(person, None)
+            training = self._all.pop(tab, None)
             if training is not None:
-                self._all[person] = training
+                self._all[tab] = training
                 training.running = self._runs(training)
             return training
 
-    def leave(self, person: Person) -> None:
+    def leave(self, tab: BrowserTab) -> None:
         """Drop the user's training."""
         with self._lock:
-            self._all.pop(person, None)
+            self._all.pop(tab, None)
 
     def start(self, training: Training) -> None:
         """Mark the training run as running; it continues as soon as a seat is free."""
@@ -103,7 +103,7 @@ class Trainings:
         with self._lock:
             training.asked = self._clock()
             running = sorted(each.number for each in self._all.values() if self._runs(each))
-            return training.running and training.number in running[: self.seats]
+            return training.running and training.number in running[: self.max_active]
 
     def _runs(self, training: Training) -> bool:
         return training.running and self._clock() - training.asked <= self.patience

@@ -22,7 +22,7 @@ from transformer.values.weights import Weights
 # How many numbers of a vector, tokens of a sentence, and tokens of the vocabulary fit into a frame.
 DIMENSIONS, TOKENS, LIKELY = 6, 14, 6
 # A smaller share is shown as "≈ 0".
-LEAST = 0.005
+MIN_SHOWN = 0.005
 SHARES = ("weights", "similarity", "probabilities")
 ORDER = " Those of its position are added: the order of the words counts."
 HEAD = "layer={layer}&head={head}&words=false&hide=false"
@@ -190,7 +190,7 @@ def film_frames(
             return {**found, "number": "masked", "mark": "masked"}
         if shown.name in SHARES:
             found |= {"tint": value}
-        rough = "≈ 0" if shown.name in SHARES and abs(value) < LEAST else typeset(value)
+        rough = "≈ 0" if shown.name in SHARES and abs(value) < MIN_SHOWN else typeset(value)
         found["number"] = str(int(value)) if shown.name in ("tokens", "ids") else rough
         return {**found, "mark": "chosen"} if at == followed.get(of) else found
 

@@ -182,7 +182,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         )
     with numbers:
         table = area_table(curves)
-        st.markdown(says_faithful(chosen, curves[chosen]))
+        st.markdown(describe_faithful(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
             "An area is the mean height of a curve, in nats. “Below random” says how far the method's order lies below "
@@ -264,7 +264,7 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
     return layered(shade, middle, curve, height=340)
 
 
-def says_faithful(method: Method, curves: DeletionCurves) -> str:
+def describe_faithful(method: Method, curves: DeletionCurves) -> str:
     """Return Markdown that states from the numbers whether a method's order differs from random orders."""
     below = curves.below_random
     if below.min() > 0:

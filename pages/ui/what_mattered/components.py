@@ -46,7 +46,7 @@ def show_components(reading: Reading) -> None:
     experiment = carry(reading.runs, run := DirectLogitsRun(reading.run, question.target))
     found = reading.runs.get(run)
     table = component_table(found)
-    st.markdown(says_who(question, found, table, named=linked_component), help=explain("logit", "head"))
+    st.markdown(describe_who(question, found, table, named=linked_component), help=explain("logit", "head"))
     shown = session.params(MatteredParams).components
     st.toggle(f"All {len(table)} components", **bind(MatteredParams, "components"))
     first = table.iloc[0]
@@ -147,7 +147,7 @@ def linked_component(row: Any) -> str:
     return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
 
 
-def says_who(
+def describe_who(
     question: AttributionQuestion,
     found: DirectLogits,
     table: pd.DataFrame,

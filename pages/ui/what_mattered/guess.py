@@ -25,7 +25,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
-from pages.ui.what_mattered.missing_word import ASKS, FEWEST
+from pages.ui.what_mattered.missing_word import ASKS, MIN_WORDS
 from pages.ui.what_mattered.question import is_long, shown, source_columns
 from pages.ui.what_mattered.words import slow_choice
 from transformer.analysis.words import Group
@@ -62,7 +62,7 @@ def show_guess(reading: Reading) -> None:
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
     st.markdown("Bet first. Then every method picks its word, and you see what the model does without it.")
-    if len(ranked) < FEWEST:
+    if len(ranked) < MIN_WORDS:
         st.info("To guess, you need a sentence of at least two words.")
         return
     params, answer = session.params(MatteredParams), session.params(BetParams).on(PAGE)
@@ -81,9 +81,9 @@ def show_guess(reading: Reading) -> None:
     measured = next(each for each in found if each.method == "erasure").source[0]
     typed = {column: _typed_without(reading, groups[column]) for column in answers}
     table = answer_table(answers, labels, measured, ranked, typed)
-    st.markdown(says_winner(answers, labels, measured, ranked, typed), help=explain("log-probability", "nats"))
+    st.markdown(describe_winner(answers, labels, measured, ranked, typed), help=explain("log-probability", "nats"))
     show_table(table, "mattered_answers", digits=2, wrapped=WIDTHS)
-    with main_figure(QUESTION, says_winner(answers, labels, measured, ranked, typed).partition(":")[0]):
+    with main_figure(QUESTION, describe_winner(answers, labels, measured, ranked, typed).partition(":")[0]):
         show_altair(
             fall_chart(measured, ranked, labels, guessed),
             key="mattered_falls",
@@ -148,7 +148,7 @@ def answer_table(
     )
 
 
-def says_winner(
+def describe_winner(
     answers: Mapping[int, Sequence[str]],
     labels: Sequence[str],
     measured: np.ndarray,

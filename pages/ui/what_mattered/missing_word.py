@@ -9,14 +9,14 @@ from pages.ui.what_mattered.question import source_columns
 from transformer.attribution.attribution import whole_sentence
 from transformer.running.runs.attribution import AttributionRun
 
-FEWEST = 2
+MIN_WORDS = 2
 ASKS = "Without which one word would the translation change most?"
 
 
 def missing_word(reading: Reading) -> Bet | None:
     """Return the bet on the source words, whose answer comes from erasure; None if there are too few words."""
     _, labels, ranked = source_columns(reading.trace, words=True)
-    if len(ranked) < FEWEST:
+    if len(ranked) < MIN_WORDS:
         return None
     choices = tuple(bare(labels[column]) for column in ranked)
 

@@ -53,7 +53,7 @@ def show_over_many(translator: Translator) -> None:
             alt="Mean of Kendall's tau over many sentences, of every pair of methods; the table has the numbers.",
         )
     with words:
-        st.markdown(says_over_many(recorded))
+        st.markdown(describe_over_many(recorded))
         st.caption(
             f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random. "
             f"Every method ranks the {translator.languages.source.name} words for it, {recorded.words:.1f} on average. "
@@ -83,7 +83,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
     )
 
 
-def says_over_many(recorded: AgreementStatistics) -> str:
+def describe_over_many(recorded: AgreementStatistics) -> str:
     """Return Markdown about the methods closest to erasure and to each other, and about invalid conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     measured = methods.index("erasure")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.labels import disambiguated
 from attention_atlas.browser.piece_labels import bare, entry_label, group_label
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.text.markup import markdown
@@ -78,14 +78,14 @@ def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
     """Return unique labels of the predicted words or tokens."""
     pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
-    return told_apart(group_label(each, trace.target_text, words=words) for each in pieces)
+    return disambiguated(group_label(each, trace.target_text, words=words) for each in pieces)
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
     """Return the positions and unique labels of the source columns, and the columns that are not special tokens."""
     groups, _ = piece_groups(trace, words=words)
     pieces = [[trace.source_pieces[position] for position in group] for group in groups]
-    labels = tuple(told_apart(group_label(group, trace.source_text, words=words) for group in pieces))
+    labels = tuple(disambiguated(group_label(group, trace.source_text, words=words) for group in pieces))
     return groups, labels, tuple(column for column, group in enumerate(pieces) if not group[0].special)
 
 
@@ -120,7 +120,7 @@ def ask(
         prefix=prefix,
         source_labels=source_labels,
         prefix_labels=tuple(
-            told_apart(
+            disambiguated(
                 group_label([trace.target_pieces[position] for position in each], trace.target_text, words=words)
                 for each in prefix
             )

@@ -54,7 +54,7 @@ def show_sides(reading: Reading) -> None:
     experiment, found = carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
     source, target = (each.name for each in reading.languages)
     table = share_table(reading.trace, found)
-    st.markdown(says_sides(reading.trace, found, reading.languages))
+    st.markdown(describe_sides(reading.trace, found, reading.languages))
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))
     with main_figure(
@@ -127,7 +127,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
     return layered(lines.add_params(names), half.encode(y="share:Q"), height=360)
 
 
-def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
+def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
     """Return Markdown that names the steps with the lowest source share, from the numbers of the first method."""
     source, target = (each.name for each in languages)
     shares = found[0].source_share()

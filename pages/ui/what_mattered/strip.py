@@ -20,7 +20,7 @@ from transformer.text.languages import Languages
 HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
 ROW, AROUND = 42, 190
 # The maximum number of columns for which there is room for numbers in the cells.
-MOST_NUMBERS = 22
+MAX_NUMBERS = 22
 # Width in pixels that a number needs on the page and in lecture mode.
 NUMBER, LARGE_NUMBER = 30, 52
 # Length in pixels of a legend's colour bar if the strip is narrow.
@@ -130,7 +130,7 @@ def strip_chart(
         if (table.signed == signed).any()
     ]
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
-    if len(columns) <= MOST_NUMBERS:
+    if len(columns) <= MAX_NUMBERS:
         # The browser hides the numbers if there is not enough room, because only the browser knows the width.
         seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(

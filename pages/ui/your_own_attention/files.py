@@ -27,8 +27,8 @@ FOLDER = Path("attention")
 VARIABLE = "ATTENTION_ATLAS_ATTENTION"
 ENDINGS = (".npz", ".json")
 # The maximum size in bytes of a file and of its arrays, enough for 16 layers of 32 heads on 256 tokens.
-MOST_BYTES = 160 * 2**20
-FILES = SharedResults(limit=2 * MOST_BYTES)
+MAX_BYTES = 160 * 2**20
+FILES = SharedResults(limit=2 * MAX_BYTES)
 SAYS = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
 
 
@@ -88,8 +88,8 @@ def trace_in_folder(name: str) -> Trace:
 
 @FILES.remember()
 def _kept(path: Path, changed: int, size: int) -> Trace:
-    if size > MOST_BYTES:
-        raise AttentionError(f"{path.name} is larger than {MOST_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
+    if size > MAX_BYTES:
+        raise AttentionError(f"{path.name} is larger than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
     return trace_of_file(path.name, path.read_bytes())
 
 
@@ -129,8 +129,8 @@ def _of_arrays(content: bytes) -> Trace:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]
-    if sum(sizes[name] for name in wanted) > MOST_BYTES:
-        raise AttentionError(f"its arrays take more than {MOST_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
+    if sum(sizes[name] for name in wanted) > MAX_BYTES:
+        raise AttentionError(f"its arrays take more than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
     with np.load(io.BytesIO(content), allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in wanted}
     words = json.loads(arrays.pop("words").tobytes())

@@ -15,7 +15,7 @@ from transformer.decoding.tree import search_tree
 from transformer.generation import Generation
 from transformer.model.transformer import build
 from transformer.text.tokenizer import END, START
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 
 def test_length_penalty_matches_its_formula():
@@ -87,23 +87,23 @@ def test_kept_hypotheses_score_best(decode, sources):
             mine = owner == sentence
             score, fate, ending = step.score[mine], step.fate[mine], step.predicted[mine] == END
             assert (score.diff() <= 0).all(), "best first"
-            going_on = (fate == Fate.ALIVE) | (fate == Fate.UNFINISHED)
+            going_on = (fate == HypothesisState.ALIVE) | (fate == HypothesisState.UNFINISHED)
             assert going_on.sum() == min(size, int((~ending).sum()))
             assert going_on[~ending][:size].all() and not going_on[ending].any()
-            assert torch.equal((fate == Fate.ENDED).nonzero(), ending[:size].nonzero())
+            assert torch.equal((fate == HypothesisState.ENDED).nonzero(), ending[:size].nonzero())
 
 
 def test_rows_continue_the_kept_hypotheses(decode, sources):
     steps = decode(beam_search, sources, beam_size=3)
     for step, following in zip(steps, steps[1:], strict=False):
-        live = step.fate == Fate.ALIVE
+        live = step.fate == HypothesisState.ALIVE
         assert torch.equal(following.read, step.predicted[live])
         assert torch.equal(following.sentence, step.sentence[step.parent[live]])
         log_probs = following.distribution.log_probs[following.parent, following.predicted]
         torch.testing.assert_close(
             following.score, step.score[live][following.parent] + log_probs.double(), atol=1e-9, rtol=0
         )
-    assert not (steps[-1].fate == Fate.ALIVE).any()
+    assert not (steps[-1].fate == HypothesisState.ALIVE).any()
 
 
 def test_ended_hypotheses_come_first_and_best_first(decode, sources):
@@ -120,7 +120,10 @@ def test_ended_hypotheses_come_first_and_best_first(decode, sources):
 def test_search_stops_when_no_hypothesis_can_win(decode, biased):
     """Ending at once scores better than any longer hypothesis could, whatever the length penalty adds."""
     (step,) = decode(beam_search, [[5, 9, END]], model=biased(END, 30.0), beam_size=4)
-    assert step.fate.tolist().count(Fate.ENDED) == 1 and step.fate.tolist().count(Fate.UNFINISHED) == 4
+    assert (
+        step.fate.tolist().count(HypothesisState.ENDED) == 1
+        and step.fate.tolist().count(HypothesisState.UNFINISHED) == 4
+    )
 
 
 def test_larger_alpha_prefers_longer_translations(decode, sources):
@@ -139,8 +142,8 @@ def test_prefix_narrows_the_beam_to_one(decode):
 
 def test_beam_is_full_again_after_the_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7,)))
-    assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [Fate.ALIVE]
-    assert (steps[1].fate == Fate.ALIVE).sum() == 4
+    assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [HypothesisState.ALIVE]
+    assert (steps[1].fate == HypothesisState.ALIVE).sum() == 4
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from transformer.decoding.sampling import sample
 from transformer.decoding.step import top_candidates
 from transformer.decoding.tree import path, search_tree
 from transformer.text.tokenizer import END, PAD
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 SUBJECTS = [
     "I",
@@ -98,7 +98,9 @@ def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
             for index, node in enumerate(nodes)
             if tuple(nodes[each].piece for each in path(nodes, index)) == pieces[: node.step + 1]
         ]
-        assert on_the_way[-1].fate == Fate.PRUNED, f"{text!r} lost its greedy translation, which was never pruned"
+        assert on_the_way[-1].fate == HypothesisState.PRUNED, (
+            f"{text!r} lost its greedy translation, which was never pruned"
+        )
 
 
 def test_three_equivalent_searches_equal_greedy(search):

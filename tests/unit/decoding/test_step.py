@@ -15,7 +15,7 @@ from transformer.decoding.sampling import sample
 from transformer.decoding.step import AttentionRows, Distribution, Step, entropy, token_rank, top_candidates
 from transformer.model.recorder import Recorder
 from transformer.text.tokenizer import END, PAD, START
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 SEARCHES = {
     "greedy": greedy,
@@ -49,7 +49,7 @@ def single(search, steps):
         if len(alone) <= best.step:
             # The row of a step is the expansion of the previous step at this place among those that continue.
             before = steps[best.step - len(alone)]
-            expansion = int((before.fate == Fate.ALIVE).nonzero()[row])
+            expansion = int((before.fate == HypothesisState.ALIVE).nonzero()[row])
     return alone[::-1]
 
 

@@ -14,7 +14,7 @@ from transformer.decoding.step import token_rank
 from transformer.decoding.tree import path, search_tree
 from transformer.model.recorder import Recorder
 from transformer.text.tokenizer import END, START
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 SOURCE = [8, 8, 20, 21, 22, END]
 
@@ -51,7 +51,7 @@ def test_log_probabilities_equal_those_of_a_model_that_reads_the_path(tree, mode
 
 def test_only_kept_nodes_are_continued(tree):
     parents = {node.parent for node in tree.nodes} - {None}
-    assert parents == {index for index, node in enumerate(tree.nodes) if node.fate == Fate.ALIVE}
+    assert parents == {index for index, node in enumerate(tree.nodes) if node.fate == HypothesisState.ALIVE}
     for node in tree.nodes:
         assert (node.parent is None) == (node.step == 0)
         assert node.parent is None or tree.nodes[node.parent].step == node.step - 1
@@ -60,8 +60,8 @@ def test_only_kept_nodes_are_continued(tree):
 def test_nodes_below_the_cutoff_were_pruned(tree):
     for node in tree.nodes:
         if node.score < tree.cutoffs[node.step]:
-            assert node.fate == Fate.PRUNED
-        elif node.fate == Fate.PRUNED:
+            assert node.fate == HypothesisState.PRUNED
+        elif node.fate == HypothesisState.PRUNED:
             assert node.piece == END or node.score == tree.cutoffs[node.step]
 
 
@@ -72,12 +72,14 @@ def test_hypotheses_are_the_unpruned_leaves(tree, steps):
     found = hypotheses(steps, 1)[0]
     leaves = [leaf_of(each) for each in found]
     assert sorted(leaves) == [
-        index for index, node in enumerate(tree.nodes) if node.fate in (Fate.ENDED, Fate.UNFINISHED)
+        index
+        for index, node in enumerate(tree.nodes)
+        if node.fate in (HypothesisState.ENDED, HypothesisState.UNFINISHED)
     ]
     for each, leaf in zip(found, leaves, strict=True):
         assert tuple(tree.nodes[index].piece for index in path(tree.nodes, leaf)) == each.pieces
         assert (tree.nodes[leaf].score, tree.nodes[leaf].penalised) == (each.score, each.penalised)
-        assert tree.nodes[leaf].fate == (Fate.ENDED if each.ended else Fate.UNFINISHED)
+        assert tree.nodes[leaf].fate == (HypothesisState.ENDED if each.ended else HypothesisState.UNFINISHED)
 
 
 def test_places_count_from_the_best_of_each_step(tree, steps):

@@ -17,7 +17,7 @@ from transformer.attribution.attribution import METHODS, Target
 from transformer.commands.verify import DIFFERS, NOT_POSSIBLE, SAME, main
 from transformer.errors import AtlasError, ExperimentError, InterventionError
 from transformer.experiments.checking import check, check_model
-from transformer.experiments.experiment import MOST_BYTES, ClaimedRun, Experiment
+from transformer.experiments.experiment import MAX_BYTES, ClaimedRun, Experiment
 from transformer.lessons.finding_run import FindingRun
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.runs.attribution import AttributionRun, DeletionRun, DirectLogitsRun
@@ -141,7 +141,7 @@ def test_figure_carries_it(saved, around):
         (b'{"experiment": 2, "more": 1}', "newer|update Attention Atlas"),
         (b'{"experiment": 1}', "not an experiment"),
         (b"{" + b"[" * 100_000, "not an experiment"),
-        (b"{" + b" " * MOST_BYTES, "larger than the 256 kB"),
+        (b"{" + b" " * MAX_BYTES, "larger than the 256 kB"),
     ],
     ids=lambda value: str(value[:30]),
 )

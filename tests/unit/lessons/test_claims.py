@@ -20,9 +20,9 @@ from transformer.lessons.claims import measured
 from transformer.lessons.claims.attribution import named_words
 from transformer.lessons.claims.runs import NO_MASK
 from transformer.lessons.evidence import Evidence
+from transformer.lessons.folders import SHIPPED
 from transformer.lessons.lesson import lesson_of
 from transformer.lessons.result import broken_claims
-from transformer.lessons.shelf import SHIPPED
 from transformer.model.transformer import build
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.runs.trace import TraceRun

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from transformer.errors import LessonError
+from transformer.lessons.folders import MAX_BYTES, MAX_STEPS, lesson_files, step_count
 from transformer.lessons.lesson import lesson_of, read_lesson
-from transformer.lessons.shelf import MOST_BYTES, MOST_STEPS, lesson_files, step_count
 from transformer.lessons.template import filled
 
 STEP = """
@@ -35,14 +35,14 @@ def test_steps_of_a_lesson_are_counted_without_reading_it_all():
 
 @pytest.mark.parametrize(
     "content",
-    [b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n"],
+    [b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MAX_BYTES * b"\n"],
     ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"],
 )
 def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     """The lecturer's list of slides is on every page, and only the lesson's own page reports the error."""
-    monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
     (tmp_path / "mine.toml").write_bytes(content)
-    assert step_count("mine") == step_count("missing") == MOST_STEPS
+    assert step_count("mine") == step_count("missing") == MAX_STEPS
 
 
 @pytest.mark.parametrize(

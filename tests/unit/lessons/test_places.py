@@ -11,9 +11,9 @@ from pages.ui.lessons.tables import figure_table, table_of
 from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.errors import LessonError
+from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import lesson_of, read_lesson
 from transformer.lessons.result import broken_claims, uncarried_claims
-from transformer.lessons.shelf import lesson_files
 
 FIGURE = 'figure = { show = "map", kind = "encoder", head = "next", row = "have" }'
 

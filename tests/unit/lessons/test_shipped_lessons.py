@@ -6,9 +6,9 @@ import pytest
 
 from pages.ui.runs.inference import CachedRuns
 from transformer.lessons.claims import CLAIMS
+from transformer.lessons.folders import SHIPPED, id_of
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.result import finding_of, question_of, uncarried_claims
-from transformer.lessons.shelf import SHIPPED, id_of
 from transformer.lessons.template import filled
 
 LESSONS = [read_lesson(path) for path in sorted(SHIPPED.glob("*.toml"))]

@@ -15,8 +15,8 @@ from pages.ui.what_mattered.agreement import (
     area_table,
     curve_table,
     deletion_chart,
+    describe_faithful,
     pair_table,
-    says_faithful,
     what_follows,
 )
 from pages.ui.what_mattered.components import (
@@ -25,13 +25,13 @@ from pages.ui.what_mattered.components import (
     component_chart,
     component_table,
     component_title,
+    describe_who,
     largest,
-    says_who,
 )
 from pages.ui.what_mattered.export import run_facts, with_baselines
-from pages.ui.what_mattered.guess import YOU, Typed, answer_table, fall_chart, says_winner, who_named, without
+from pages.ui.what_mattered.guess import YOU, Typed, answer_table, describe_winner, fall_chart, who_named, without
 from pages.ui.what_mattered.methods import title, unit_and_sum
-from pages.ui.what_mattered.over_many import recorded_table, says_over_many
+from pages.ui.what_mattered.over_many import describe_over_many, recorded_table
 from pages.ui.what_mattered.question import (
     AttributionQuestion,
     ask,
@@ -42,7 +42,7 @@ from pages.ui.what_mattered.question import (
     spoken_labels,
     telling_group,
 )
-from pages.ui.what_mattered.sides import says_sides, share_chart, share_table
+from pages.ui.what_mattered.sides import describe_sides, share_chart, share_table
 from pages.ui.what_mattered.square import square_chart
 from pages.ui.what_mattered.strip import (
     HIDDEN,
@@ -347,7 +347,7 @@ def test_bars_can_be_clicked_and_the_sentence_has_their_sum(asked, written):
     spec = component_chart(largest(table)).to_dict()
     (pick,) = [param for param in spec["params"] if "select" in param]
     assert pick["select"]["fields"] == ["kind", "layer", "head"]
-    assert f"**{typeset(table.score.sum())}**" in says_who(asked, written, table)
+    assert f"**{typeset(table.score.sum())}**" in describe_who(asked, written, table)
 
 
 def test_pairs_within_the_band_are_grey(asked, found):
@@ -376,7 +376,7 @@ def test_agreement_over_many_sentences_matches_its_file():
     numbers = recorded_table(again)
     beyond = numbers.set_index(["method", "other method"])["beyond chance"]
     assert beyond["Attention weights", "Erasure"] and not beyond["Rollout", "Erasure"]
-    says = says_over_many(again)
+    says = describe_over_many(again)
     assert "**Attention weights** comes closest to its ranking: tau 0.50 (0.40 to 0.60)" in says
     assert "Farthest from it is **Rollout**: 0.05 (−0.05 to 0.15). The two intervals do not overlap" in says
     assert "in **25%** of the sentences (12% to 50%)" in says
@@ -394,11 +394,11 @@ def test_conclusion_follows_from_the_measurements():
 
 def test_deletion_is_compared_with_random_orders():
     curves = DeletionCurves(np.array([0.0, -4, -5]), np.array([0.0, -1, -5]), np.array([[0.0, -2, -5], [0.0, -3, -5]]))
-    assert "lower than in each of 2 random orders, by 0.75 nats" in says_faithful("weights", curves)
+    assert "lower than in each of 2 random orders, by 0.75 nats" in describe_faithful("weights", curves)
     worse = replace(curves, best_first=np.array([0.0, -1, -5]))
-    assert "higher than in each of 2" in says_faithful("weights", worse)
+    assert "higher than in each of 2" in describe_faithful("weights", worse)
     between = replace(curves, best_first=np.array([0.0, -2.5, -5]))
-    assert "does no better than 2 random orders could" in says_faithful("weights", between)
+    assert "does no better than 2 random orders could" in describe_faithful("weights", between)
     table = area_table({"weights": curves})
     assert table.iloc[0].tolist()[1:3] == [-3.25, -1.75] and table.iloc[0]["below random"] == 0.75
     assert len(curve_table({"weights": curves})) == 4 * 3
@@ -411,7 +411,7 @@ def test_shares_equal_those_of_the_methods(shipped, trace):
     np.testing.assert_array_equal(table.share, np.concatenate([one.source_share() for one in each]))
     lowest = each[0].source_share().min()
     step = int(each[0].source_share().argmin()) + 1
-    assert f"**{lowest:.0%}**, at step {step}, where the model writes" in says_sides(trace, each, LANGUAGES)
+    assert f"**{lowest:.0%}**, at step {step}, where the model writes" in describe_sides(trace, each, LANGUAGES)
     assert share_chart(trace, table, "English").to_dict()
 
 
@@ -420,13 +420,13 @@ def test_game_knows_the_right_answer():
     answers = who_named(each, (0, 1), 1)
     assert answers == {1: [YOU, "Attention weights"], 0: ["Erasure"]}
     typed = {0: Typed("*b*", "c", 1.0), 1: Typed("a", "d", 4.0)}
-    sentence = says_winner(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
+    sentence = describe_winner(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert "When **a** is hidden, the translation changes most" in sentence
     assert "Erasure picked it." in sentence and "number 2 of 2" in sentence
     assert r"**\*b\*** costs most: 4.00 nats" in sentence
     table = answer_table(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert list(table.word) == ["a", "*b*"] and list(table["named by"]) == ["Erasure", "you, Attention weights"]
-    right = says_winner({0: [YOU]}, QUESTION.source_labels, each[1].source[0], (0, 1), {0: Typed("", "", None)})
+    right = describe_winner({0: [YOU]}, QUESTION.source_labels, each[1].source[0], (0, 1), {0: Typed("", "", None)})
     assert "Your word" not in right and "Typed" not in right
     assert fall_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
 

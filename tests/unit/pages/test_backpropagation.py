@@ -5,7 +5,7 @@ import pytest
 
 from pages.ui.backpropagation.entry import WINDOW, _around
 from pages.ui.backpropagation.gradient import SECTIONS, section_of
-from pages.ui.backpropagation.gradient_matrix import LARGEST, MOST_TERMS, gradient_matrix, terms_table
+from pages.ui.backpropagation.gradient_matrix import LARGEST, MAX_TERMS, gradient_matrix, terms_table
 from pages.ui.backpropagation.sentences import sentence_of
 from tests.conftest import ONE_SHAPE
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
@@ -46,7 +46,7 @@ def test_correct_tokens_are_columns_of_the_logits(listed, shaped_translator, sha
 def test_long_sum_lists_its_largest_terms(shaped_translator, shaped_trace):
     rng = np.random.default_rng(0)
     size = shaped_translator.config.target_vocabulary
-    assert size > MOST_TERMS
+    assert size > MAX_TERMS
     terms = Terms("V", {"dz": rng.normal(size=size), "W": rng.normal(size=size)}, scale=0.5)
     shown = terms_table(terms, shaped_trace, shaped_translator.tokenizer, LANGUAGES)
     assert len(shown) == LARGEST + 1 and shown.iloc[-1, 0] == f"the other {size - LARGEST:,}"

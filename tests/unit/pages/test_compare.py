@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pages.ui.attention.alignment import alignment_chart, coverage_chart, covered
-from pages.ui.compare_heads.across_layers import says_where
-from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, head_table, headings, says_worth
+from pages.ui.compare_heads.across_layers import describe_where
+from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, describe_worth, head_table, headings
 from pages.ui.compare_heads.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
 from pages.ui.compare_heads.similar_heads import branches, dendrogram
 from pages.ui.measured.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
@@ -114,7 +114,7 @@ def test_every_point_is_visible_in_both_themes():
 
 def test_right_to_left_word_is_isolated():
     rows = np.array([[[0.2, 0.8]], [[0.7, 0.3]]])
-    said = says_where("decoder", rows, np.array([True, True]), ["in: لدي → out: حلم"], 0, ["<s> start", "لدي"])
+    said = describe_where("decoder", rows, np.array([True, True]), ["in: لدي → out: حلم"], 0, ["<s> start", "لدي"])
     texts = [part for part in said if isinstance(part, str)]
     assert texts == [
         "Where the attention of “\u2068in: لدي → out: حلم\u2069” is strongest in each layer: ",
@@ -125,7 +125,7 @@ def test_right_to_left_word_is_isolated():
 
 def test_sentence_tells_equal_words_apart():
     rows = np.array([[[0.2, 0.1, 0.7]], [[0.1, 0.6, 0.3]]])
-    said = says_where("encoder", rows, np.array([True] * 3), ["the", "dog", "the"], 2, ["the", "dog", "the"])
+    said = describe_where("encoder", rows, np.array([True] * 3), ["the", "dog", "the"], 2, ["the", "dog", "the"])
     texts = [part for part in said if isinstance(part, str)]
     assert texts[0].startswith("Where the attention of “the” (position 3) is")
     assert texts[1:] == [" at “the” (position 3), 0.70; ", " at “dog”, 0.60."]
@@ -179,7 +179,7 @@ def test_head_importance_over_many_sentences_has_its_interval(small_translator):
     measured = worth.measured["cross"]
     assert row[f"{WITHOUT}, over 2 sentences"] == measured.mean[2, 1]
     assert (row["from, over 2 sentences"], row["to, over 2 sentences"]) == (measured.low[2, 1], measured.high[2, 1])
-    assert "averaged over 2 other sentences" in says_worth(worth)
+    assert "averaged over 2 other sentences" in describe_worth(worth)
 
 
 def test_missing_records_and_those_of_another_model_are_not_shown(tmp_path):

@@ -15,7 +15,7 @@ from transformer.decoding.texts import MAX_PIECES
 from transformer.text.languages import LANGUAGES
 from transformer.text.tokenizer import END, START
 from transformer.values.decoding_settings import DecodingSettings
-from transformer.values.translation import Fate
+from transformer.values.translation import HypothesisState
 
 TEXT = "The old man is reading a newspaper."
 
@@ -96,7 +96,7 @@ def test_tree_keeps_its_branches(shipped):
         assert node["fate"] == own.fate.name.lower() and node["score"] == pytest.approx(own.score, abs=1e-6)
         before = 0.0 if node["parent"] is None else sent["nodes"][node["parent"]]["score"]
         assert before + node["logProb"] == pytest.approx(node["score"], abs=1e-5)
-    pruned = [node.step for node in (tree.nodes[index] for index in shown) if node.fate == Fate.PRUNED]
+    pruned = [node.step for node in (tree.nodes[index] for index in shown) if node.fate == HypothesisState.PRUNED]
     assert max(pruned.count(step) for step in set(pruned)) == 3
     decoder, cross = tree.rows(shown[3])
     assert sent["rows"]["cross"] == rounded(cross[2, 3]).tolist()

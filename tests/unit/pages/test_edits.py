@@ -10,9 +10,9 @@ import pytest
 from pages.ui.change_attention.change_lines import change_lines
 from pages.ui.change_attention.example import FIRST, SECOND, TRIED, candidates, words_of
 from pages.ui.change_attention.labels import edit_label, what_changed
-from pages.ui.change_attention.next_word import next_table, says_next, step_table
+from pages.ui.change_attention.next_word import describe_next, next_table, step_table
 from pages.ui.change_attention.resolved import resolve, without_words
-from pages.ui.params.change_attention import LEFT_OUT, MOST_EDITS, Edit, EditList, EditParams
+from pages.ui.params.change_attention import LEFT_OUT, MAX_EDITS, Edit, EditList, EditParams
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.differences import merged_words
 from transformer.ablation.continuation import continue_from, reread
@@ -77,8 +77,8 @@ def test_invalid_edit_is_dropped_and_reported(text):
 
 def test_number_of_edits_is_limited_by_the_address():
     one = "encoder.all.all.100-101~100-101x100"
-    read = EditList.parse("_".join([one] * (MOST_EDITS + 5)))
-    assert len(read.edits) == MOST_EDITS and read.unreadable and len(str(read)) < 4000
+    read = EditList.parse("_".join([one] * (MAX_EDITS + 5)))
+    assert len(read.edits) == MAX_EDITS and read.unreadable and len(str(read)) < 4000
 
 
 def test_edits_belong_to_their_sentence_and_translation():
@@ -215,7 +215,7 @@ def test_sentence_states_the_new_next_word(shipped):
     trace = shipped.trace(EXAMPLES[0])
     changed = resolve(EditParams(edits=EditList((SECOND,))), trace).interventions
     found = continue_from(shipped, trace, reread(shipped, trace, changed))
-    says, table = says_next(found, shipped.tokenizer), next_table(found, shipped.tokenizer)
+    says, table = describe_next(found, shipped.tokenizer), next_table(found, shipped.tokenizer)
     assert found.step == 8 and "was **es** (" in says and "becomes **die** (" in says
     before, after = table.before, table.after
     assert table.token[before.idxmax()] == "␣es" and table.token[after.idxmax()] == "␣die"
@@ -223,7 +223,7 @@ def test_sentence_states_the_new_next_word(shipped):
     steps = step_table(found)
     assert (steps.change[:8] == 0).all() and steps.change[8] < -1
     same = continue_from(shipped, trace, reread(shipped, trace, AS_TRAINED))
-    assert "stays **" in says_next(same, shipped.tokenizer)
+    assert "stays **" in describe_next(same, shipped.tokenizer)
 
 
 def test_removed_and_added_words_are_marked():

@@ -11,23 +11,23 @@ import pytest
 from pages.ui.params.switch_heads_off import NONE, HeadSet, OffParams
 from pages.ui.switch_heads_off.effect import (
     changed_heads,
+    describe_effect,
     draw_table,
     marked_words,
-    says_effect,
     step_chart,
     step_table,
 )
-from pages.ui.switch_heads_off.importance import how_well, importance_table, says_importance, what_is_written
+from pages.ui.switch_heads_off.importance import describe_importance, how_well, importance_table, what_is_written
 from pages.ui.switch_heads_off.removal import (
     GRADIENT,
     MEASURED,
     can_go,
+    describe_origin,
+    describe_quality,
+    describe_removal,
     quality_table,
     removal_chart,
     removal_table,
-    says_origin,
-    says_quality,
-    says_removal,
 )
 from pages.ui.switch_heads_off.switches import picture
 from pages.ui.text.number_format import typeset
@@ -143,7 +143,7 @@ def test_sentence_uses_its_numbers(small_translator):
     table = step_table(effect)
     assert table["change"].sum() == pytest.approx(effect.change, abs=1e-5)
     assert (table["after"] - table["before"] - table["change"]).abs().max() < 1e-6
-    says = says_effect(effect, off, given=False)
+    says = describe_effect(effect, off, given=False)
     if effect.first_difference is not None:
         assert f"from token {effect.first_difference + 1} on" in says
     else:
@@ -151,7 +151,7 @@ def test_sentence_uses_its_numbers(small_translator):
     assert typeset(effect.change, "+.2f") in says
     worst = int(np.abs(effect.step_change).argmax())
     assert f"token {worst + 1}, “" in says
-    given = says_effect(effect, off, given=True)
+    given = describe_effect(effect, off, given=True)
     assert "one that you gave" in given and "from token" not in given
 
 
@@ -161,7 +161,7 @@ def test_sentence_and_tables_of_draws_use_their_numbers(small_translator):
     drawing.means = HeadMeans.over(traces, small_translator.version, "made up")
     off = Interventions({("cross", 0, 1): 0.0, ("encoder", 0, 2): 0.0}, "resample", seed=3)
     effect = effect_of(drawing, TEXT, off, draws=4)
-    says, change = says_effect(effect, off, given=False), over_draws(effect.scores.change)
+    says, change = describe_effect(effect, off, given=False), over_draws(effect.scores.change)
     assert f"same translation in **{effect.unchanged} of 4 draws**. On average it" in says
     assert f"{effect.change:+.2f} nats; 95 % interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
     table, draws = step_table(effect), draw_table(effect)
@@ -184,13 +184,13 @@ def test_importance_is_stated_for_the_right_heads(small_translator):
     found = head_importance(small_translator, TEXT)
     table = importance_table(found)
     assert len(table) == len(all_heads(small_translator.config))
-    says = says_importance(found, small_translator.config)
+    says = describe_importance(found, small_translator.config)
     worst = table.loc[table["measured"].idxmin()]
     assert f"layer {worst['layer']}, head {worst['head']} most: without it, its log-prob" in says
     assert f"changes by **{typeset(worst['measured'], '+.2f')}** nats" in says
     assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
     assert "nats. Without" in says
-    assert "nats, and so on. Without" in says_importance(found, small_translator.config, then=", and so on.")
+    assert "nats, and so on. Without" in describe_importance(found, small_translator.config, then=", and so on.")
     assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
         "in almost the same order",
         "in much the same order",
@@ -224,7 +224,7 @@ def test_removal_is_described_and_drawn_from_its_curves():
             ("random order, 2", [-4.0, -4.1, -4.1, -9.0]),
         )
     }
-    says = says_removal(curves)
+    says = describe_removal(curves)
     assert "**2 of 3** heads can go" in says and "In the gradient's order, 1 can go; in 2 random orders, 0 to 2" in says
     assert "most likely without 1 of them (log-probability +0.50 nats)" in says
     table = removal_table(curves)
@@ -248,9 +248,9 @@ def test_recorded_scores_are_stated_and_survive_their_file():
     )
     recorded = RemovalQuality("m", "zero", "dev.tsv", 50, "d", points)
     assert RemovalQuality.from_json(recorded.to_json()) == recorded
-    says = says_quality(recorded)
+    says = describe_quality(recorded)
     assert "Over 50 sentences" in says and "BLEU 30.0" in says and "its **16 least important heads** of 24" in says
     assert "(8 when ranked by gradient, 0 at random; tested in steps of 8)" in says
     table = quality_table(recorded, "chrF")
     assert table["value"].max() == 50 and set(table["order"]) == {MEASURED, GRADIENT, "random 0"}
-    assert "!\\[" in says_origin(replace(recorded, data="![](http://x/y.png)")), "no image of a stranger's"
+    assert "!\\[" in describe_origin(replace(recorded, data="![](http://x/y.png)")), "no image of a stranger's"

@@ -168,9 +168,9 @@ def test_table_too_large_to_typeset_has_powers_in_whole_columns_and_hyphens():
     def page() -> None:
         import pandas as pd
 
-        from pages.ui.charts.tables import MOST_TYPESET, show_table
+        from pages.ui.charts.tables import MAX_TYPESET, show_table
 
-        rows = MOST_TYPESET // 3 + 1
+        rows = MAX_TYPESET // 3 + 1
         numbers = pd.DataFrame({"row": range(rows), "weight": [0.5] * (rows - 1) + [4e-10], "offset": [-3] * rows})
         show_table(numbers, "table")
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from attention_atlas.browser.wire import MASKED_CODE, unpack
-from pages.ui.params.training_lab import MOST_STEPS, NEWEST, LabParams
+from pages.ui.params.training_lab import MAX_STEPS, NEWEST, LabParams
 from pages.ui.training_lab.film import shown_heads
 from pages.ui.training_lab.form import settings_of
 from pages.ui.training_lab.own_item import says
-from pages.ui.training_lab.payload import MOST_POINTS, film_payload, kind_labels, points
+from pages.ui.training_lab.payload import MAX_POINTS, film_payload, kind_labels, points
 from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
 from pages.ui.training_lab.shown import moments, newest, spectrum_words
-from pages.ui.training_lab.trainings import Person, Trainings
+from pages.ui.training_lab.trainings import BrowserTab, Trainings
 from transformer.commands.tasks import parser
 from transformer.errors import TaskError
 from transformer.tasks.answer import answer, model_at
@@ -51,9 +51,9 @@ class Clock:
 
 
 def test_two_train_at_once_and_the_third_waits_for_its_turn():
-    clock, people = Clock(), [Person() for _ in range(4)]
-    trainings = Trainings(seats=2, patience=5.0, clock=clock)
-    each = [trainings.begin(person, SMALL) for person in people]
+    clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
+    trainings = Trainings(max_active=2, patience=5.0, clock=clock)
+    each = [trainings.begin(tab, SMALL) for tab in tabs]
     assert not any(map(trainings.has_seat, each)), "none was started"
     for training in (each[2], each[0], each[3]):
         trainings.start(training)
@@ -66,9 +66,9 @@ def test_two_train_at_once_and_the_third_waits_for_its_turn():
 
 
 def test_training_pauses_when_its_page_is_left():
-    clock, here, gone = Clock(), Person(), Person()
-    trainings = Trainings(seats=1, patience=5.0, clock=clock)
-    first, second = (trainings.begin(person, SMALL) for person in (gone, here))
+    clock, here, gone = Clock(), BrowserTab(), BrowserTab()
+    trainings = Trainings(max_active=1, patience=5.0, clock=clock)
+    first, second = (trainings.begin(tab, SMALL) for tab in (gone, here))
     trainings.start(first)
     trainings.start(second)
     assert trainings.has_seat(first) and not trainings.has_seat(second)
@@ -81,25 +81,25 @@ def test_training_pauses_when_its_page_is_left():
 
 
 def test_training_is_dropped_with_its_session():
-    trainings, person = Trainings(), Person()
-    trainings.begin(person, SMALL)
+    trainings, tab = Trainings(), BrowserTab()
+    trainings.begin(tab, SMALL)
     assert len(trainings._all) == 1
-    del person
+    del tab
     gc.collect()
     assert len(trainings._all) == 0
 
 
 def test_unwatched_training_runs_are_dropped_for_new_ones():
-    clock, people = Clock(), [Person() for _ in range(4)]
+    clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
     trainings = Trainings(limit=2, clock=clock)
-    trainings.start(trainings.begin(people[0], SMALL))
-    for person in people[1:3]:
-        trainings.begin(person, SMALL)
-    assert trainings.of(people[1]) is None, "the first one runs, the third is the newest"
-    trainings.begin(people[3], SMALL)
-    assert [trainings.of(person) is not None for person in people] == [True, False, False, True]
-    trainings.leave(people[3])
-    assert trainings.of(people[3]) is None
+    trainings.start(trainings.begin(tabs[0], SMALL))
+    for tab in tabs[1:3]:
+        trainings.begin(tab, SMALL)
+    assert trainings.of(tabs[1]) is None, "the first one runs, the third is the newest"
+    trainings.begin(tabs[3], SMALL)
+    assert [trainings.of(tab) is not None for tab in tabs] == [True, False, False, True]
+    trainings.leave(tabs[3])
+    assert trainings.of(tabs[3]) is None
 
 
 def test_browser_gets_every_weight_of_every_moment(run):
@@ -131,7 +131,7 @@ def test_labels_name_the_tokens_read_and_predicted():
 def test_long_training_is_sent_as_means():
     losses = np.random.default_rng(0).random(1_000).astype(np.float32)
     found = points(losses)
-    assert len(found) == MOST_POINTS and points(losses[:0]) == []
+    assert len(found) == MAX_POINTS and points(losses[:0]) == []
     assert np.mean([loss for _, loss in found]) == pytest.approx(losses.mean(), abs=0.01)
     assert all(before < after for (before, _), (after, _) in zip(found, found[1:], strict=False))
     assert 1 <= found[0][0] <= 3 and 998 <= found[-1][0] <= 1_000
@@ -176,7 +176,7 @@ def test_every_setting_within_its_limits_is_a_training(task):
                 assert config.task == task and config.weight_decay == (
                     value if name == "decay" and optimizer != "adam-by-hand" else 0
                 )
-    largest = replace(LabParams(task=task), layers=2, heads=4, steps=MOST_STEPS)
+    largest = replace(LabParams(task=task), layers=2, heads=4, steps=MAX_STEPS)
     assert largest.config.parameters < 250_000
 
 

@@ -9,8 +9,8 @@ import pytest
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import measured_step
 from transformer.errors import LessonError
+from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import read_lesson
-from transformer.lessons.shelf import lesson_files
 
 UNTRUSTED = "</script><img src=x onerror=alert(1)>"
 

@@ -90,7 +90,7 @@ def test_decompression_bomb_is_not_unpacked():
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
         for name in ("words", "encoder"):
-            file.writestr(f"{name}.npy", bytes(files.MOST_BYTES))
+            file.writestr(f"{name}.npy", bytes(files.MAX_BYTES))
     assert len(bomb.getvalue()) < 1e6
     with pytest.raises(AttentionError, match="160 MB"):
         files.trace_of_file("a.npz", bomb.getvalue())

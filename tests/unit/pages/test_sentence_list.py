@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.text.sentence_list import LONGEST, MOST_BYTES, MOST_SENTENCES, sentences_in
+from pages.ui.text.sentence_list import LONGEST, MAX_BYTES, MAX_SENTENCES, sentences_in
 
 
 def test_each_line_is_a_sentence_once():
@@ -13,15 +13,15 @@ def test_each_line_is_a_sentence_once():
 
 
 def test_message_counts_the_sentences_left_out():
-    lines = [f"Sentence {number}." for number in range(MOST_SENTENCES + 3)]
+    lines = [f"Sentence {number}." for number in range(MAX_SENTENCES + 3)]
     found = sentences_in("\n".join([*lines, "x" * (LONGEST + 1)]))
-    assert found.sentences == tuple(lines[:MOST_SENTENCES])
+    assert found.sentences == tuple(lines[:MAX_SENTENCES])
     assert found.said == "Left out: 1 longer than 1,000 characters, 3 after the first 200."
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "no plain text"), ("x" * (MOST_BYTES + 1), "too long")],
+    [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "no plain text"), ("x" * (MAX_BYTES + 1), "too long")],
 )
 def test_unusable_text_gives_one_sentence(text, said):
     found = sentences_in(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.text.server_paths import path_label, says, without_server_paths
+from pages.ui.text.server_paths import error_text, path_label, without_server_paths
 from transformer.checkpoints.available_models import VARIABLE
 from transformer.errors import CheckpointError
 from transformer.files.paths import MODEL
@@ -28,7 +28,7 @@ def test_paths_begin_at_a_folder_that_the_operator_knows(place):
 
 def test_rest_of_a_message_is_unchanged(place):
     error = CheckpointError(f"The file {place / 'models' / 'a' / 'config.json'} is damaged (1 / 2).")
-    assert says(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
+    assert error_text(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
 
 
 def test_app_started_at_the_root_of_the_file_system_hides_paths(monkeypatch):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from pages.ui.params.lecture import LectureParams
-from pages.ui.params.slides import LONGEST_CODE, LONGEST_TITLE, MOST_BYTES, MOST_SLIDES, Slide, Slides
+from pages.ui.params.slides import LONGEST_CODE, LONGEST_TITLE, MAX_BYTES, MAX_SLIDES, Slide, Slides
 from pages.ui.params.state import State
 from tests.ui.driver import UNTRUSTED
 
@@ -103,7 +103,7 @@ def test_only_pages_of_this_app_are_slides(line):
         code(""),
         code("\n"),
         code("ü"),
-        code("x" * (MOST_BYTES + 1)),
+        code("x" * (MAX_BYTES + 1)),
         "é",
         "AAAA\n",
     ],
@@ -115,7 +115,7 @@ def test_damaged_address_is_one_sentence(invalid):
 
 def test_ten_thousand_slides_are_rejected_and_counted():
     many = Slides.from_address(code("\n".join([str(DREAM)] * 10_000)))
-    assert many == Slides() and "10,000" in many.problem and str(MOST_SLIDES) in many.problem
+    assert many == Slides() and "10,000" in many.problem and str(MAX_SLIDES) in many.problem
     assert "10,000" in Slides.from_file("\n".join([str(DREAM)] * 10_000)).problem
 
 
@@ -123,7 +123,7 @@ def test_decompression_bomb_is_not_unpacked():
     bomb = base64.urlsafe_b64encode(zlib.compress(b"a" * 4_000_000, level=9)).decode().rstrip("=")
     assert len(bomb) < LONGEST_CODE
     assert "too many" in Slides.from_address(bomb).problem
-    assert "too large" in Slides.from_file("a" * (MOST_BYTES + 1)).problem
+    assert "too large" in Slides.from_file("a" * (MAX_BYTES + 1)).problem
 
 
 def test_rejected_slides_are_in_no_address():
@@ -140,17 +140,17 @@ def test_list_is_extended_reordered_and_shortened():
 
 
 def test_full_list_says_so_and_stays():
-    full = Slides((DREAM,) * MOST_SLIDES)
-    assert full.added(DREAM) == full and str(MOST_SLIDES) in full.added(DREAM).problem
+    full = Slides((DREAM,) * MAX_SLIDES)
+    assert full.added(DREAM) == full and str(MAX_SLIDES) in full.added(DREAM).problem
     # All sentences differ, so that compression saves nothing.
     different = Slides()
-    for number in range(MOST_SLIDES):
+    for number in range(MAX_SLIDES):
         added = different.added(Slide.of("cross_attention", {"text": hashlib.sha512(bytes([number])).hexdigest()}))
         if added.problem:
             break
         different = added
     assert added.problem and added == different
-    assert len(str(different)) <= LONGEST_CODE and 20 < len(different) < MOST_SLIDES
+    assert len(str(different)) <= LONGEST_CODE and 20 < len(different) < MAX_SLIDES
 
 
 def test_slide_number_selects_the_presented_slide():

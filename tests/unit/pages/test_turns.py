@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import pytest
 
 from pages.ui.runs import turns
-from pages.ui.runs.turns import MOST_TOGETHER, Turns
+from pages.ui.runs.turns import MAX_TOGETHER, Turns
 from transformer.values.cancellation import cancellable, check_cancelled
 
 # Longer than anything here, so that no thread waits forever for a turn that never comes.
@@ -82,9 +82,9 @@ def test_batch_waits_for_pages_that_are_about_to_ask_the_same(users, monkeypatch
 
 def test_batch_size_is_limited(users):
     with users.turns:
-        answers = [users.want(number) for number in range(2 * MOST_TOGETHER + 1)]
-    assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(2 * MOST_TOGETHER + 1)]
-    assert list(map(len, users.groups)) == [MOST_TOGETHER, MOST_TOGETHER, 1]
+        answers = [users.want(number) for number in range(2 * MAX_TOGETHER + 1)]
+    assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(2 * MAX_TOGETHER + 1)]
+    assert list(map(len, users.groups)) == [MAX_TOGETHER, MAX_TOGETHER, 1]
 
 
 def test_other_kinds_of_requests_are_served_in_order_of_arrival(users):

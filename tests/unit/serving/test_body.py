@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from transformer.serving.body import read_body
-from transformer.serving.protocol import MOST_BYTES
+from transformer.serving.protocol import MAX_BYTES
 
 
 class Sender:
@@ -26,15 +26,15 @@ class Sender:
         return asyncio.run(read_body(announced, self.chunks()))
 
 
-@pytest.mark.parametrize("announced", [0, MOST_BYTES])
+@pytest.mark.parametrize("announced", [0, MAX_BYTES])
 def test_largest_request_is_read(announced):
-    assert Sender(2, MOST_BYTES // 2).read(announced) == b"\x01" * (MOST_BYTES // 2) + b"\x00" * (MOST_BYTES // 2)
+    assert Sender(2, MAX_BYTES // 2).read(announced) == b"\x01" * (MAX_BYTES // 2) + b"\x00" * (MAX_BYTES // 2)
     assert Sender(0, 1).read(0) == b""
 
 
 def test_body_announced_as_too_large_is_not_read():
     sender = Sender(1, 1)
-    assert sender.read(MOST_BYTES + 1) is None and sender.left == 1
+    assert sender.read(MAX_BYTES + 1) is None and sender.left == 1
 
 
 @pytest.mark.parametrize("announced", [0, 5])

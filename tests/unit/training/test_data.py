@@ -13,8 +13,8 @@ from transformer.training.data import (
     read_pairs,
     read_rows,
     read_sentences,
-    typed_carelessly,
     without,
+    without_case_and_punctuation,
 )
 from transformer.training.run_folder import read_data
 
@@ -76,8 +76,8 @@ def test_held_out_sentences_are_excluded_on_both_sides():
 
 
 def test_careless_typing_is_imitated():
-    assert typed_carelessly(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
-    assert typed_carelessly(("...", "...")) == ("...", "...")
+    assert without_case_and_punctuation(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
+    assert without_case_and_punctuation(("...", "...")) == ("...", "...")
 
 
 def test_variations_are_added_in_their_shares():
@@ -85,7 +85,7 @@ def test_variations_are_added_in_their_shares():
     more = augment(pairs, careless=0.5, joined=0.25, rng=np.random.default_rng(1))
     assert more[:60] == pairs
     careless, joined = more[60:90], more[90:]
-    assert set(careless) <= {typed_carelessly(pair) for pair in pairs} and len(joined) == 15
+    assert set(careless) <= {without_case_and_punctuation(pair) for pair in pairs} and len(joined) == 15
     for source, target in joined:
         assert source.count(".") + source.count("!") == target.count(".") + target.count("!") >= 2
 

@@ -12,12 +12,12 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.pieces import Piece
 
-# A row is odd if the expected weight of another column exceeds that of the column the head looks at by this much.
-ODD = 0.1
+# A row is an outlier if the expected weight of another column exceeds that of the column looked at by this much.
+OUTLIER_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Odd:
+class Outlier:
     """The row in which a head differs most from what its name predicts.
 
     Attributes:
@@ -54,17 +54,17 @@ class Expectation:
         [...]."""
         return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
 
-    def odd(self, weights: np.ndarray) -> Odd | None:
+    def outlier(self, weights: np.ndarray) -> Outlier | None:
         """Return the row in which a head's map [R, C] differs most from the expectation; None if no row differs."""
         missing = np.where(self.counted, self.weights.max(axis=-1) - self._at_strongest(weights), 0.0)
         row = int(missing.argmax())
-        if missing[row] < ODD:
+        if missing[row] < OUTLIER_SHARE:
             return None
-        return Odd(
+        return Outlier(
             row,
             int(weights[row].argmax()),
             int(self.weights[row].argmax()),
-            int((missing >= ODD).sum()),
+            int((missing >= OUTLIER_SHARE).sum()),
             int(self.counted.sum()),
         )
 

@@ -13,7 +13,7 @@ from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE,
 from transformer.values.pieces import Piece
 from transformer.values.translation import Translation
 
-MOST_SAMPLES = 20
+MAX_SAMPLES = 20
 
 
 @claim("first", "second", "third", "probability", "second_probability", "step", "read")
@@ -150,9 +150,9 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
     Raises:
         LessonError: the temperature or the number is out of range.
     """
-    if not 1 <= count <= MOST_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+    if not 1 <= count <= MAX_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise LessonError(
-            f"count is 1 to {MOST_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
+            f"count is 1 to {MAX_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
             f"not {count} and {temperature:g}"
         )
     return [

@@ -10,7 +10,7 @@ from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 
 # Nats per token; no vocabulary is so large that a guess loses more.
-MOST_LOSS = 100.0
+MAX_LOSS = 100.0
 
 
 @claim("loss", "even", "vocabulary", "difference")
@@ -40,7 +40,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
     """
     _, losses = noted_losses(evidence, until)
     start, end = losses[0][1], losses[-1][1]
-    if max(start, end) > MOST_LOSS:
+    if max(start, end) > MAX_LOSS:
         raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats per token: training diverged")
     return Finding(
         end < start / 2,

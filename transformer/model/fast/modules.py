@@ -42,7 +42,7 @@ def speed_up(model: nn.Module) -> None:
         use_huge_pages()
 
 
-class Lean(nn.Module):
+class FastModule(nn.Module):
     """Module whose call only checks for hooks if there are none: a decoding step calls 77 modules in a millisecond."""
 
     def __call__(self, *args, **kwargs):
@@ -60,14 +60,14 @@ class Lean(nn.Module):
         return self.forward(*args, **kwargs)
 
 
-class Embedding(Lean, nn.Embedding):
+class Embedding(FastModule, nn.Embedding):
     """torch's embedding, which calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.embedding(self.weight, input)
 
 
-class LayerNorm(Lean, nn.LayerNorm):
+class LayerNorm(FastModule, nn.LayerNorm):
     """torch's layer norm, which calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -75,7 +75,7 @@ class LayerNorm(Lean, nn.LayerNorm):
         return torch.layer_norm(input, self.normalized_shape, parameters["weight"], parameters["bias"], self.eps)
 
 
-class Linear(Lean, nn.Linear):
+class Linear(FastModule, nn.Linear):
     """torch's linear map with packed weights."""
 
     _packed: PackedWeights | None = None
@@ -91,7 +91,7 @@ class Linear(Lean, nn.Linear):
         return nn.functional.linear(input, self.weight, self.bias)
 
 
-class FastAttention(Lean, MultiHeadAttention):
+class FastAttention(FastModule, MultiHeadAttention):
     """Multi-head attention with packed weights for cross-attention; it does not transpose axes of length 1."""
 
     _packed: tuple[PackedWeights, PackedWeights] | None = None
@@ -126,6 +126,6 @@ FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, Mul
 @cache
 def _lean(kind: type[nn.Module]) -> type[nn.Module]:
     """The class that replaces a module's class; a fast class replaces itself."""
-    if issubclass(kind, Lean):
+    if issubclass(kind, FastModule):
         return kind
-    return FAST.get(kind) or type(kind.__name__, (Lean, kind), {"__module__": kind.__module__})
+    return FAST.get(kind) or type(kind.__name__, (FastModule, kind), {"__module__": kind.__module__})

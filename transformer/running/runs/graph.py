@@ -10,7 +10,7 @@ import numpy as np
 
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import MOST_NODES, AttributionGraph, Path, attribution_graph
+from transformer.attribution.graph import MAX_NODES, AttributionGraph, Path, attribution_graph
 from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import ScorePairs, score_pairs
 from transformer.values.kinds import Kind
@@ -62,7 +62,7 @@ class GraphRun(_OfTrace[AttributionGraph]):
             "value": result.values[-1],
             "biases": result.biases[-1],
             "absolute flow": result.flow,
-            "sizes of the largest edges": -np.sort(-abs(result.edges))[:MOST_NODES],
+            "sizes of the largest edges": -np.sort(-abs(result.edges))[:MAX_NODES],
         }
 
 

@@ -39,16 +39,16 @@ def test_alignment_heads_are_expected_to_agree(crossed):
 def test_head_is_odd_where_the_others_look_elsewhere(crossed):
     view, metrics = crossed("01234", "01234", "02134")
     expected = alignment_expectation(view, metrics)
-    odd = expected.odd(view.weights[0, 2])
-    assert (odd.row, odd.column, odd.expected, odd.rows, odd.counted) == (1, 2, 1, 2, 4)
-    assert expected.odd(view.weights[0, 0]) is None
+    outlier = expected.outlier(view.weights[0, 2])
+    assert (outlier.row, outlier.column, outlier.expected, outlier.rows, outlier.counted) == (1, 2, 1, 2, 4)
+    assert expected.outlier(view.weights[0, 0]) is None
 
 
 def test_punctuation_is_not_aligned(crossed):
     view, metrics = crossed("01234", "01234", "01224", words=["a", "b", "c", "."])
     expected = alignment_expectation(view, metrics)
     assert expected.counted.tolist() == [True, True, True, False, False]
-    assert expected.odd(view.weights[0, 2]) is None
+    assert expected.outlier(view.weights[0, 2]) is None
 
 
 def test_nothing_is_expected_without_an_alignment_head(crossed):
@@ -62,8 +62,8 @@ def test_positional_head_is_expected_at_its_offset(made_up_trace):
     # The token before the second one is the first, where heads park; the end symbol is not a word.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
-    odd = expected.odd(straying)
-    assert (odd.row, odd.column, odd.expected, odd.rows) == (3, 0, 2, 1)
+    outlier = expected.outlier(straying)
+    assert (outlier.row, outlier.column, outlier.expected, outlier.rows) == (3, 0, 2, 1)
     assert position_expectation(view, "rare word") is None
 
 

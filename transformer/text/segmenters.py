@@ -15,10 +15,10 @@ from transformer.text.vocabulary import BYTE, SPACE_MARK, inner_span
 ONE_FILE = "tokenizer.json"
 
 
-class Cutter(Protocol):
+class Segmenter(Protocol):
     """Cuts texts into tokens."""
 
-    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    def segment(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         """The spelling of each token of a text, and the characters that it covers."""
         ...
 
@@ -49,7 +49,7 @@ class WholeTokenizer:
         self.ids: dict[str, int] = self._tokenizer.get_vocab()
         self._added = {token.content for token in self._tokenizer.get_added_tokens_decoder().values()}
 
-    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    def segment(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         found = self._tokenizer.encode(text, add_special_tokens=False)
         for spelt, offsets in zip(found.tokens, found.offsets, strict=True):
             yield spelt, inner_span(text, *offsets)
@@ -81,7 +81,7 @@ class SentencepieceModel:
         found = self._processor.piece_to_id(spelt)
         return found != self._processor.unk_id() and not self._processor.is_control(found)
 
-    def cut(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    def segment(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         plain, starts = self._processor.normalize(text, with_offsets=True)
         spans = _spans(starts)
         at = 0

@@ -18,7 +18,7 @@ MANY = "mul"
 
 
 @dataclass(frozen=True)
-class AddableModel:
+class HubModel:
     """An OPUS-MT model of the Hugging Face Hub.
 
     Attributes:
@@ -55,14 +55,14 @@ class AddableModel:
         )
 
 
-def addable_models() -> dict[str, AddableModel]:
+def hub_models() -> dict[str, HubModel]:
     """All of them by the names of their folders: those that read English first, in the order of the languages."""
-    found = [AddableModel("en", code) for code in FROM_ENGLISH.split()]
-    found += [AddableModel(code, "en") for code in TO_ENGLISH.split()]
+    found = [HubModel("en", code) for code in FROM_ENGLISH.split()]
+    found += [HubModel(code, "en") for code in TO_ENGLISH.split()]
     found.sort(key=lambda each: (each.source != "en", str(each)))
     return {each.folder: each for each in found}
 
 
-def model_for(source: str) -> AddableModel:
+def model_for(source: str) -> HubModel:
     """The model that reads a language and writes English; one for many languages if there is no model of its own."""
-    return addable_models().get(f"{source}-en") or AddableModel(MANY, "en")
+    return hub_models().get(f"{source}-en") or HubModel(MANY, "en")

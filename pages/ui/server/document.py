@@ -31,7 +31,7 @@ def keep_script(name: str, script: str) -> str:
     return path.removeprefix("/")
 
 
-class Served:
+class DocumentMiddleware:
     """ASGI middleware that changes Streamlit's document, and serves scripts next to Streamlit's own files."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -15,17 +15,17 @@ from streamlit.config import get_option
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
-from pages.ui.server.served import Served
+from pages.ui.server.document import DocumentMiddleware
 
 # The browser messages that are allowed: run the page, stop the run, and the heartbeat. Other messages can read project
 # files that git ignores, or clear the caches that all users share. The rest request upload addresses, a feature that is
 # switched off but still costs memory.
-HEARD = {"rerun_script", "stop_script", "app_heartbeat"}
+ALLOWED_MESSAGES = {"rerun_script", "stop_script", "app_heartbeat"}
 # This endpoint reveals the number of users and the length of their sessions.
 METRICS = "/_stcore/metrics"
 
 
-def ask_nobody_outside() -> None:
+def disable_ip_lookup() -> None:
     """Prevent requests from this machine to the internet.
 
     Streamlit would ask an external service for its own address whenever a page of another site connects.
@@ -33,25 +33,25 @@ def ask_nobody_outside() -> None:
     net_util.get_external_ip = lambda: None
 
 
-class Doors:
+class EndpointFilter:
     """ASGI middleware that hides the metrics, and passes on only those browser messages that a page needs."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def receive_heard() -> Message:
-            while (message := heard(await receive())) is None:
+        async def receive_filtered() -> Message:
+            while (message := filtered(await receive())) is None:
                 pass
             return message
 
         if scope["type"] == "http" and scope["path"].endswith(METRICS):
             await PlainTextResponse("Not Found", 404)(scope, receive, send)
         else:
-            await self._app(scope, receive_heard if scope["type"] == "websocket" else receive, send)
+            await self._app(scope, receive_filtered if scope["type"] == "websocket" else receive, send)
 
 
-def heard(message: Message) -> Message | None:
+def filtered(message: Message) -> Message | None:
     """Return the websocket message that Streamlit should receive; None to drop a message that no page sends."""
     if message["type"] != "websocket.receive":
         return message
@@ -77,8 +77,8 @@ def is_needed(message: BackMsg) -> bool:
     if kind == "backend_operation_request":
         # Allow only downloads that are created on request; the other operations are for app developers.
         return message.backend_operation_request.WhichOneof("payload") == "deferred_file"
-    return kind in HEARD
+    return kind in ALLOWED_MESSAGES
 
 
 # The app's middleware in front of Streamlit's server, the first one outermost.
-MIDDLEWARE = (Middleware(Doors), Middleware(Served))
+MIDDLEWARE = (Middleware(EndpointFilter), Middleware(DocumentMiddleware))

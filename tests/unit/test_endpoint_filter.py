@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from pages.ui.server.doors import is_needed
+from pages.ui.server.endpoint_filter import is_needed
 from transformer.files.paths import APP
 
 PATIENCE = 120

@@ -13,7 +13,7 @@ SHIPPED = ASSETS / "lessons"
 OWN = Path("lessons")
 ID = re.compile("[a-z][a-z0-9_]{0,59}")
 # Limits of a lesson.
-MOST_STEPS, MOST_BYTES = 7, 50_000
+MAX_STEPS, MAX_BYTES = 7, 50_000
 
 
 def id_of(path: Path) -> str:
@@ -35,12 +35,12 @@ def lesson_files() -> dict[str, Path]:
 
 
 def step_count(name: str) -> int:
-    """The number of steps of a lesson; MOST_STEPS if its file is invalid.
+    """The number of steps of a lesson; MAX_STEPS if its file is invalid.
 
     Only this number is read here, because importing the code of the claims takes seconds.
     """
     try:
-        steps = read_document(read_small(lesson_files()[name], MOST_BYTES).decode("utf-8")).get("steps")
+        steps = read_document(read_small(lesson_files()[name], MAX_BYTES).decode("utf-8")).get("steps")
     except (KeyError, OSError, ValueError):
-        return MOST_STEPS
-    return len(steps) if isinstance(steps, list) and steps else MOST_STEPS
+        return MAX_STEPS
+    return len(steps) if isinstance(steps, list) and steps else MAX_STEPS

@@ -1,6 +1,6 @@
 """Answers the requests of a vote: phones fetch a small page and send a ballot, the lecturer opens and closes.
 
-The one desk is in the process that hands out the connections, so all phones and all app processes share it. A phone
+The one endpoint is in the process that hands out the connections, so all phones and all app processes share it. A phone
 costs no session of the app. A request that waits for a change is answered when the vote changes.
 
 `GET …/vote` is the page of a phone, and `GET …/vote/state` is the vote. `POST …/vote/ballot` is a ballot. The lecturer
@@ -28,7 +28,7 @@ from attention_atlas.browser.scripts import script
 from transformer.files.csv_cells import harmless
 from transformer.files.paths import ASSETS
 
-# Environment variable with the name of the lecturer's cookie; set where a desk stands in front of the app.
+# Environment variable with the name of the lecturer's cookie; set where an endpoint stands in front of the app.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
 ACTIONS = {
@@ -40,11 +40,11 @@ ACTIONS = {
     b"/results.csv": b"GET",
 }
 # Most bytes of a body, and seconds until it is there.
-MOST_BODY = 8_192
+MAX_BODY = 8_192
 BODY_TIMEOUT = 10.0
 # Seconds that a request waits for a change, and most requests that wait; a browser asks again at once.
 WAIT = 25.0
-MOST_WAITING = 2_000
+MAX_WAITING = 2_000
 # Seconds for which a browser remains the lecturer's.
 LECTURE = 12 * 3600
 ONLY_LECTURER = "Only the lecturer's browser may do this: open the address that the terminal shows."
@@ -74,7 +74,7 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class VoteRequest:
-    """The head of a request for the desk.
+    """The head of a request for the endpoint.
 
     Attributes:
         action: a key of ACTIONS.
@@ -90,7 +90,7 @@ class VoteRequest:
 
 
 def vote_request(head: bytes) -> VoteRequest | None:
-    """The request of a head, if it is for the desk; the app may run below any path."""
+    """The request of a head, if it is for the endpoint; the app may run below any path."""
     line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     path, _, query = target.partition(b"?")
@@ -101,7 +101,7 @@ def vote_request(head: bytes) -> VoteRequest | None:
     return VoteRequest(action, method, query, {name.lower(): value.strip() for name, _, value in named})
 
 
-class VoteDesk:
+class VoteEndpoint:
     """The votes of one lecture, and who may open them."""
 
     def __init__(self, public_port: int, tell: Callable[[str], None]) -> None:
@@ -173,7 +173,7 @@ class VoteDesk:
         same = known is not None and int(known[1]) == self.box.stage
         if same and lecturer:
             same = known is not None and known[2] is not None and int(known[2]) == len(self.box.ballots)
-        if same and self._waiting < MOST_WAITING:
+        if same and self._waiting < MAX_WAITING:
             self._waiting += 1
             try:
                 async with asyncio.timeout(WAIT):
@@ -230,8 +230,8 @@ async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
     length = request.fields.get(b"content-length", b"")
     if not length.isdigit():
         raise VoteError(411, "Send the length of the body.")
-    if len(length) > 9 or int(length) > MOST_BODY:
-        raise VoteError(413, f"A body has at most {MOST_BODY} bytes.")
+    if len(length) > 9 or int(length) > MAX_BODY:
+        raise VoteError(413, f"A body has at most {MAX_BODY} bytes.")
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             return await reader.readexactly(int(length))

@@ -10,8 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Mount, Route
 from streamlit import file_util
 
-from pages.ui.server import served
-from pages.ui.server.served import Served, keep_script
+from pages.ui.server.document import DocumentMiddleware, keep_script
 
 DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div id='root'></div></body></html>"
 
@@ -27,7 +26,7 @@ def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[s
 
     documents = [Route(path, document) for path in ("/", "/decoding", "/media/a")]
     inner = Starlette(routes=[*documents, Route("/text", text)])
-    app = Mount(under, app=Served(inner)) if under else Served(inner)
+    app = Mount(under, app=DocumentMiddleware(inner)) if under else DocumentMiddleware(inner)
     sent = []
 
     async def send(message):
@@ -64,7 +63,7 @@ def test_rewritten_document_matches_the_installed_streamlit():
         document = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):
         assert document.count(mark) == 1, mark
-    arranged = served.arranged(document.encode()).decode()
+    arranged = document.arranged(document.encode()).decode()
     assert arranged.index("BACKEND_BASE_URL") < arranged.index('<script type="module"')
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 
-class Undrawn(TorchFunctionMode):
+class SkippedInitialisation(TorchFunctionMode):
     """Context in which new modules leave their parameters uninitialised.
 
     It serves models that get their weights from a file, and models of which only the shapes are needed.

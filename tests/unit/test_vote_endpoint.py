@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from attention_atlas import ballot_box, vote_desk
+from attention_atlas import ballot_box, vote_endpoint
 from attention_atlas.reverse_proxy import ReverseProxy
-from attention_atlas.vote_desk import VoteDesk, phone_page, vote_request
+from attention_atlas.vote_endpoint import VoteEndpoint, phone_page, vote_request
 
 PATIENCE = 30
 QUESTION = {"act": "open", "question": "What comes <b>next</b>?", "choices": ["Hund", "Katze", "<script>"]}
@@ -21,7 +21,7 @@ QUESTION = {"act": "open", "question": "What comes <b>next</b>?", "choices": ["H
 
 @dataclass
 class Hall:
-    """A proxy without an app, its desk, and the paths that the terminal showed."""
+    """A proxy without an app, its endpoint, and the paths that the terminal showed."""
 
     port: int
     told: list[str] = field(default_factory=list)
@@ -54,10 +54,10 @@ class Hall:
 async def hall(*, lecturer: bool = True) -> AsyncIterator[Hall]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         place = Hall(listening.getsockname()[1])
-        desk = VoteDesk(8501, place.told.append)
-        running = await ReverseProxy([], 8501, desk).start(listening)
+        endpoint = VoteEndpoint(8501, place.told.append)
+        running = await ReverseProxy([], 8501, endpoint).start(listening)
         try:
-            desk.invite()
+            endpoint.invite()
             if lecturer:
                 head = (await place.ask("GET", place.told[0]))[1]
                 place.cookie = head.partition("Set-Cookie: ")[2].partition(";")[0]
@@ -222,7 +222,7 @@ def test_invalid_question_is_refused(more):
 
 
 def test_voters_are_bounded_and_a_full_box_still_takes_changes(monkeypatch):
-    monkeypatch.setattr(ballot_box, "MOST_BALLOTS", 3)
+    monkeypatch.setattr(ballot_box, "MAX_BALLOTS", 3)
 
     async def lecture() -> None:
         async with hall() as place:
@@ -247,8 +247,10 @@ def test_browsers_wait_for_a_change(monkeypatch):
             assert not phone.done(), "a ballot changes nothing on a phone"
             await place.act({"act": "close"})
             assert (await phone)["status"] == "closed"
-            monkeypatch.setattr(vote_desk, "MOST_WAITING", 0)
-            assert (await place.state(query=f"stage={vote + 1}"))["status"] == "closed", "a full desk answers at once"
+            monkeypatch.setattr(vote_endpoint, "MAX_WAITING", 0)
+            assert (await place.state(query=f"stage={vote + 1}"))["status"] == "closed", (
+                "a full endpoint answers at once"
+            )
 
     within(lecture)
 

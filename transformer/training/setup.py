@@ -26,7 +26,7 @@ TRANSLATED = 200
 Data = PieceData | Contexts
 
 
-class Trainee:
+class TrainingSetup:
     """A model with fresh weights, and its data.
 
     Args:
@@ -84,7 +84,7 @@ class Trainee:
         return given.model, given.tokenizer
 
 
-def trainee_of(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> Trainee:
+def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> TrainingSetup:
     """The model that a run trains, of the kind that its data is for.
 
     Raises:
@@ -95,7 +95,7 @@ def trainee_of(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> 
         raise ValueError(
             f"the data in {folder.path} is for two kinds of models: run `prepare --run {folder.path}` again"
         )
-    return Trainee(train, validation, tokenizer, config)
+    return TrainingSetup(train, validation, tokenizer, config)
 
 
 def _batches(data: Data, config: TrainConfig) -> Batches | ContextBatches:

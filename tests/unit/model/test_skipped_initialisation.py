@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from transformer.config import TransformerConfig
+from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
-from transformer.model.undrawn import Undrawn
 
 CONFIG = TransformerConfig(
     source_vocabulary=40,
@@ -23,14 +23,14 @@ CONFIG = TransformerConfig(
 
 def test_no_random_numbers_are_drawn():
     before = torch.random.get_rng_state()
-    with Undrawn():
+    with SkippedInitialisation():
         Transformer(CONFIG)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_all_else_is_unchanged(device):
-    with torch.device(device), Undrawn():
+    with torch.device(device), SkippedInitialisation():
         model = Transformer(CONFIG)
     drawn = Transformer(CONFIG)
     assert {name: each.shape for name, each in model.named_parameters()} == {
@@ -40,7 +40,7 @@ def test_all_else_is_unchanged(device):
 
 
 def test_weights_are_drawn_again_afterwards():
-    with Undrawn():
+    with SkippedInitialisation():
         pass
     torch.manual_seed(3)
     first = nn.Linear(4, 4)
