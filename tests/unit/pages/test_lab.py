@@ -13,7 +13,7 @@ from attention_atlas.browser.wire import MASKED_CODE, unpack
 from pages.ui.params.training_lab import MAX_STEPS, NEWEST, LabParams
 from pages.ui.training_lab.film import shown_heads
 from pages.ui.training_lab.form import settings_of
-from pages.ui.training_lab.own_item import says
+from pages.ui.training_lab.own_item import describe_answer
 from pages.ui.training_lab.payload import MAX_POINTS, film_payload, kind_labels, points
 from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
 from pages.ui.training_lab.shown import moments, newest, spectrum_words
@@ -150,15 +150,15 @@ def test_displayed_heads_are_chosen_or_those_of_the_first_event(run):
 def test_answer_states_whether_it_is_right(run):
     found = answer(SMALL, run.snapshots[-1], "abc")
     right = replace(found, ended=True, written=tuple("abc"), probabilities=(0.5, 0.25, 1.0, 0.125))
-    assert "with **abc**: :green-background[right]" in says(right, run, run.snapshots[-1])
-    assert "a 0.50, b 0.25, c 1.00, end 0.12" in says(right, run, run.snapshots[-1])
+    assert "with **abc**: :green-background[right]" in describe_answer(right, run, run.snapshots[-1])
+    assert "a 0.50, b 0.25, c 1.00, end 0.12" in describe_answer(right, run, run.snapshots[-1])
     wrong = replace(right, written=tuple("ab"), probabilities=(0.5, 0.25, 1.0))
-    assert "wrong]: the right answer is **abc**" in says(wrong, run, run.snapshots[1])
-    assert "After step 2 " in says(wrong, run, run.snapshots[1])
+    assert "wrong]: the right answer is **abc**" in describe_answer(wrong, run, run.snapshots[1])
+    assert "After step 2 " in describe_answer(wrong, run, run.snapshots[1])
     endless = replace(wrong, ended=False, probabilities=(0.5, 0.25))
-    assert "it does not stop" in says(endless, run, run.snapshots[-1])
+    assert "it does not stop" in describe_answer(endless, run, run.snapshots[-1])
     nothing = replace(wrong, written=(), probabilities=(1.0,))
-    assert "with **nothing**" in says(nothing, run, run.snapshots[-1])
+    assert "with **nothing**" in describe_answer(nothing, run, run.snapshots[-1])
 
 
 def test_table_has_the_numbers_of_the_curves(run):
