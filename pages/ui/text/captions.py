@@ -112,7 +112,7 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
         for name in names:
             expected = position_expectation(view, name)
             if expected is not None:
-                return _odd(view, expected, layer, head, f"the {name.replace('token', _size(view))} is")
+                return _outlier(view, expected, layer, head, f"the {name.replace('token', _size(view))} is")
         return []
     heads, read = aligning(metrics)
     sentences = []
@@ -122,11 +122,11 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
         )
     expected = alignment_expectation(view, metrics) if heads[layer, head] else None
     if expected is not None:
-        sentences += _odd(view, expected, layer, head, "the alignment heads together look at")
+        sentences += _outlier(view, expected, layer, head, "the alignment heads together look at")
     return sentences
 
 
-def _odd(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
+def _outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
     """Return at most one sentence of Markdown: the row that deviates most from the head's name, and how many do."""
     outlier = expected.outlier(view.weights[layer, head])
     if outlier is None:

@@ -150,15 +150,15 @@ def test_lab_shows_the_chosen_heads_or_those_of_the_first_event(run):
 def test_models_answer_states_whether_it_is_right(run):
     found = answer(SMALL, run.snapshots[-1], "abc")
     right = replace(found, ended=True, written=tuple("abc"), probabilities=(0.5, 0.25, 1.0, 0.125))
-    assert "with **abc**: :green-background[right]" in says(right, run, run.snapshots[-1])
-    assert "a 0.50, b 0.25, c 1.00, end 0.12" in says(right, run, run.snapshots[-1])
+    assert "with **abc**: :green-background[right]" in describe_answer(right, run, run.snapshots[-1])
+    assert "a 0.50, b 0.25, c 1.00, end 0.12" in describe_answer(right, run, run.snapshots[-1])
     wrong = replace(right, written=tuple("ab"), probabilities=(0.5, 0.25, 1.0))
-    assert "wrong]: the right answer is **abc**" in says(wrong, run, run.snapshots[1])
-    assert "After step 2 " in says(wrong, run, run.snapshots[1])
+    assert "wrong]: the right answer is **abc**" in describe_answer(wrong, run, run.snapshots[1])
+    assert "After step 2 " in describe_answer(wrong, run, run.snapshots[1])
     endless = replace(wrong, ended=False, probabilities=(0.5, 0.25))
-    assert "it does not stop" in says(endless, run, run.snapshots[-1])
+    assert "it does not stop" in describe_answer(endless, run, run.snapshots[-1])
     nothing = replace(wrong, written=(), probabilities=(1.0,))
-    assert "with **nothing**" in says(nothing, run, run.snapshots[-1])
+    assert "with **nothing**" in describe_answer(nothing, run, run.snapshots[-1])
 
 
 def test_training_table_has_the_numbers_of_the_curves(run):

@@ -9,7 +9,7 @@ import torch
 from torch.nn.modules.module import register_module_forward_hook
 
 from transformer.config import TransformerConfig
-from transformer.model.fast.modules import Lean, speed_up
+from transformer.model.fast.modules import FastModule, speed_up
 from transformer.model.transformer import build
 
 
@@ -50,7 +50,7 @@ def texts():
 def test_fast_model_has_the_same_output_and_parameter_names(pair, texts):
     plain, fast = pair
     assert list(fast.state_dict()) == list(plain.state_dict())
-    assert all(isinstance(module, Lean) for module in fast.modules())
+    assert all(isinstance(module, FastModule) for module in fast.modules())
     torch.testing.assert_close(fast(*texts), plain(*texts), atol=1e-5, rtol=1e-5)
 
 
