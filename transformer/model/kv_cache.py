@@ -42,12 +42,16 @@ class KeysAndValues:
     @property
     def keys(self) -> Tensor:
         """[B, H, S, K]."""
-        return self.joined.chunk(2, dim=1)[0]
+        return self.split()[0]
 
     @property
     def values(self) -> Tensor:
         """[B, H, S, K]."""
-        return self.joined.chunk(2, dim=1)[1]
+        return self.split()[1]
+
+    def split(self) -> tuple[Tensor, ...]:
+        """Keys and values, each [B, H, S, K]."""
+        return self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
         """These positions followed by those of `other`. Only for runs without gradients: it may write in place."""
