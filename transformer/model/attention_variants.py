@@ -78,7 +78,7 @@ def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
 def self_attention_mask(
     config: TransformerConfig, edits: Edits, rows: int, start: int, device: torch.device
 ) -> Tensor | None:
-    """What the decoder's next `rows` positions may look at after `start` earlier ones; see `LayerContext.allowed`."""
+    """The mask of masked self-attention for the next `rows` positions after `start` earlier ones."""
     if config.attention == "local":
         return Blocks(config.block, start, rows).allowed(device)
     if config.attention == "compressed":
