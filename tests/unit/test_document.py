@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Mount, Route
 from streamlit import file_util
 
+from pages.ui.server import document
 from pages.ui.server.document import DocumentMiddleware, keep_script
 
 DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div id='root'></div></body></html>"
