@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from transformer.backpropagation.attention import join_heads
-from transformer.backpropagation.stage import GradientStage, StageBuilder, read_by, rows_of
+from transformer.backpropagation.notes import rows_of
+from transformer.backpropagation.stage import GradientStage, StageBuilder, read_by
 from transformer.backpropagation.sums import ColumnSum, Formula, Product, Sum
 from transformer.model.encodings import relative_positions, turn
 from transformer.values.trace import Part, Stack

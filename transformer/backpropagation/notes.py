@@ -39,6 +39,11 @@ class Stage:
     array: np.ndarray
 
 
+def rows_of(stack: Stack) -> str:
+    """The letter of the positions of a stack."""
+    return "S" if stack == "encoder" else "T"
+
+
 class Notes:
     """Intermediate results of one pass. Every part of the pass gets this object, like a `transformer.model.recorder`.
 

@@ -186,11 +186,6 @@ class StageBuilder:
         )
 
 
-def rows_of(stack: Stack) -> str:
-    """The letter of the positions of a stack."""
-    return "S" if stack == "encoder" else "T"
-
-
 def stream_before(stack: Stack, layer: int, part: Part) -> str:
     """The name of the stream before a sub-layer."""
     number = PARTS[stack].index(part)

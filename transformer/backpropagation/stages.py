@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from transformer.backpropagation.cross_entropy import cross_entropy
+from transformer.backpropagation.notes import rows_of
 from transformer.backpropagation.sentence import SentenceGradients
-from transformer.backpropagation.stage import GradientStage, StageBuilder, rows_of
+from transformer.backpropagation.stage import GradientStage, StageBuilder
 from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, sublayer
 from transformer.backpropagation.sums import Pointwise, Product, Sum
 from transformer.backpropagation.transformer import TIED

@@ -9,7 +9,8 @@ import numpy as np
 from transformer.backpropagation.activations import DERIVATIVES
 from transformer.backpropagation.attention_stages import attention
 from transformer.backpropagation.layer_norm import LayerNormSaved, layer_norm
-from transformer.backpropagation.stage import GradientStage, StageBuilder, read_by, rows_of, stream_before
+from transformer.backpropagation.notes import rows_of
+from transformer.backpropagation.stage import GradientStage, StageBuilder, read_by, stream_before
 from transformer.backpropagation.sums import ColumnSum, Pointwise, Product, Sum
 from transformer.values.trace import Part, Stack
 

@@ -1,4 +1,4 @@
-"""What the registry says about a page and its parts."""
+"""A page and its parts, as the registry of pages describes them."""
 
 from __future__ import annotations
 
