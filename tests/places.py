@@ -8,7 +8,8 @@ import pytest
 
 from pages.ui import params as _registered  # noqa: F401  The parameters of every page.
 from pages.ui.params.fields import Params
-from pages.ui.params.pages import FIRST, PAGES, Page
+from pages.ui.params.page import Page
+from pages.ui.params.pages import FIRST, PAGES
 
 # Choices that make a page show more, by the name of the page.
 MORE = {

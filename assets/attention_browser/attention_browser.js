@@ -1,6 +1,6 @@
 // The attention browser: stores the user's choice, draws it, and sends it to the server.
 
-import { HEAD_COLOURS, PALETTES, shadesOf, themeOf } from "../shared/colours.js";
+import { PALETTES, shadesOf, themeOf } from "../shared/colours.js";
 import { element } from "../shared/element.js";
 import { followInput } from "../shared/input.js";
 import { keysDialog } from "../shared/keys.js";
@@ -9,19 +9,18 @@ import { page } from "../shared/page.js";
 import { CanvasSurface } from "../shared/surface.js";
 import { SyncedState } from "../shared/synced_state.js";
 import { unpack } from "../shared/wire.js";
-import { arrange, arrangementName } from "./arrangement.js";
+import { arrange } from "./arrangement.js";
 import { Description } from "./description.js";
 import { exportPartsOf, save } from "./exports.js";
-import { drawGrid, gridGeometry, markGrid } from "./grid.js";
+import { gridGeometry, markGrid } from "./grid.js";
 import { ATTENTION_KEYS, press } from "./keys.js";
-import { drawCorner, lectureGeometry, zoomedSurface } from "./lecture_map.js";
+import { picturedFigure } from "./large_figure.js";
+import { zoomedSurface } from "./lecture_map.js";
 import { LectureView } from "./lecture.js";
-import { drawLines, linesGeometry } from "./lines.js";
-import { mapGeometry } from "./map_geometry.js";
-import { drawMap } from "./map.js";
 import { pinnedCell, pinnedIn, withPin } from "./pins.js";
 import { followPointer } from "./pointer.js";
 import { READING, READING_LINES } from "./readout.js";
+import { SmallMaps } from "./small_maps.js";
 import { attentionToolbar } from "./toolbar.js";
 import { lightGrid, linksOfWord, wordLinks } from "./word_links.js";
 /** @import { Picture } from "../figures/svg_file.js" */
@@ -50,10 +49,7 @@ export class AttentionBrowser extends PaintedComponent {
   gridGeometry;
   /** @type {MapGeometry | LinesGeometry} */
   geometry;
-  /** @type {HTMLCanvasElement} the small maps without frames */
-  maps;
-  /** @type {string | null} settings of the small maps that are drawn */
-  drawn = null;
+  smallMaps = new SmallMaps();
   synced = new SyncedState(this, "choice", () => {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
@@ -123,7 +119,7 @@ export class AttentionBrowser extends PaintedComponent {
     }
     if (!this.data) return;
     this.root.classList.toggle("glance", this.data.header.glance);
-    this.drawn = null;
+    this.smallMaps.forget();
     this.draw();
   }
 
@@ -246,17 +242,8 @@ export class AttentionBrowser extends PaintedComponent {
     const { choice, theme, shades, metric } = this;
     const density = window.devicePixelRatio;
     const geometry = gridGeometry(header, this.overview.clientWidth, Boolean(metric), this.stacked());
-    // The small maps are drawn again only if they look different; frames are drawn over them.
-    const look = JSON.stringify([header.id, arrangementName(choice), choice.scale, choice.palette, choice.threshold,
-      choice.metric, geometry.width, density, theme]);
-    if (look !== this.drawn) {
-      this.maps = document.createElement("canvas");
-      drawGrid(new CanvasSurface(this.maps, geometry.width, geometry.height, density), geometry,
-        { data: this.data, choice, shades, theme, metric });
-      this.drawn = look;
-    }
     const surface = new CanvasSurface(this.grid, geometry.width, geometry.height, density);
-    surface.context.drawImage(this.maps, 0, 0, geometry.width, geometry.height);
+    this.smallMaps.draw(surface, geometry, density, { data: this.data, choice, shades, theme, metric });
     if (this.links) lightGrid(surface, geometry, this.links, theme);
     markGrid(surface, geometry, this.chooses() ? choice : null, this.hoveredHead, theme);
     this.gridGeometry = geometry;
@@ -288,31 +275,7 @@ export class AttentionBrowser extends PaintedComponent {
    * @returns {Picture & { arranged: Arranged, geometry: MapGeometry | LinesGeometry }}
    */
   pictured(width = 0, theme = this.theme) {
-    const { choice, shades, data } = this;
-    const arranged = this.arranged();
-    const selected = this.selected(arranged);
-    const room = width ? { width, height: null } : this.lecture.room();
-    const figure = { arranged, choice, shades, theme, hover: this.hover, selected,
-      axes: data.header.axes[choice.words ? "words" : "pieces"], measure: arranged.signed ? "change" : "weight" };
-    if (choice.look === "lines" && !arranged.signed) {
-      const geometry = linesGeometry(arranged, room.width, room.height ?? undefined);
-      const drawn = [choice.head, ...choice.heads.filter((head) => head !== choice.head && head < data.header.heads)];
-      const heads = drawn.map((head) => (
-        { head, arranged: this.arranged(choice.layer, head), colour: HEAD_COLOURS[head % HEAD_COLOURS.length] }));
-      return { arranged, geometry, theme, end: geometry.height,
-        draw: (surface) => drawLines(surface, geometry, { ...figure, heads }) };
-    }
-    if (room.height !== null) {
-      const geometry = lectureGeometry(arranged, { width: room.width, height: room.height });
-      return { arranged, geometry, theme, end: geometry.height, draw: (surface) => {
-        drawMap(surface, geometry, { ...figure, hover: this.hover ?? this.lecture.place(arranged), axes: { from: "", to: "" } });
-        drawCorner(surface, geometry, theme);
-      } };
-    }
-    // On the screen there is always room for bars; a saved picture without bars needs no room for them.
-    const geometry = mapGeometry(arranged, room.width, !width || selected.rows.size + selected.columns.size > 0);
-    return { arranged, geometry, theme, end: selected.rows.size || geometry.narrow ? geometry.height : geometry.bottom + 6,
-      draw: (surface) => drawMap(surface, geometry, figure) };
+    return picturedFigure(this, width, theme);
   }
 
   // If there is only the grid, only the keyboard selects a head, while the grid has the focus.

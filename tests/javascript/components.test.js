@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { fixture } from "./page.js";
 import { AttentionBrowser } from "../../assets/attention_browser/attention_browser.js";
+import { SmallMaps } from "../../assets/attention_browser/small_maps.js";
 import { HeadTable } from "../../assets/head_table/head_table.js";
 import { keepingFocus } from "../../assets/shared/controls.js";
 import { mount } from "../../assets/shared/mount.js";
@@ -113,7 +114,7 @@ test("a choice counts as known if the server asked for it or its sentence is gon
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const sent = [];
   const build = () => {
-    const made = Object.assign(Object.create(AttentionBrowser.prototype), { draw() {}, description: { say() {} },
+    const made = Object.assign(Object.create(AttentionBrowser.prototype), { draw() {}, description: { say() {} }, smallMaps: new SmallMaps(),
       root: { classList: { toggle() {} } }, server: { setStateValue: (name, { layer, rows, id }) => sent.push([layer, rows, id]) } });
     made.synced = new SyncedState(made, "choice", () => ({ ...made.choice, id: made.data.header.id }));
     return made;

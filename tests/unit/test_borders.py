@@ -93,7 +93,17 @@ NO_TORCH = (
         for name in ("agreement", "alti", "attribution", "deletion", "direct_logits", "norms", "rollout", "weights")
     ),
     *modules(
-        "backpropagation", ("__init__", "autograd", "norm_placement", "sentence", "stage", "stages", "sublayer_stages")
+        "backpropagation",
+        (
+            "__init__",
+            "attention_stages",
+            "autograd",
+            "norm_placement",
+            "sentence",
+            "stage",
+            "stages",
+            "sublayer_stages",
+        ),
     ),
     *(
         f"transformer.tasks.{name}"

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Mount, Route
 from streamlit import file_util
 
+from pages.ui.server import document
 from pages.ui.server.document import DocumentMiddleware, keep_script
 
 DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div id='root'></div></body></html>"
@@ -60,10 +61,10 @@ def test_document_names_the_page_before_streamlits_script_runs(path):
 def test_rewritten_document_matches_the_installed_streamlit():
     """Each of its marks occurs once in the document of the installed version."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
-        document = file.read()
+        original = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):
-        assert document.count(mark) == 1, mark
-    arranged = document.arranged(document.encode()).decode()
+        assert original.count(mark) == 1, mark
+    arranged = document.arranged(original.encode()).decode()
     assert arranged.index("BACKEND_BASE_URL") < arranged.index('<script type="module"')
 
 

@@ -129,8 +129,7 @@ def head_importance(
 def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[float]) -> dict[Kind, np.ndarray]:
     """Arrange one number per head as arrays [L, H] by kind of attention; NaN for heads that are not given."""
     config = translator.config
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
-    arrays: dict[Kind, np.ndarray] = {kind: np.full((layers[kind], config.heads), np.nan) for kind in KINDS}
+    arrays: dict[Kind, np.ndarray] = {kind: np.full((config.layers_of(kind), config.heads), np.nan) for kind in KINDS}
     for (kind, layer, head), value in zip(heads, values, strict=True):
         arrays[kind][layer, head] = value
     return arrays

@@ -1,7 +1,6 @@
 """Deletion curves: how fast the prediction's score falls when tokens are deleted in the order of a method.
 
-Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned". Comprehensiveness and
-sufficiency: DeYoung et al. 2020, "ERASER: A Benchmark to Evaluate Rationalized NLP Models", section 4.
+Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned".
 """
 
 from __future__ import annotations
@@ -69,20 +68,6 @@ def best_first(scores: np.ndarray, columns: Sequence[int]) -> np.ndarray:
 def area(curve: np.ndarray) -> float:
     """Return the mean of a curve by the trapezoidal rule."""
     return float(np.trapezoid(curve) / (len(curve) - 1))
-
-
-def comprehensiveness(measure: Measure, order: np.ndarray, columns: int) -> float:
-    """Return the mean drop of the score without the first k columns of an order, over k = 1 ... N."""
-    curve = measure(_remaining(order, columns))
-    return float((curve[0] - curve[1:]).mean())
-
-
-def sufficiency(measure: Measure, order: np.ndarray, columns: int) -> float:
-    """Return the mean drop of the score with only the first k columns of an order, over k = 1 ... N."""
-    # Keep what was deleted, and the columns that are not in the order.
-    deleted = _remaining(order, columns)
-    kept = ~deleted | deleted[-1]
-    return float((measure(deleted[:1]) - measure(kept[1:])).mean())
 
 
 def _remaining(order: np.ndarray, columns: int) -> np.ndarray:

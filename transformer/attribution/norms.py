@@ -1,9 +1,7 @@
 """Attribution by the norms of the vectors that attention adds up.
 
 The norms of a layer are from Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector
-Norms", section 3; heads may cancel each other. Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers
-into Analysis of Masked Language Models", adds the residual connection and the layer normalisation that follows it. In a
-pre-norm layer no normalisation follows the sum, so only the residual connection is added.
+Norms", section 3; heads may cancel each other.
 """
 
 from __future__ import annotations
@@ -14,8 +12,6 @@ import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
 from transformer.attribution.attribution import Attribution, Explained, Target, shares
-from transformer.attribution.mixing import Mixing
-from transformer.attribution.transformed import Transformed, mixing_of
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
@@ -24,16 +20,6 @@ def norms(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Return each vector's share of the norms in its row, averaged over layers; the trace must have details."""
     source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
     return shares("norms", run.trace, targets, source, prefix)
-
-
-def mixing_by_norms(trace: Trace, weights: Weights) -> Mixing:
-    """Mix by the norms of the transformed vectors, residual connection included; the trace must have details."""
-    return mixing_of(trace, weights, norm_shares)
-
-
-def norm_shares(transformed: Transformed) -> np.ndarray:
-    """Return the norm of each vector, as a share of the sum of norms in its row, [R, C]."""
-    return _normalised(np.linalg.norm(transformed.vectors, axis=-1))
 
 
 def _mean_shares(trace: Trace, weights: Weights, kind: Kind) -> np.ndarray:

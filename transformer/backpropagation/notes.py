@@ -39,6 +39,11 @@ class Stage:
     array: np.ndarray
 
 
+def rows_of(stack: Stack) -> str:
+    """Return the letter for the number of positions in a stack."""
+    return "S" if stack == "encoder" else "T"
+
+
 class Notes:
     """Intermediate results of a pass; every part of the pass receives this object, like a `transformer.model.recorder`.
 

@@ -10,7 +10,7 @@ import numpy as np
 from transformer.backpropagation.notes import Stage
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.sums import Formula
-from transformer.values.trace import Stack
+from transformer.values.trace import PARTS, SIDES, Part, Stack
 
 View = Callable[[np.ndarray], np.ndarray]
 
@@ -59,8 +59,8 @@ class GradientStage(Stage):
 
 
 @dataclass(frozen=True, eq=False)
-class Maker:
-    """Creates stages from computed gradients.
+class StageBuilder:
+    """Makes stages from the computed gradients.
 
     Attributes:
         found: all computed gradients.
@@ -184,3 +184,17 @@ class Maker:
             learned=not batched,
             masked=masked,
         )
+
+
+def stream_before(stack: Stack, layer: int, part: Part) -> str:
+    """Return the name of the stream before a sub-layer."""
+    number = PARTS[stack].index(part)
+    if number:
+        return f"{stack}_layers.{layer}.{PARTS[stack][number - 1]}.after"
+    return f"{stack}_layers.{layer - 1}.feed_forward.after" if layer else f"{SIDES[stack]}.input"
+
+
+def read_by(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> np.ndarray:
+    """Return the input of a sub-layer, [N, D]."""
+    pre = builder.found.config.norm == "pre"
+    return builder.found.values[f"{stack}_layers.{layer}.{part}.read" if pre else stream_before(stack, layer, part)][0]

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from transformer.backpropagation.cross_entropy import cross_entropy
+from transformer.backpropagation.notes import rows_of
 from transformer.backpropagation.sentence import SentenceGradients
-from transformer.backpropagation.stage import GradientStage, Maker
-from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, rows_of, sublayer
+from transformer.backpropagation.stage import GradientStage, StageBuilder
+from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, sublayer
 from transformer.backpropagation.sums import Pointwise, Product, Sum
 from transformer.backpropagation.transformer import TIED
 from transformer.values.trace import PARTS, SIDES, Stack
@@ -30,17 +31,17 @@ def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, .
         found: the gradients, which also determine the layers.
         head: index of the head whose attention is shown, from 0.
     """
-    maker = Maker(found, head)
-    return (*_generator(maker), *_stack(maker, "decoder"), *_stack(maker, "encoder"))
+    builder = StageBuilder(found, head)
+    return (*_generator(builder), *_stack(builder, "decoder"), *_stack(builder, "encoder"))
 
 
-def _generator(maker: Maker) -> Iterator[GradientStage]:
+def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
     """Yield the stages from the loss to the decoder's output."""
-    found, batch = maker.found, maker.found.batch
+    found, batch = builder.found, builder.found.batch
     _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
     counted = batch.counted[0, :, None]
     d_logits, hidden = found.gradients["logits"][0], found.values["hidden"][0]
-    yield maker.point(
+    yield builder.point(
         "generator.logits",
         "decoder",
         None,
@@ -53,7 +54,7 @@ def _generator(maker: Maker) -> Iterator[GradientStage]:
     )
     if found.config.output_bias:
         pieces = list(found.rows["generator.bias"])
-        yield maker.table(
+        yield builder.table(
             "generator.bias",
             "decoder",
             "bias of the generator",
@@ -64,7 +65,7 @@ def _generator(maker: Maker) -> Iterator[GradientStage]:
         )
     if found.config.tied_embeddings == "none":
         pieces = list(found.rows["generator.weight"])
-        yield maker.table(
+        yield builder.table(
             "generator.weight",
             "decoder",
             "weights of the generator",
@@ -73,7 +74,7 @@ def _generator(maker: Maker) -> Iterator[GradientStage]:
             "generator.weight",
             Product(("dz", d_logits[:, pieces].T), ("y", hidden), "T"),
         )
-    yield maker.point(
+    yield builder.point(
         "generator.hidden",
         "decoder",
         None,
@@ -86,15 +87,15 @@ def _generator(maker: Maker) -> Iterator[GradientStage]:
     )
 
 
-def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
+def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
     """Yield the stages from the output of a stack to its embeddings."""
-    found, config = maker.found, maker.found.config
+    found, config = builder.found, builder.found.config
     layer, depth = (
         (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
     )
     rows, side = rows_of(stack), SIDES[stack]
     if stack == "encoder":
-        yield maker.point(
+        yield builder.point(
             "encoder.memory",
             stack,
             None,
@@ -109,8 +110,8 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
     last = f"{stack}_layers.{depth - 1}.feed_forward.after"
     if config.norm == "pre":
         d_output = found.gradients["memory" if stack == "encoder" else "hidden"][0]
-        yield from norm_parameters(maker, f"{stack}.output", stack, None, f"{stack}_norm", last, d_output)
-        yield maker.point(
+        yield from norm_parameters(builder, f"{stack}.output", stack, None, f"{stack}_norm", last, d_output)
+        yield builder.point(
             f"{stack}.output.norm",
             stack,
             None,
@@ -119,11 +120,11 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             f"B, {rows}, D",
             last,
             lambda a: a[0],
-            Sum(norm_terms(maker, f"{stack}_norm", last, d_output)),
+            Sum(norm_terms(builder, f"{stack}_norm", last, d_output)),
         )
     after = f"{stack}_layers.{layer}.feed_forward.after"
     if after != last:
-        yield maker.point(
+        yield builder.point(
             f"{stack}.layer.after",
             stack,
             layer,
@@ -135,9 +136,9 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             None,
         )
     for part in reversed(PARTS[stack]):
-        yield from sublayer(maker, stack, layer, part)
+        yield from sublayer(builder, stack, layer, part)
     if layer:
-        yield maker.point(
+        yield builder.point(
             f"{stack}.input",
             stack,
             None,
@@ -150,8 +151,8 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
         )
     if config.embedding_norm:
         read = found.gradients[f"{side}.input"][0]
-        yield from norm_parameters(maker, f"{stack}.input", stack, None, f"{side}_norm", f"{side}.summed", read)
-        yield maker.point(
+        yield from norm_parameters(builder, f"{stack}.input", stack, None, f"{side}_norm", f"{side}.summed", read)
+        yield builder.point(
             f"{stack}.summed",
             stack,
             None,
@@ -160,12 +161,12 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             f"B, {rows}, D",
             f"{side}.summed",
             lambda a: a[0],
-            Sum(norm_terms(maker, f"{side}_norm", f"{side}.summed", read)),
+            Sum(norm_terms(builder, f"{side}_norm", f"{side}.summed", read)),
         )
     d_input = found.gradients[f"{side}.summed"][0]
     if config.position_limit is not None:
         length = len(d_input)
-        yield maker.parameter(
+        yield builder.parameter(
             f"{stack}.positions",
             stack,
             None,
@@ -178,7 +179,7 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
         )
     if config.scale_embedding:
         root = np.full_like(d_input, math.sqrt(config.d_model))
-        yield maker.point(
+        yield builder.point(
             f"{stack}.tokens",
             stack,
             None,
@@ -189,12 +190,12 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             lambda a: a[0],
             Pointwise({"dx": d_input, "√D": root}),
         )
-    yield from _embedding_table(maker, stack)
+    yield from _embedding_table(builder, stack)
 
 
-def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
+def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
     """Yield the rows of the embedding table for the tokens of the pair; a shared table has one stage for all uses."""
-    found, tied = maker.found, TIED[maker.found.config.tied_embeddings]
+    found, tied = builder.found, TIED[builder.found.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
         return
@@ -207,7 +208,7 @@ def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:
         parts[GENERATOR] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
-    yield maker.table(
+    yield builder.table(
         f"{stack}.table",
         stack,
         "embedding table",

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from transformer.backpropagation.activations import DERIVATIVES
-from transformer.backpropagation.attention import join_heads
+from transformer.backpropagation.attention_stages import attention
 from transformer.backpropagation.layer_norm import LayerNormSaved, layer_norm
-from transformer.backpropagation.stage import GradientStage, Maker
-from transformer.backpropagation.sums import ColumnSum, Formula, Pointwise, Product, Sum
-from transformer.model.encodings import relative_positions, turn
-from transformer.values.trace import PARTS, SIDES, Part, Stack
+from transformer.backpropagation.notes import rows_of
+from transformer.backpropagation.stage import GradientStage, StageBuilder, read_by, stream_before
+from transformer.backpropagation.sums import ColumnSum, Pointwise, Product, Sum
+from transformer.values.trace import Part, Stack
 
 PAST, THROUGH = "past the sub-layer", "through the sub-layer"
 NORM = r"\frac{1}{\sigma}\left(dn - \overline{dn} - n\, \overline{dn \odot n}\right), \quad dn = \gamma \odot dy"
 
 
-def rows_of(stack: Stack) -> str:
-    """Return the letter for the number of positions in a stack."""
-    return "S" if stack == "encoder" else "T"
-
-
-def _before(stack: Stack, layer: int, part: Part) -> str:
-    """Return the name of the stream before a sub-layer."""
-    number = PARTS[stack].index(part)
-    if number:
-        return f"{stack}_layers.{layer}.{PARTS[stack][number - 1]}.after"
-    return f"{stack}_layers.{layer - 1}.feed_forward.after" if layer else f"{SIDES[stack]}.input"
-
-
-def _read_by(maker: Maker, stack: Stack, layer: int, part: Part) -> np.ndarray:
-    """Return the input of a sub-layer, [N, D]."""
-    pre = maker.found.config.norm == "pre"
-    return maker.found.values[f"{stack}_layers.{layer}.{part}.read" if pre else _before(stack, layer, part)][0]
-
-
-def sublayer(maker: Maker, stack: Stack, layer: int, part: Part) -> Iterator[GradientStage]:
+def sublayer(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> Iterator[GradientStage]:
     """Yield the stages of one sub-layer, with its norm and its residual connection."""
-    found, pre, rows = maker.found, maker.found.config.norm == "pre", rows_of(stack)
-    name, key, before = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", _before(stack, layer, part)
+    found, pre, rows = builder.found, builder.found.config.norm == "pre", rows_of(stack)
+    name, key, before = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", stream_before(stack, layer, part)
     norm, d_sum = f"{name}_residual.norm", found.gradients[f"{name}.after"][0]
     if not pre:
         d_after, summed = d_sum, f"{name}.summed"
-        yield from norm_parameters(maker, key, stack, layer, norm, summed, d_after)
-        yield maker.point(
+        yield from norm_parameters(builder, key, stack, layer, norm, summed, d_after)
+        yield builder.point(
             f"{key}.summed",
             stack,
             layer,
@@ -55,20 +35,20 @@ def sublayer(maker: Maker, stack: Stack, layer: int, part: Part) -> Iterator[Gra
             f"B, {rows}, D",
             summed,
             lambda a: a[0],
-            Sum(norm_terms(maker, norm, summed, d_after)),
+            Sum(norm_terms(builder, norm, summed, d_after)),
         )
         d_sum = found.gradients[summed][0]
     if part == "feed_forward":
-        yield from _feed_forward(maker, stack, layer, d_sum)
+        yield from _feed_forward(builder, stack, layer, d_sum)
     else:
-        yield from _attention(maker, stack, layer, part, d_sum)
+        yield from attention(builder, stack, layer, part, d_sum)
     if pre:
         d_read = found.gradients[f"{name}.read"][0]
-        yield from norm_parameters(maker, key, stack, layer, norm, before, d_read)
-        formula, through = rf"dx = dx' + {NORM}", norm_terms(maker, norm, before, d_read)
+        yield from norm_parameters(builder, key, stack, layer, norm, before, d_read)
+        formula, through = rf"dx = dx' + {NORM}", norm_terms(builder, norm, before, d_read)
     else:
         formula, through = r"dx = d(x + f) + df", {THROUGH: found.gradients[before][0] - d_sum}
-    yield maker.point(
+    yield builder.point(
         f"{key}.residual",
         stack,
         layer,
@@ -82,7 +62,7 @@ def sublayer(maker: Maker, stack: Stack, layer: int, part: Part) -> Iterator[Gra
 
 
 def norm_parameters(
-    maker: Maker, key: str, stack: Stack, layer: int | None, norm: str, before: str, dy: np.ndarray
+    builder: StageBuilder, key: str, stack: Stack, layer: int | None, norm: str, before: str, dy: np.ndarray
 ) -> Iterator[GradientStage]:
     """Yield the stages of a norm's gain and bias.
 
@@ -94,8 +74,8 @@ def norm_parameters(
         before: name of the norm's input, [1, N, D].
         dy: gradient of the norm's output, [N, D].
     """
-    rows, n = rows_of(stack), _normed(maker, norm, before).normalised
-    yield maker.parameter(
+    rows, n = rows_of(stack), _normed(builder, norm, before).normalised
+    yield builder.parameter(
         f"{key}.gain",
         stack,
         layer,
@@ -106,7 +86,7 @@ def norm_parameters(
         lambda a: a[None],
         ColumnSum({"dy": dy, "n": n}, rows),
     )
-    yield maker.parameter(
+    yield builder.parameter(
         f"{key}.shift",
         stack,
         layer,
@@ -119,9 +99,9 @@ def norm_parameters(
     )
 
 
-def norm_terms(maker: Maker, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
+def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
     """Return the three terms of the gradient of a norm's input, [N, D] each; arguments as in `norm_parameters`."""
-    n, deviation, gain = _normed(maker, norm, before)
+    n, deviation, gain = _normed(builder, norm, before)
     dn = gain * dy
     return {
         "dn ÷ σ": dn / deviation,
@@ -130,19 +110,19 @@ def norm_terms(maker: Maker, norm: str, before: str, dy: np.ndarray) -> dict[str
     }
 
 
-def _normed(maker: Maker, norm: str, before: str) -> LayerNormSaved:
-    values = maker.found.values
+def _normed(builder: StageBuilder, norm: str, before: str) -> LayerNormSaved:
+    values = builder.found.values
     return layer_norm(values[before][0], values[f"{norm}.weight"], values[f"{norm}.bias"])[1]
 
 
-def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Iterator[GradientStage]:
+def _feed_forward(builder: StageBuilder, stack: Stack, layer: int, dy: np.ndarray) -> Iterator[GradientStage]:
     """Yield the stages from the gradient of the network's output, [N, D], to the gradient of its input."""
-    found, rows = maker.found, rows_of(stack)
+    found, rows = builder.found, rows_of(stack)
     name, key = f"{stack}_layers.{layer}.feed_forward", f"{stack}.feed_forward"
     hidden, expanded = (found.values[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
-    read = _read_by(maker, stack, layer, "feed_forward")
+    read = read_by(builder, stack, layer, "feed_forward")
     d_hidden, d_expanded = (found.gradients[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
-    yield maker.parameter(
+    yield builder.parameter(
         f"{key}.contract",
         stack,
         layer,
@@ -153,7 +133,7 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
         lambda a: a.T,
         Product(("h", hidden.T), ("dy", dy), rows),
     )
-    yield maker.parameter(
+    yield builder.parameter(
         f"{key}.contract_bias",
         stack,
         layer,
@@ -164,7 +144,7 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
         lambda a: a[None],
         ColumnSum({"dy": dy}, rows),
     )
-    yield maker.point(
+    yield builder.point(
         f"{key}.hidden",
         stack,
         layer,
@@ -175,7 +155,7 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
         lambda a: a[0],
         Product(("dy", dy), ("W₂", found.values[f"{name}.contract.weight"]), "D"),
     )
-    yield maker.point(
+    yield builder.point(
         f"{key}.expanded",
         stack,
         layer,
@@ -186,18 +166,18 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
         lambda a: a[0],
         Pointwise({"dh": d_hidden, "f′(u)": DERIVATIVES[found.config.activation](expanded)}),
     )
-    yield maker.parameter(
+    yield builder.parameter(
         f"{key}.expand",
         stack,
         layer,
         "first weights of the network",
-        rf"dW_1 = {maker.seen}^\top du",
+        rf"dW_1 = {builder.seen}^\top du",
         "D, F",
         f"{name}.expand.weight",
         lambda a: a.T,
-        Product((maker.seen_name, read.T), ("du", d_expanded), rows),
+        Product((builder.seen_name, read.T), ("du", d_expanded), rows),
     )
-    yield maker.parameter(
+    yield builder.parameter(
         f"{key}.expand_bias",
         stack,
         layer,
@@ -209,7 +189,7 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
         ColumnSum({"du": d_expanded}, rows),
     )
     if found.config.norm == "pre":
-        yield maker.point(
+        yield builder.point(
             f"{key}.read",
             stack,
             layer,
@@ -220,172 +200,3 @@ def _feed_forward(maker: Maker, stack: Stack, layer: int, dy: np.ndarray) -> Ite
             lambda a: a[0],
             Product(("du", d_expanded), ("W₁", found.values[f"{name}.expand.weight"]), "F"),
         )
-
-
-def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of its input."""
-    found, head, config = maker.found, maker.head, maker.found.config
-    name, key, rows = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", rows_of(stack)
-    columns = "T" if stack == "decoder" and part == "self_attention" else "S"
-    one = slice(head * config.d_head, (head + 1) * config.d_head)
-    values = {each: found.values[f"{name}.{each}"][0, head] for each in ("queries", "keys", "values", "weights")}
-    grads = {
-        each: found.gradients[f"{name}.{each}"][0, head]
-        for each in ("queries", "keys", "values", "weights", "scores", "outputs")
-    }
-    output = found.values[f"{name}.out_projection.weight"]  # [D, D], outputs by inputs
-    read = _read_by(maker, stack, layer, part)
-    seen = found.values["memory"][0] if part == "cross_attention" else read
-    root = math.sqrt(config.d_head)
-
-    def of_head(array: np.ndarray) -> np.ndarray:
-        return array[0, head]
-
-    def point(
-        what: str, title: str, formula: str, letters: str, terms_of: Formula, masked: np.ndarray | None = None
-    ) -> GradientStage:
-        return maker.point(
-            f"{key}.{what}", stack, layer, title, formula, letters, f"{name}.{what}", of_head, terms_of, masked
-        )
-
-    yield maker.parameter(
-        f"{key}.output",
-        stack,
-        layer,
-        "output projection",
-        r"dW^O = [O_1; \dots; O_H]^\top dy",
-        "D, D",
-        f"{name}.out_projection.weight",
-        lambda a: a.T,
-        Product(("O", found.values[f"{name}.joined"][0].T), ("dy", dy), rows),
-    )
-    yield maker.parameter(
-        f"{key}.output_bias",
-        stack,
-        layer,
-        "bias of the output projection",
-        r"db^O = \sum_n dy_n",
-        "1, D",
-        f"{name}.out_projection.bias",
-        lambda a: a[None],
-        ColumnSum({"dy": dy}, rows),
-    )
-    yield maker.point(
-        f"{key}.joined",
-        stack,
-        layer,
-        "all heads joined",
-        r"d[O_1; \dots; O_H] = dy\, W^{O\top}",
-        f"B, {rows}, D",
-        f"{name}.joined",
-        lambda a: a[0],
-        Product(("dy", dy), ("W^O", output), "D"),
-    )
-    yield point(
-        "outputs",
-        "output of the head",
-        r"dO_h = dy\, W^{O\top}_h",
-        f"B, {rows}, K",
-        Product(("dy", dy), ("W^O", output[:, one]), "D"),
-    )
-    yield point(
-        "values",
-        "values of the head",
-        r"dV_h = A_h^\top dO_h",
-        f"B, {columns}, K",
-        Product(("A", values["weights"].T), ("dO", grads["outputs"]), rows),
-    )
-    yield point(
-        "weights",
-        "attention weights",
-        r"dA_h = dO_h V_h^\top",
-        f"B, {rows}, {columns}",
-        Product(("dO", grads["outputs"]), ("V", values["values"].T), "K"),
-    )
-    weighted = values["weights"] * grads["weights"]
-    yield point(
-        "scores",
-        "scaled scores",
-        r"dS_h = A_h \odot \left(dA_h - \mathrm{rowsum}(A_h \odot dA_h)\right)",
-        f"B, {rows}, {columns}",
-        Sum({"A ⊙ dA": weighted, "− A × rowsum": -values["weights"] * weighted.sum(axis=-1, keepdims=True)}),
-        masked=~np.tri(len(dy), dtype=bool) if columns == "T" else None,
-    )
-    yield point(
-        "queries",
-        "queries of the head",
-        r"dQ_h = \frac{dS_h K_h}{\sqrt{K}}",
-        f"B, {rows}, K",
-        Product(("dS", grads["scores"]), ("K", values["keys"]), columns, 1 / root),
-    )
-    yield point(
-        "keys",
-        "keys of the head",
-        r"dK_h = \frac{dS_h^\top Q_h}{\sqrt{K}}",
-        f"B, {columns}, K",
-        Product(("dS", grads["scores"].T), ("Q", values["queries"]), rows, 1 / root),
-    )
-    angles = relative_positions(config, len(dy)).angles if part == "self_attention" else None
-    for number, (what, letter, by, over) in enumerate(
-        (("queries", "Q", read, rows), ("keys", "K", seen, columns), ("values", "V", seen, columns))
-    ):
-        back, d_one = "", grads[what]
-        if angles is not None and letter != "V":
-            back, d_one = r"R_p^\top\, ", turn(d_one, -angles)
-        place = slice(number * config.d_model + one.start, number * config.d_model + one.stop)
-        symbol = "m" if part == "cross_attention" and letter != "Q" else maker.seen
-        spoken = "m" if symbol == "m" else maker.seen_name
-        yield maker.parameter(
-            f"{key}.{what}_weight",
-            stack,
-            layer,
-            f"weights of the {what}",
-            rf"dW^{letter}_h = {symbol}^\top {back}d{letter}_h",
-            "D, K",
-            f"{name}.in_projection.weight",
-            lambda a, place=place: a[place].T,
-            Product((spoken, by.T), (f"d{letter}", d_one), over),
-        )
-        yield maker.parameter(
-            f"{key}.{what}_bias",
-            stack,
-            layer,
-            f"bias of the {what}",
-            rf"db^{letter}_h = \sum_n {back}d{letter}_{{h,n}}",
-            "1, K",
-            f"{name}.in_projection.bias",
-            lambda a, place=place: a[None, place],
-            ColumnSum({f"d{letter}": d_one}, over),
-        )
-    if config.norm == "pre":
-        yield _read_by_heads(maker, stack, layer, part)
-
-
-def _read_by_heads(maker: Maker, stack: Stack, layer: int, part: Part) -> GradientStage:
-    """Return the gradient that all heads together send back to their input."""
-    found, rows = maker.found, rows_of(stack)
-    name = f"{stack}_layers.{layer}.{part}"
-    projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
-    grads = {each: found.gradients[f"{name}.{each}"] for each in ("queries", "keys", "values")}
-    angles = relative_positions(found.config, grads["queries"].shape[2]).angles
-    if angles is not None and part == "self_attention":
-        grads |= {each: turn(grads[each], -angles) for each in ("queries", "keys")}
-    parts = {
-        each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
-    }
-    # Two lines, because columns on the page are narrow.
-    formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
-    if part == "cross_attention":
-        # In cross-attention, only queries are computed from this input; keys and values read the encoder's output.
-        parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
-    return maker.point(
-        f"{stack}.{part}.read",
-        stack,
-        layer,
-        "what all heads read",
-        formula,
-        f"B, {rows}, D",
-        f"{name}.read",
-        lambda a: a[0],
-        Sum(parts),
-    )

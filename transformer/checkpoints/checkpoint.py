@@ -252,5 +252,5 @@ def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
         # Shared parameters are listed once, under the first of their names.
         del sizes["target_embedding.weight"]
     if config.attention == "compressed":
-        sizes["decoder_layers.0.compression.keys.weight"] = config.d_model, config.d_head, config.stride
+        sizes["decoder_layers.0.self_attention.compression.keys.weight"] = config.d_model, config.d_head, config.stride
     return sizes

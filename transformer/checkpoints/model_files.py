@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ FORMER_PARTS = {
     "layers": "decoder_layers",
     "norm": "decoder_norm",
 }
+# Compressed attention once kept its convolutions beside the self-attention.
+FORMER_COMPRESSION = re.compile(r"^(decoder_layers\.\d+)\.compression\.")
 
 
 class Config(Protocol):
@@ -164,7 +167,7 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
 def current_name(name: str) -> str:
     """The current name of a parameter whose name may come from an older file."""
     part, dot, rest = name.partition(".")
-    return FORMER_PARTS.get(part, part) + dot + rest
+    return FORMER_COMPRESSION.sub(r"\1.self_attention.compression.", FORMER_PARTS.get(part, part) + dot + rest)
 
 
 def _stored(weight: Tensor, exact: bool) -> Tensor:

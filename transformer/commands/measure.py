@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import timedelta
+from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.ablation.removal import least_important_first, random_order
@@ -22,6 +18,7 @@ from transformer.commands.descriptions import (
     describe_matches,
     describe_paths,
 )
+from transformer.commands.progress import Clock, resumable
 from transformer.files.paths import ASSETS
 from transformer.files.replacing import check_output, replaced, write_text
 from transformer.files.terminal import at_terminal
@@ -122,38 +119,6 @@ def model_of(options: argparse.Namespace) -> Translator:
     return Translator.load(options.model, options.device)
 
 
-class Clock:
-    """Reports the progress of a long measurement on the terminal."""
-
-    EVERY = 10.0
-
-    def __init__(self, sentences: Path, processes: int) -> None:
-        self._sentences = sentences
-        self._said = 0.0
-        # The times at which the first parts arrived, and the number of sentences read by then. The speed is measured
-        # from there: an earlier call may have read sentences before, and the first ones are not typical.
-        self._firsts: deque[tuple[float, int]] = deque()
-        self._processes = processes
-        self._total = 0
-
-    def report(self, read: int, part: object) -> None:
-        now = time.monotonic()
-        if not self._firsts:
-            self._said, self._total = now, sum(1 for _ in sentences_of(self._sentences))
-        if len(self._firsts) < self._processes:
-            self._firsts.append((now, read))
-            return
-        # Processes that start together also deliver together. Between the reference part and this one, all processes
-        # have delivered equally many parts.
-        began, first = self._firsts[0]
-        self._firsts.rotate(-1)
-        if now - self._said > self.EVERY:
-            rate = (read - first) / (now - began)
-            left = timedelta(seconds=round((self._total - read) / rate))
-            print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {left} left", file=sys.stderr)
-            self._said = now
-
-
 def measure(options: argparse.Namespace) -> None:
     if not 1 <= options.processes <= MAX_PROCESSES:
         raise ValueError(f"--processes must be at least 1 and at most {MAX_PROCESSES}, not {options.processes}")
@@ -197,17 +162,6 @@ def state_of(options: argparse.Namespace) -> Path:
     check_output(state)
     check_corpus(options.sentences)
     return state
-
-
-@contextmanager
-def resumable(state: Path, part: int) -> Iterator[None]:
-    """Report at Ctrl-C what is kept; the state is saved after every `part` sentences."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not state.exists():
-            sys.exit(f"stopped; results of fewer than {part} sentences are not kept, so the same command starts again")
-        sys.exit(f"stopped; {state} has the results so far, and the same command continues from there")
 
 
 def gallery(options: argparse.Namespace) -> None:

@@ -108,19 +108,8 @@ def beam_search(
             logits = applied.exclude_broken_characters_(logits, number)
             parent, piece, total = _expansions(logits, score, sentence, 2 * beam_size)
         owner = sentence[parent]
-        ending = piece == symbols.end
-        ended = ending & (_place(owner) < beam_size)
-        going_on = np.zeros_like(ended)
-        going_on[~ending] = _place(owner[~ending]) < beam_size
-
-        best_live = np.full(sentences, -np.inf)
-        np.maximum.at(best_live, owner[going_on], total[going_on])
         penalised = total / ending_rule.divisor(number + 1)
-        done = ending_rule.done(number + 1, owner[ended], penalised[ended], best_live) | (number + 1 == limit)
-
-        fate = np.full(len(parent), HypothesisState.PRUNED)
-        fate[ended] = HypothesisState.ENDED
-        fate[going_on] = np.where(done[owner[going_on]], HypothesisState.UNFINISHED, HypothesisState.ALIVE)
+        fate = _prune(owner, piece == symbols.end, total, penalised, ending_rule, number + 1)
         live = fate == HypothesisState.ALIVE
         rows, pieces = (torch.from_numpy(each).to(read.device) for each in (parent, piece))
         log_prob = distribution.log_probs[rows, pieces]
@@ -153,7 +142,7 @@ class _OwnEnd:
     """
 
     def __init__(self, sentences: int, beam_size: int, limit: int, length_penalty: float) -> None:
-        self.limit, self.length_penalty = limit, length_penalty
+        self.sentences, self.beam_size, self.limit, self.length_penalty = sentences, beam_size, limit, length_penalty
         # The best scores of ended hypotheses, best first, [B, beam_size].
         self.best = np.full((sentences, beam_size), -np.inf)
 
@@ -231,6 +220,32 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
     total = score[parent] + log_prob
     order = np.lexsort((piece, parent, -total, sentence[parent]))
     return parent[order], piece[order], total[order]
+
+
+def _prune(
+    owner: np.ndarray, ending: np.ndarray, total: np.ndarray, penalised: np.ndarray, ending_rule: _OwnEnd, length: int
+) -> np.ndarray:
+    """The state of each of M expansions, `HypothesisState` [M], after the beam is pruned to its size.
+
+    Args:
+        owner: the sentence of each expansion [M]; those of a sentence are adjacent, best score first.
+        ending: whether each expansion ends with the end symbol [M].
+        total, penalised: the score of each expansion, and that score over the length penalty [M].
+        ending_rule: decides which searches are done, and records the hypotheses that ended.
+        length: number of tokens of each expansion.
+    """
+    ended = ending & (_place(owner) < ending_rule.beam_size)
+    going_on = np.zeros_like(ended)
+    going_on[~ending] = _place(owner[~ending]) < ending_rule.beam_size
+
+    best_live = np.full(ending_rule.sentences, -np.inf)
+    np.maximum.at(best_live, owner[going_on], total[going_on])
+    done = ending_rule.done(length, owner[ended], penalised[ended], best_live) | (length == ending_rule.limit)
+
+    fate = np.full(len(owner), HypothesisState.PRUNED)
+    fate[ended] = HypothesisState.ENDED
+    fate[going_on] = np.where(done[owner[going_on]], HypothesisState.UNFINISHED, HypothesisState.ALIVE)
+    return fate
 
 
 def _place(owner: np.ndarray) -> np.ndarray:

@@ -150,9 +150,8 @@ class MultiHeadAttention(nn.Module):
             Output [B, T, D].
         """
         rate = self.dropout if self.training else 0.0
-        keys, values = memory.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
-        # On a CPU, the backward pass of torch's fused attention takes longer than everything around it. Training on a
-        # CPU therefore computes the weights step by step.
+        keys, values = memory.split()  # 2 x [B, H, S, K]
+        # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
         written_out = record is not None or relative is not None or (query.requires_grad and query.device.type == "cpu")
         if written_out or (edit is not None and edit.changes_weights):
             scores, weights, heads = scaled_dot_product_attention(

@@ -41,13 +41,17 @@ class KeysAndValues:
 
     @property
     def keys(self) -> Tensor:
-        """The keys [B, H, S, K]."""
-        return self.joined.chunk(2, dim=1)[0]
+        """The values [B, H, S, K]."""
+        return self.split()[0]
 
     @property
     def values(self) -> Tensor:
         """The values [B, H, S, K]."""
-        return self.joined.chunk(2, dim=1)[1]
+        return self.split()[1]
+
+    def split(self) -> tuple[Tensor, ...]:
+        """Join keys and values, each [B, H, S, K]."""
+        return self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
         """These positions followed by those of `other`. Only for runs without gradients: it may write in place."""

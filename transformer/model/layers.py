@@ -15,9 +15,8 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.blocks import Blocks
-from transformer.model.compression import Compression
-from transformer.model.edits import NO_EDITS, AttentionEdit, LayerEdits, StreamEdit
+from transformer.model.attention_variants import masked_self_attention
+from transformer.model.edits import NO_EDITS, LayerEdits, StreamEdit
 from transformer.model.fast.dropout import dropout
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.positions import RelativePositions
@@ -38,17 +37,16 @@ class LayerContext:
 
     Attributes:
         allowed: mask of self-attention, bool, broadcastable to [B, H, T, P + T] for T positions after P past ones;
-            True if the query can see the key. None allows everything.
-        source_allowed: mask of cross-attention, broadcastable to [B, H, T, S].
+            True means "may look". None allows everything. Local attention has a mask within a block instead, and
+            compressed attention one over its merged positions.
+        source_allowed: the same for cross-attention, broadcastable to [B, H, T, S].
         relative: the effect of positions in self-attention.
-        blocks: the blocks of local attention; `allowed` is then the mask within a block.
         record: receives each layer's tensors.
     """
 
     allowed: Tensor | None = None
     source_allowed: Tensor | None = None
     relative: RelativePositions | None = None
-    blocks: Blocks | None = None
     record: Recorder | None = None
 
 
@@ -134,19 +132,17 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder").
 
-    Without an encoder there is no cross-attention. With compressed attention, keys and values are cached at full length
-    and shortened at every step.
+    Without an encoder there is no cross-attention.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        crosses, compresses = config.encoder_layers > 0, config.attention == "compressed"
-        self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
+        crosses = config.encoder_layers > 0
+        self.self_attention = masked_self_attention(config)
         if crosses:
             self.cross_attention = MultiHeadAttention(
                 config.d_model, config.heads, dropout=config.dropout, kind="cross"
             )
-        self.compression = Compression(config.d_model, config.heads, config.stride) if compresses else None
         self.feed_forward = FeedForward(config, "decoder")
         self.self_attention_residual = Residual(config, "decoder")
         if crosses:
@@ -173,13 +169,13 @@ class DecoderLayer(nn.Module):
         Returns:
             The output [B, T, D], and the self-attention keys and values of all positions so far.
         """
-        record = context.record
+        relative, record = context.relative, context.record
 
         # 1. masked self-attention
-        query, target = self.self_attention.project(self.self_attention_residual.before(x), context.relative)
+        query, target = self.self_attention.project(self.self_attention_residual.before(x), relative)
         if past is not None:
             target = past.append(target)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
-        y = self._attend_to_target(query, target, context, edits.self_attention)
+        y = self.self_attention(query, target, context.allowed, record, edits.self_attention, relative)
         x = self.self_attention_residual.after(x, y, record)
 
         # 2. cross-attention
@@ -191,15 +187,3 @@ class DecoderLayer(nn.Module):
         # 3. feed-forward
         y = self.feed_forward(self.feed_forward_residual.before(x), record, edits.stream)
         return self.feed_forward_residual.after(x, y, record, edits.stream), target
-
-    def _attend_to_target(
-        self, query: Tensor, target: KeysAndValues, context: LayerContext, edit: AttentionEdit | None
-    ) -> Tensor:
-        """Self-attention [B, T, D] of queries [B, H, T, K] to all of the target, compressed or within blocks."""
-        if self.compression is not None:
-            target = self.compression(target)
-        blocks = context.blocks
-        if blocks is not None:
-            query, target = blocks.split_queries(query), blocks.split_memory(target)
-        y = self.self_attention(query, target, context.allowed, context.record, edit, context.relative)
-        return y if blocks is None else blocks.join(y)

@@ -83,12 +83,12 @@ def _part(name: str, config: TransformerConfig) -> str:
         return f"learned positional encoding{of}"
     if "norm." in name:
         return f"{where}layer normalisation"
+    if "compression" in name:
+        return "compression of keys and values"
     if "self_attention" in name:
         return f"{where}{'masked ' if stack == 'decoder' else ''}multi-head self-attention"
     if "cross_attention" in name:
         return f"{where}multi-head cross-attention"
-    if "compression" in name:
-        return "compression of keys and values"
     if "feed_forward" in name:
         return f"{where}position-wise feed-forward network"
     if rest.startswith("embedding"):

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
-from transformer.model.blocks import Blocks
+from transformer.model.attention_variants import self_attention_mask
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.fast.dropout import dropout
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
-from transformer.model.masks import compressed_mask, intersect, padding_mask
+from transformer.model.masks import intersect, padding_mask
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.text.vocabulary import OWN, Symbols
@@ -50,9 +50,9 @@ class Transformer(nn.Module):
             self.source_positions = PositionalEncoding(config)
         if decodes:
             self.target_positions = PositionalEncoding(config)
-        for side, there in (("source", encodes), ("target", decodes)):
-            norm = nn.LayerNorm(config.d_model) if there and config.embedding_norm else nn.Identity()
-            self.add_module(f"{side}_norm", norm)
+        normed = config.embedding_norm
+        self.source_norm = nn.LayerNorm(config.d_model) if normed and encodes else nn.Identity()
+        self.target_norm = nn.LayerNorm(config.d_model) if normed and decodes else nn.Identity()
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # With pre-norm, the output of each stack is not normalised yet. With post-norm, its last layer has normalised
@@ -104,7 +104,7 @@ class Transformer(nn.Module):
             source_mask, edits, record: as in `forward`.
         """
         positions = self.source_positions if edits.positions else None
-        x = self._embed(source, "source", positions)
+        x = self._embed(source, self.source_embedding, positions, self.source_norm)  # [B, S] -> [B, S, D]
         length = source.shape[1]
         x = edits.edit_embeddings(x, "encoder")
         if record is not None:
@@ -173,7 +173,7 @@ class Transformer(nn.Module):
         """
         edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
-        x = self._embed(target, "target", positions, start=start)
+        x = self._embed(target, self.target_embedding, positions, self.target_norm, start=start)  # [B, T] -> [B, T, D]
         x = edits.edit_embeddings(x, "decoder", start=start)
         if record is not None:
             record.stream("decoder.residual", x)
@@ -196,21 +196,15 @@ class Transformer(nn.Module):
     ) -> LayerContext:
         """The inputs that all decoder layers share for the next `rows` positions."""
         edits, start = cache.edits, cache.length
-        blocks, source_allowed = None, None
-        if self.config.attention == "local":
-            blocks = Blocks(self.config.block, start, rows)
-            allowed = blocks.allowed(device)
-        elif self.config.attention == "compressed":
-            allowed = compressed_mask(start + rows, self.config.stride, device=device)[start:]
-        else:
-            allowed = edits.allowed("decoder", rows, start + rows, device, start=start)
+        allowed = self_attention_mask(self.config, edits, rows, start, device)
+        source_allowed = None
         if cache.source:
             columns = cache.source[0].length
             source_allowed = intersect(
                 padding_mask(cache.source_mask), edits.allowed("cross", rows, columns, device, start=start)
             )
         relative = self.target_positions.relative(rows, start=start) if edits.positions else None
-        return LayerContext(allowed, source_allowed, relative, blocks, record)
+        return LayerContext(allowed, source_allowed, relative, record)
 
     def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
         """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""
@@ -219,10 +213,20 @@ class Transformer(nn.Module):
         x = embedding(tokens)  # [B, T] -> [B, T, D]
         return x * math.sqrt(self.config.d_model) if self.config.scale_embedding else x
 
-    def _embed(self, tokens: Tensor, side: str, positions: PositionalEncoding | None, *, start: int = 0) -> Tensor:
-        x = self.token_vectors(tokens, getattr(self, f"{side}_embedding"))
-        x = getattr(self, f"{side}_norm")(x if positions is None else positions(x, start=start))
-        return dropout(x, self.config.dropout, self.training)
+    def _embed(
+        self,
+        tokens: Tensor,
+        embedding: nn.Embedding,
+        positions: PositionalEncoding | None,
+        norm: nn.Module,
+        *,
+        start: int = 0,
+    ) -> Tensor:
+        """The input [B, T, D] of the first layer: embeddings [B, T, D] plus positions [T, D]."""
+        x = self.token_vectors(tokens, embedding)  # [B, T] -> [B, T, D]
+        if positions is not None:
+            x = positions(x, start=start)
+        return dropout(norm(x), self.config.dropout, self.training)
 
 
 def build(config: TransformerConfig, symbols: Symbols = OWN) -> Transformer:

@@ -174,7 +174,7 @@ class ByteTokenizer:
         return (*map(self._symbol_piece, self._affixes.around(text)[0]), *self.encode(text, end=True))
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Ids that the translation of a source text begins with."""
+        """Ids that the translation of a source text begins with, according to the codes of the text."""
         return self._affixes.begin(text)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:

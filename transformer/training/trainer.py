@@ -105,27 +105,35 @@ class Trainer:
 
     def _take_steps(self) -> None:
         """Take the remaining steps, and save a checkpoint every few minutes and at the end."""
-        config = self.config
-        saved = logged = time.monotonic()
+        saved = time.monotonic()
         started = saved - self.seconds
-        losses, pieces = 0.0, 0
-        while self.step < config.steps:
-            loss, count, norm = self.take_step()
-            losses, pieces = losses + loss, pieces + count
-            now = time.monotonic()
-            self.seconds = now - started
-            finished = self.step == config.steps
-            if not (finished or self.step % LOG_STEPS == 0):
-                continue
-            # Save a checkpoint only when a loss is reported, so that each row has the mean loss of the same number of
-            # steps.
-            save = self.process.rank == 0 and (finished or now - saved > 60 * config.save_minutes)
-            validation = self.validate() if save else None
-            self._report(losses / pieces, validation, norm, pieces / (now - logged))
-            losses, pieces, logged = 0.0, 0, time.monotonic()
+        while self.step < self.config.steps:
+            # A checkpoint is saved only with a reported loss, so that each row has the mean of equally many steps.
+            loss, norm, speed = self._take_reported_steps(started)
+            finished = self.step == self.config.steps
+            due = finished or time.monotonic() - saved > 60 * self.config.save_minutes
+            save = self.process.rank == 0 and due
+            self._report(loss, self.validate() if save else None, norm, speed)
             if save:
                 self._save()
                 saved = time.monotonic()
+
+    def _take_reported_steps(self, started: float) -> tuple[float, float, float]:
+        """Take the steps up to the next report.
+
+        Args:
+            started: time at which the run would have started without interruptions, seconds.
+
+        Returns:
+            Mean loss of their tokens, nats; norm of the last gradient; and tokens per second.
+        """
+        losses, pieces, began = 0.0, 0, time.monotonic()
+        while True:
+            loss, count, norm = self.take_step()
+            losses, pieces = losses + loss, pieces + count
+            self.seconds = time.monotonic() - started
+            if self.step == self.config.steps or self.step % LOG_STEPS == 0:
+                return losses / pieces, norm, pieces / (time.monotonic() - began)
 
     def take_step(self) -> tuple[float, int, float]:
         """Take one step of the optimiser.

@@ -20,7 +20,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import key_for, preset, when_chosen
 from pages.ui.text.glossary import explain, explain_words_of
 from pages.ui.text.number_format import typeset
-from pages.ui.text.shapes import shape_in_letters, sizes
+from pages.ui.text.shapes import folded, shape_in_letters, sizes
 from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
@@ -152,9 +152,3 @@ def named(stage: GradientStage) -> str:
     letter, mark, index = found.groups()
     symbols = GREEK.get(letter) or (f"{letter}^{index} or {letter}_{index}" if mark == "^" else found[0][1:-2])
     return f"{stage.name}, {symbols}"
-
-
-def folded(formula: str) -> str:
-    """Put each part of a formula with several parts on its own line."""
-    lines = formula.replace(r", \quad ", r" \\ ")
-    return rf"\begin{{gathered}} {lines} \end{{gathered}}"

@@ -79,7 +79,7 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
     """
     st.download_button(
         "Save as NPZ (every head)",
-        lambda: archive(trace()),
+        lambda: archive(trace().to_npz),
         "trace.npz",
         "application/octet-stream",
         icon=":material/download:",
@@ -90,10 +90,10 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
     )
 
 
-def archive(trace: Trace) -> bytes:
-    """Return a trace as the bytes of an .npz file."""
+def archive(write: Callable[[BytesIO], None]) -> bytes:
+    """Return the bytes of the .npz file that `write` writes, such as `Trace.to_npz`."""
     file = BytesIO()
-    trace.to_npz(file)
+    write(file)
     return file.getvalue()
 
 

@@ -20,6 +20,7 @@ from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.text.glossary import explain_words_of
 from pages.ui.text.markup import markdown
+from pages.ui.text.shapes import folded
 from transformer.analysis.replay.stages import stages
 from transformer.backpropagation.notes import Stage
 from transformer.values.trace import Trace
@@ -164,12 +165,6 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
 def square(stage: Stage) -> bool:
     """Return whether both rows and columns are tokens, so that the cells of the map are square."""
     return set(stage.letters.split(", ")) <= {"B", "S", "T"}
-
-
-def folded(formula: str) -> str:
-    """Put each part of a formula with several parts on its own line."""
-    lines = formula.replace(r", \quad ", r" \\ ")
-    return rf"\begin{{gathered}} {lines} \end{{gathered}}"
 
 
 def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from io import BytesIO
 from time import monotonic
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.saving import show_lines
+from pages.ui.charts.saving import archive, show_lines
 from pages.ui.charts.tables import show_table
 from pages.ui.measured.measuring import time_left
 from pages.ui.reading.my_sentences import my_sentences
@@ -115,7 +114,7 @@ def _show(reading: Reading, found: HeadEffects, effect: str) -> None:
     )
     st.download_button(
         "Save as NPZ (every head, effect and sentence)",
-        lambda: archive(found),
+        lambda: archive(found.to_npz),
         "my_sentences.npz",
         "application/octet-stream",
         icon=":material/download:",
@@ -179,10 +178,3 @@ def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def archive(found: HeadEffects) -> bytes:
-    """All numbers as the bytes of an .npz file."""
-    file = BytesIO()
-    found.to_npz(file)
-    return file.getvalue()

@@ -1,7 +1,7 @@
 """Disables Streamlit endpoints and messages that the app does not need and that have no setting.
 
-`app.py` installs this before the first request is answered. tests/unit/test_doors.py sends each of these requests to a
-real server.
+`app.py` installs this before the first request is answered. tests/unit/test_endpoint_filter.py sends each of
+these requests to a real server.
 """
 
 from __future__ import annotations

@@ -47,3 +47,9 @@ def piece_labels(trace: Trace, letter: str) -> list[str]:
     if letter == "S":
         return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
     return [piece_label(piece, trace.target_text) for piece in trace.target_pieces]
+
+
+def folded(formula: str) -> str:
+    """Put each part of a formula with several parts on its own line."""
+    lines = formula.replace(r", \quad ", r" \\ ")
+    return rf"\begin{{gathered}} {lines} \end{{gathered}}"

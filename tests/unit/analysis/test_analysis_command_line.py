@@ -9,7 +9,8 @@ import pytest
 from tests.pipes import no_pipes, piped
 from transformer.ablation.estimate import Estimate
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.commands.measure import Clock, main
+from transformer.commands.measure import main
+from transformer.commands.progress import Clock
 from transformer.running.translator import Translator
 from transformer.surveys.agreement import AgreementStatistics
 from transformer.surveys.corpus import NOTHING

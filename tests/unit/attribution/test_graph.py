@@ -109,7 +109,7 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
         return float(found[taken] - found[17])
 
     with torch.inference_mode():
-        x = model._embed(source[None], "source", model.source_positions)
+        x = model._embed(source[None], model.source_embedding, model.source_positions, model.source_norm)
         without = x.clone()
         # The bias of an embedding norm does not belong to the token.
         without[0, 2] = getattr(model.source_norm, "bias", 0)

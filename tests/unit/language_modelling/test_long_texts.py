@@ -127,7 +127,7 @@ def test_compressed_attention_of_single_tokens_with_the_identity_is_full():
     compressed.load_state_dict(full.state_dict(), strict=False)
     with torch.no_grad():
         for layer in compressed.decoder_layers:
-            for convolution in (layer.compression.keys, layer.compression.values):
+            for convolution in (layer.self_attention.compression.keys, layer.self_attention.compression.values):
                 convolution.weight.copy_(torch.eye(8).repeat(2, 1)[..., None])
                 convolution.bias.zero_()
     torch.testing.assert_close(compressed(None, pieces()), full(None, pieces()), atol=1e-5, rtol=0)

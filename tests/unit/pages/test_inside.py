@@ -13,9 +13,10 @@ from pages.ui.inside_a_layer.norm_and_residual import size_chart, size_table, sp
 from pages.ui.inside_a_layer.norm_diagram import diagram
 from pages.ui.inside_a_layer.stage_matrix import pieces_table, shape, sizes, stage_matrix
 from pages.ui.inside_a_layer.stage_sentences import SENTENCES, plain_sentence
-from pages.ui.inside_a_layer.stages import SECTIONS, folded, section_of, square
+from pages.ui.inside_a_layer.stages import SECTIONS, section_of, square
 from pages.ui.inside_a_layer.worked_example import example_table
 from pages.ui.params.attention import AttentionParams
+from pages.ui.text.shapes import folded
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions

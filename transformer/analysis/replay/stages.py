@@ -14,7 +14,7 @@ from transformer.analysis.replay.cell import relative_of
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
-from transformer.backpropagation.notes import Stage
+from transformer.backpropagation.notes import Stage, rows_of
 from transformer.config import Activation
 from transformer.model.encodings import ENCODINGS, turn
 from transformer.values.trace import Detail, Kind, Stack, Trace
@@ -59,7 +59,7 @@ def stages(
 
 def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     """Yield the stages from the tokens to the stream before the first layer."""
-    text, rows = embedded_text(trace, weights, stack), _rows(stack)
+    text, rows = embedded_text(trace, weights, stack), rows_of(stack)
     scaled = r"\sqrt{D}\, E_w" if weights.config.scale_embedding else "E_w"
 
     def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
@@ -83,7 +83,7 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
 
 def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:
     """Yield the stages of all sub-layers of one layer."""
-    pre, rows = weights.config.norm == "pre", _rows(stack)
+    pre, rows = weights.config.norm == "pre", rows_of(stack)
     for number, part in enumerate(trace.parts(stack)):
         replayed = sublayer(trace, weights, stack, layer, part)
         if number == 0:
@@ -108,7 +108,7 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
 def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
     """Yield the stages of one head from queries to output, then those of all heads together."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
-    rows, columns = _rows(part.stack), "T" if kind == "decoder" else "S"
+    rows, columns = rows_of(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
     if kind == "decoder" and not trace.interventions.decoder_mask:
         name += " without its mask"
@@ -176,7 +176,7 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
 
 
 def _feed_forward(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Iterator[Stage]:
-    rows = _rows(part.stack)
+    rows = rows_of(part.stack)
     formula = rf"{ACTIVATIONS[weights.config.activation]}({_read(weights)} W_1 + b_1)"
     yield _stage(part, "hidden", "feed-forward network, hidden layer", formula, f"{rows}, F", hidden)
     yield _stage(
@@ -198,7 +198,7 @@ def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
         None,
         name,
         formula,
-        f"B, {_rows(stack)}, D",
+        f"B, {rows_of(stack)}, D",
         stack_output(trace, weights, stack)[None],
     )
 
@@ -220,10 +220,6 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
 def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
     """Return a stage of a sub-layer; `letters` and `array` lack the batch dimension."""
     return Stage(f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None])
-
-
-def _rows(stack: Stack) -> str:
-    return "S" if stack == "encoder" else "T"
 
 
 def _read(weights: Weights) -> str:

@@ -32,8 +32,8 @@ def speed_up(model: nn.Module) -> None:
     gradients uses the weights themselves.
     """
     for module in model.modules():
-        module.__class__ = _lean(type(module))
-        # Sub-modules become ordinary attributes, because torch looks them up only after the ordinary lookup has failed.
+        module.__class__ = _fast_class(type(module))
+        # Sub-modules become ordinary attributes: torch looks them up in Python after the ordinary lookup has failed.
         module.__dict__.update(module._modules)
         if isinstance(module, Linear | FastAttention):
             module.pack()
@@ -127,8 +127,9 @@ FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, Mul
 
 
 @cache
-def _lean(kind: type[nn.Module]) -> type[nn.Module]:
+def _fast_class(kind: type[nn.Module]) -> type[nn.Module]:
     """The fast class that replaces a module's class; a class that is already fast stays."""
     if issubclass(kind, FastModule):
         return kind
-    return FAST.get(kind) or type(kind.__name__, (FastModule, kind), {"__module__": kind.__module__})
+    base = next((FAST[each] for each in kind.__mro__ if each in FAST), FastModule)
+    return FAST.get(kind) or type(kind.__name__, (base, kind), {"__module__": kind.__module__})

@@ -1,0 +1,37 @@
+// The small maps of the grid, kept as a picture without frames.
+
+import { CanvasSurface } from "../shared/surface.js";
+import { arrangementName } from "./arrangement.js";
+import { drawGrid } from "./grid.js";
+/** @import { GridGeometry } from "./grid.js" */
+
+export class SmallMaps {
+  /** @type {HTMLCanvasElement} */
+  picture;
+  /** @type {string | null} the settings that the picture shows */
+  shown = null;
+
+  // The next call of `draw` draws all maps again.
+  forget() {
+    this.shown = null;
+  }
+
+  /**
+   * Copies the picture to a surface. The maps are drawn again only if they look different.
+   * @param {CanvasSurface} surface
+   * @param {GridGeometry} geometry
+   * @param {number} density
+   * @param {Parameters<typeof drawGrid>[2]} content
+   */
+  draw(surface, geometry, density, content) {
+    const { data, choice, theme } = content;
+    const settings = JSON.stringify([data.header.id, arrangementName(choice), choice.scale, choice.palette,
+      choice.threshold, choice.metric, geometry.width, density, theme]);
+    if (settings !== this.shown) {
+      this.picture = document.createElement("canvas");
+      drawGrid(new CanvasSurface(this.picture, geometry.width, geometry.height, density), geometry, content);
+      this.shown = settings;
+    }
+    surface.context.drawImage(this.picture, 0, 0, geometry.width, geometry.height);
+  }
+}

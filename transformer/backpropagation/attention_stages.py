@@ -1,0 +1,184 @@
+"""The stages of an attention sub-layer in the backward pass, from its output to its input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from transformer.backpropagation.attention import join_heads
+from transformer.backpropagation.notes import rows_of
+from transformer.backpropagation.stage import GradientStage, StageBuilder, read_by
+from transformer.backpropagation.sums import ColumnSum, Formula, Product, Sum
+from transformer.model.encodings import relative_positions, turn
+from transformer.values.trace import Part, Stack
+
+
+def attention(builder: StageBuilder, stack: Stack, layer: int, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
+    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of its input."""
+    found, head, config = builder.found, builder.head, builder.found.config
+    name, key, rows = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", rows_of(stack)
+    columns = "T" if stack == "decoder" and part == "self_attention" else "S"
+    one = slice(head * config.d_head, (head + 1) * config.d_head)
+    values = {each: found.values[f"{name}.{each}"][0, head] for each in ("queries", "keys", "values", "weights")}
+    grads = {
+        each: found.gradients[f"{name}.{each}"][0, head]
+        for each in ("queries", "keys", "values", "weights", "scores", "outputs")
+    }
+    output = found.values[f"{name}.out_projection.weight"]  # [D, D], outputs by inputs
+    read = read_by(builder, stack, layer, part)
+    seen = found.values["memory"][0] if part == "cross_attention" else read
+    root = math.sqrt(config.d_head)
+
+    def of_head(array: np.ndarray) -> np.ndarray:
+        return array[0, head]
+
+    def point(
+        what: str, title: str, formula: str, letters: str, terms_of: Formula, masked: np.ndarray | None = None
+    ) -> GradientStage:
+        return builder.point(
+            f"{key}.{what}", stack, layer, title, formula, letters, f"{name}.{what}", of_head, terms_of, masked
+        )
+
+    yield builder.parameter(
+        f"{key}.output",
+        stack,
+        layer,
+        "output projection",
+        r"dW^O = [O_1; \dots; O_H]^\top dy",
+        "D, D",
+        f"{name}.out_projection.weight",
+        lambda a: a.T,
+        Product(("O", found.values[f"{name}.joined"][0].T), ("dy", dy), rows),
+    )
+    yield builder.parameter(
+        f"{key}.output_bias",
+        stack,
+        layer,
+        "bias of the output projection",
+        r"db^O = \sum_n dy_n",
+        "1, D",
+        f"{name}.out_projection.bias",
+        lambda a: a[None],
+        ColumnSum({"dy": dy}, rows),
+    )
+    yield builder.point(
+        f"{key}.joined",
+        stack,
+        layer,
+        "all heads joined",
+        r"d[O_1; \dots; O_H] = dy\, W^{O\top}",
+        f"B, {rows}, D",
+        f"{name}.joined",
+        lambda a: a[0],
+        Product(("dy", dy), ("W^O", output), "D"),
+    )
+    yield point(
+        "outputs",
+        "output of the head",
+        r"dO_h = dy\, W^{O\top}_h",
+        f"B, {rows}, K",
+        Product(("dy", dy), ("W^O", output[:, one]), "D"),
+    )
+    yield point(
+        "values",
+        "values of the head",
+        r"dV_h = A_h^\top dO_h",
+        f"B, {columns}, K",
+        Product(("A", values["weights"].T), ("dO", grads["outputs"]), rows),
+    )
+    yield point(
+        "weights",
+        "attention weights",
+        r"dA_h = dO_h V_h^\top",
+        f"B, {rows}, {columns}",
+        Product(("dO", grads["outputs"]), ("V", values["values"].T), "K"),
+    )
+    weighted = values["weights"] * grads["weights"]
+    yield point(
+        "scores",
+        "scaled scores",
+        r"dS_h = A_h \odot \left(dA_h - \mathrm{rowsum}(A_h \odot dA_h)\right)",
+        f"B, {rows}, {columns}",
+        Sum({"A ⊙ dA": weighted, "− A × rowsum": -values["weights"] * weighted.sum(axis=-1, keepdims=True)}),
+        masked=~np.tri(len(dy), dtype=bool) if columns == "T" else None,
+    )
+    yield point(
+        "queries",
+        "queries of the head",
+        r"dQ_h = \frac{dS_h K_h}{\sqrt{K}}",
+        f"B, {rows}, K",
+        Product(("dS", grads["scores"]), ("K", values["keys"]), columns, 1 / root),
+    )
+    yield point(
+        "keys",
+        "keys of the head",
+        r"dK_h = \frac{dS_h^\top Q_h}{\sqrt{K}}",
+        f"B, {columns}, K",
+        Product(("dS", grads["scores"].T), ("Q", values["queries"]), rows, 1 / root),
+    )
+    angles = relative_positions(config, len(dy)).angles if part == "self_attention" else None
+    for number, (what, letter, by, over) in enumerate(
+        (("queries", "Q", read, rows), ("keys", "K", seen, columns), ("values", "V", seen, columns))
+    ):
+        back, d_one = "", grads[what]
+        if angles is not None and letter != "V":
+            back, d_one = r"R_p^\top\, ", turn(d_one, -angles)
+        place = slice(number * config.d_model + one.start, number * config.d_model + one.stop)
+        symbol = "m" if part == "cross_attention" and letter != "Q" else builder.seen
+        spoken = "m" if symbol == "m" else builder.seen_name
+        yield builder.parameter(
+            f"{key}.{what}_weight",
+            stack,
+            layer,
+            f"weights of the {what}",
+            rf"dW^{letter}_h = {symbol}^\top {back}d{letter}_h",
+            "D, K",
+            f"{name}.in_projection.weight",
+            lambda a, place=place: a[place].T,
+            Product((spoken, by.T), (f"d{letter}", d_one), over),
+        )
+        yield builder.parameter(
+            f"{key}.{what}_bias",
+            stack,
+            layer,
+            f"bias of the {what}",
+            rf"db^{letter}_h = \sum_n {back}d{letter}_{{h,n}}",
+            "1, K",
+            f"{name}.in_projection.bias",
+            lambda a, place=place: a[None, place],
+            ColumnSum({f"d{letter}": d_one}, over),
+        )
+    if config.norm == "pre":
+        yield _read_by_heads(builder, stack, layer, part)
+
+
+def _read_by_heads(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> GradientStage:
+    """Return the gradient that all heads together send back to their input."""
+    found, rows = builder.found, rows_of(stack)
+    name = f"{stack}_layers.{layer}.{part}"
+    projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
+    grads = {each: found.gradients[f"{name}.{each}"] for each in ("queries", "keys", "values")}
+    angles = relative_positions(found.config, grads["queries"].shape[2]).angles
+    if angles is not None and part == "self_attention":
+        grads |= {each: turn(grads[each], -angles) for each in ("queries", "keys")}
+    parts = {
+        each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
+    }
+    # The formula has two lines, for narrow columns.
+    formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
+    if part == "cross_attention":
+        # The keys and values of cross-attention read the encoder's output.
+        parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
+    return builder.point(
+        f"{stack}.{part}.read",
+        stack,
+        layer,
+        "what all heads read",
+        formula,
+        f"B, {rows}, D",
+        f"{name}.read",
+        lambda a: a[0],
+        Sum(parts),
+    )

@@ -1,0 +1,86 @@
+"""Self-attention of language models for long texts: local and memory-compressed attention (Liu et al. 2018).
+
+Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. The queries, keys and values, and the cache
+of them, are those of full attention.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transformer.config import TransformerConfig
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.blocks import Blocks
+from transformer.model.compression import Compression
+from transformer.model.edits import AttentionEdit, Edits
+from transformer.model.kv_cache import KeysAndValues
+from transformer.model.masks import compressed_mask
+from transformer.model.positions import RelativePositions
+from transformer.model.recorder import Recorder
+
+
+class LocalAttention(MultiHeadAttention):
+    """Multi-head attention within blocks of `config.block` positions; `allowed` applies to a block."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
+        self.block = config.block
+
+    def forward(
+        self,
+        query: Tensor,
+        memory: KeysAndValues,
+        allowed: Tensor | None,
+        record: Recorder | None = None,
+        edit: AttentionEdit | None = None,
+        relative: RelativePositions | None = None,
+    ) -> Tensor:
+        rows = query.shape[2]
+        blocks = Blocks(self.block, memory.length - rows, rows)
+        query, memory = blocks.split_queries(query), blocks.split_memory(memory)  # -> [B N, H, W, K] each
+        y = super().forward(query, memory, allowed, record, edit, relative)  # -> [B N, W, D]
+        return blocks.join(y)  # -> [B, T, D]
+
+
+class CompressedAttention(MultiHeadAttention):
+    """Multi-head attention to keys and values that are each merged from `config.stride` positions.
+
+    The cache has keys and values at full length; they are shortened at every step.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
+        self.compression = Compression(config.d_model, config.heads, config.stride)
+
+    def forward(
+        self,
+        query: Tensor,
+        memory: KeysAndValues,
+        allowed: Tensor | None,
+        record: Recorder | None = None,
+        edit: AttentionEdit | None = None,
+        relative: RelativePositions | None = None,
+    ) -> Tensor:
+        memory = self.compression(memory)  # [B, H, S, K] -> [B, H, C, K]
+        return super().forward(query, memory, allowed, record, edit, relative)
+
+
+def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
+    """The self-attention of a decoder layer."""
+    if config.attention == "local":
+        return LocalAttention(config)
+    if config.attention == "compressed":
+        return CompressedAttention(config)
+    return MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
+
+
+def self_attention_mask(
+    config: TransformerConfig, edits: Edits, rows: int, start: int, device: torch.device
+) -> Tensor | None:
+    """The mask of masked self-attention for the next `rows` positions after `start` earlier ones."""
+    if config.attention == "local":
+        return Blocks(config.block, start, rows).allowed(device)
+    if config.attention == "compressed":
+        return compressed_mask(start + rows, config.stride, device=device)[start:]
+    return edits.allowed("decoder", rows, start + rows, device, start=start)
