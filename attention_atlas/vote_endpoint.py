@@ -1,7 +1,7 @@
 """Answers the requests of a vote. Phones fetch a small page and send a ballot; the lecturer opens and closes the vote.
 
-The endpoint is in the process of the reverse proxy, so all phones and all app processes share it. A phone needs no session
-of the app. A request that waits for a change is answered when the vote changes.
+The endpoint is in the process of the reverse proxy, so all phones and all app processes share it. A phone needs no
+session of the app. A request that waits for a change is answered when the vote changes.
 
 `GET …/vote` is the page of a phone, and `GET …/vote/state` is the vote. `POST …/vote/ballot` is a ballot. The lecturer
 alone may `POST …/vote/act`. `GET …/vote/lecturer?CODE` makes a browser the lecturer's, once per code.

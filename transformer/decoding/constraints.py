@@ -104,7 +104,9 @@ class AppliedConstraints:
         self._excluded = self._ids(self._never)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the tokens that must not be taken, in place; `exclude_broken_characters_` excludes those that would break a character.
+        """Exclude the tokens that must not be taken, in place.
+
+        `exclude_broken_characters_` excludes those that would break a character.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
@@ -162,7 +164,7 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _exclude_in_row_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """Apply `exclude_broken_characters_` to one row, given its state and the number of tokens that may still be written."""
+        """Apply `exclude_broken_characters_` to one row, given its state and the number of tokens left to write."""
         possible = self._possible.get((state, left))
         if possible is None:
             possible = self._possible[state, left] = self._pieces(state, left)

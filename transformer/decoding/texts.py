@@ -18,8 +18,9 @@ MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
 # Messages for an empty text.
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
-# REQUESTED_CODE matches the code of the language to write, as in ">>fra<<", and SOURCE_CODE that of the source. UNSUPPORTED_CODE is for a
-# model that takes no codes. It matches less, because a text may begin with a word in quotation marks.
+# REQUESTED_CODE matches the code of the language to write, as in ">>fra<<", and SOURCE_CODE that of the source.
+# UNSUPPORTED_CODE is for a model that takes no codes. It matches less, because a text may begin with a word in
+# quotation marks.
 REQUESTED_CODE = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
 SOURCE_CODE = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
 UNSUPPORTED_CODE = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")

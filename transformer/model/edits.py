@@ -94,7 +94,7 @@ class AttentionEdit:
 
 @dataclass(frozen=True)
 class StreamEdit:
-    """Changes to the residual stream after one layer, and to the output of its feed-forward network; see `VectorPatch`."""
+    """Changes to the residual stream after one layer, and to its feed-forward output; see `VectorPatch`."""
 
     residual_patches: tuple[VectorPatch, ...] = ()
     feed_forward_patches: tuple[VectorPatch, ...] = ()
@@ -279,7 +279,7 @@ def edits_of(
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
-    """VectorPatch the vectors of patches into x [B, H, T, W] or [B, T, W]; the cells of a row beyond its vector become 0."""
+    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; cells of a row beyond its vector become 0."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()

@@ -195,9 +195,9 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
         )
     if worth:
         st.caption(
-            f"“{WITHOUT}”: {describe_worth(worth)[0].lower()}{describe_worth(worth)[1:]} “from” and “to” are the ends of its "
-            "95% interval over sentences: a head whose interval includes 0 may do nothing at all. Computed by "
-            f"`{IMPORTANCE.beside(translator).command}`.",
+            f"“{WITHOUT}”: {describe_worth(worth)[0].lower()}{describe_worth(worth)[1:]} “from” and “to” are the "
+            "ends of its 95% interval over sentences: a head whose interval includes 0 may do nothing at all. "
+            f"Computed by `{IMPORTANCE.beside(translator).command}`.",
             help=explain("log-probability", "nats"),
         )
     else:

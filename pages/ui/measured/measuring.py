@@ -68,8 +68,8 @@ def offer_measuring(
     except (OSError, ValueError) as error:
         reason = error.strerror or error if isinstance(error, OSError) else error
         st.caption(
-            f"{missing} {markdown(path_label(file))} cannot be read ({error_text(reason)}): write it as UTF-8 text of at "
-            f"most {MAX_FILE_BYTES // MEGABYTE} MB, with one sentence per line."
+            f"{missing} {markdown(path_label(file))} cannot be read ({error_text(reason)}): write it as UTF-8 text of "
+            f"at most {MAX_FILE_BYTES // MEGABYTE} MB, with one sentence per line."
         )
         return
     asked = _name(recording, translator)

@@ -13,7 +13,7 @@ from attention_atlas.browser.wire import MASKED_CODE, unpack
 from pages.ui.params.training_lab import MAX_STEPS, NEWEST, LabParams
 from pages.ui.training_lab.film import shown_heads
 from pages.ui.training_lab.form import settings_of
-from pages.ui.training_lab.own_item import says
+from pages.ui.training_lab.own_item import describe_answer
 from pages.ui.training_lab.payload import MAX_POINTS, film_payload, kind_labels, points
 from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
 from pages.ui.training_lab.shown import moments, newest, spectrum_words
