@@ -41,7 +41,7 @@ class KeysAndValues:
 
     @property
     def keys(self) -> Tensor:
-        """The values [B, H, S, K]."""
+        """The keys [B, H, S, K]."""
         return self.split()[0]
 
     @property
@@ -50,7 +50,7 @@ class KeysAndValues:
         return self.split()[1]
 
     def split(self) -> tuple[Tensor, ...]:
-        """Join keys and values, each [B, H, S, K]."""
+        """Keys and values, each [B, H, S, K]."""
         return self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
