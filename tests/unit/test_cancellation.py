@@ -1,4 +1,4 @@
-"""A run is cancelled between its steps by its caller's check, and by no other caller's."""
+"""A run reports its steps to its caller, and is cancelled between them by the check of no other caller."""
 
 from __future__ import annotations
 
@@ -73,6 +73,13 @@ def test_every_run_with_steps_can_be_cancelled(small_translator, name):
     with pytest.raises(Left), cancellable(leave):
         run()
     assert run() is not None, "what was set is gone with its block"
+
+
+def test_batches_of_variants_report_the_share_that_is_done(small_translator):
+    shares = []
+    with cancellable(None, shares.append):
+        small_translator.score(TEXT, TARGET, [OFF] * 200)
+    assert len(shares) > 2 and shares == sorted(shares) and shares[-1] == 1.0
 
 
 def test_inner_block_replaces_an_outer_one():

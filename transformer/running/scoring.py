@@ -19,7 +19,7 @@ from transformer.model.edits import Edits, Replacement, edits_of
 from transformer.model.fast.malloc import return_holes
 from transformer.model.transformer import Transformer
 from transformer.running.head_replacements import HeadReplacements
-from transformer.values.cancellation import check_cancelled
+from transformer.values.cancellation import step_done
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
@@ -113,7 +113,7 @@ def score(
         # In place, because these are the largest tensors of the run.
         tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
         chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
-        check_cancelled()
+        step_done(sum(len(chunk[0]) for chunk in chunks) / len(variants))
     columns = zip(*chunks, strict=True) if chunks else ([probs.new_empty(0, len(predicted))] for _ in range(4))
     parts = [torch.cat(list(column)).cpu().numpy() for column in columns]
     return Scores(baseline.gather(-1, predicted[:, None]).squeeze(-1).cpu().numpy(), *parts)
@@ -135,7 +135,7 @@ def contrasts(
     found = []
     for log_probs in _in_batches(model, source, target, variants, replacements, last=True):
         found.append(log_probs[:, 0, pieces[0]] - log_probs[:, 0, pieces[1]])
-        check_cancelled()
+        step_done(sum(map(len, found)) / len(variants))
     return torch.cat(found).cpu().numpy()
 
 
