@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import math
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,21 +19,22 @@ from msgspec import Raw, Struct
 
 from transformer import __version__
 from transformer.errors import ExperimentError
+from transformer.files.experiment_mark import CARRIED, MARK
 from transformer.files.small_files import MEGABYTE
 from transformer.running.wire_form import RequestError, decoded, read_run, write_run
 from transformer.values.run import Run, Stated
 
 # Increase this whenever the form of the file or its meaning changes.
 VERSION = 1
-MARK = "attention-atlas-experiment:"
 # Limits of an experiment and of a figure that carries one, bytes.
 MOST_BYTES, MOST_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
 # The most runs of an experiment; a page has fewer than ten, and each may take seconds.
 MOST_RUNS = 50
+# The most experiments that one file carries: those of a list of slides.
+MOST_CARRIED = 60
 # Numbers count as the same if they differ by less than this, as a share of the larger ones and of 1.
 TOLERANCE = 1e-5
 DIGITS = 9
-_CARRIED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+={0,2})")
 
 
 class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
@@ -119,13 +119,21 @@ class Experiment:
 
     @classmethod
     def read(cls, content: bytes) -> Self:
-        """The experiment in a file, or in a figure that carries one. The content is untrusted.
+        """The experiment in a file, or the first one in a file that carries some. The content is untrusted.
 
         Raises:
             ExperimentError: the content is no experiment of this version.
             AtlasError: a run contradicts itself.
         """
-        text = _text(content)
+        return cls._of(_texts(content)[0])
+
+    @classmethod
+    def read_all(cls, content: bytes) -> tuple[Self, ...]:
+        """All experiments in a file, such as those of a list of slides; errors as of `read`."""
+        return tuple(map(cls._of, _texts(content)))
+
+    @classmethod
+    def _of(cls, text: bytes) -> Self:
         if len(text) > MOST_BYTES:
             raise ExperimentError(f"The experiment is larger than the {MOST_BYTES // 1024} kB that one may have.")
         try:
@@ -146,21 +154,25 @@ class Experiment:
         return cls(file.model, file.name, file.page, parts)
 
 
-def _text(content: bytes) -> bytes:
+def _texts(content: bytes) -> list[bytes]:
+    """The experiments of a file, at least one, each once."""
     if len(content) > MOST_FIGURE:
         raise ExperimentError(f"The file is larger than the {MOST_FIGURE // MEGABYTE} MB that a figure may have.")
     if content.lstrip().startswith(b"{"):
-        return content
-    carried = _CARRIED.search(content)
-    if carried is None:
+        return [content]
+    # Latin-1 gives every byte a character, so that the text in a picture is found.
+    carried = [*dict.fromkeys(CARRIED.findall(content.decode("latin-1")))]
+    if not carried:
         raise ExperimentError(
             "The file carries no experiment: give one that “Save as” of a page of “Ask” saved, or a figure from there."
         )
+    if len(carried) > MOST_CARRIED:
+        raise ExperimentError(f"The file carries {len(carried)} experiments: at most {MOST_CARRIED} are computed.")
     try:
         # Unpacking stops once the text is longer than an experiment can be.
-        return zlib.decompressobj().decompress(base64.b64decode(carried[1]), MOST_BYTES + 1)
+        return [zlib.decompressobj().decompress(base64.b64decode(each), MOST_BYTES + 1) for each in carried]
     except (ValueError, zlib.error):
-        raise ExperimentError("The experiment in this figure is damaged: save the figure again.") from None
+        raise ExperimentError("The experiment in this file is damaged: save the file again.") from None
 
 
 def _rounded(value: float | Sequence[Any] | None) -> Any:
