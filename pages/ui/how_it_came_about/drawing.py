@@ -145,7 +145,7 @@ def graph_chart(
     tooltip += [alt.Tooltip("cut:N", title="measured, logits")] if "cut" in told else []
     lines = (
         alt.Chart(shown)
-        .mark_line(cursor="pointer", strokeCap="round")
+        .mark_line(cursor="pointer")
         .encode(
             x=across,
             y=up,
@@ -154,7 +154,7 @@ def graph_chart(
             tooltip=tooltip,
             strokeWidth=alt.StrokeWidth("size:Q", scale=alt.Scale(range=[1.5, 9]), legend=None),
             strokeDash=alt.StrokeDash(
-                "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [2, 9]]), legend=None
+                "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]), legend=None
             ),
             color=alt.Color(
                 "sign:N",
