@@ -58,9 +58,8 @@ export class TwoRuns extends Component {
           class: row === data.chosen.row && column === data.chosen.columns[run] ? "cell chosen" : "cell",
           "data-cell": `${run} ${row} ${column}`, title: `${name}: ${each}, ${number}`,
         }))]);
-      return element("section", {}, element("h4", {}, `${name}: ${text}`),
-        element("div", { class: "cells", style: `--columns: ${labels.length}` },
-          ...cells.flat(), element("span", {}), ...labels.map(label)));
+      return element("section", { style: `--columns: ${labels.length}` }, element("h4", {}, `${name}: ${text}`),
+        element("div", { class: "cells" }, ...cells.flat(), element("span", {}), ...labels.map(label)));
     }));
   }
 

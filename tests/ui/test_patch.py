@@ -94,7 +94,8 @@ def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing(
         assert healthy(test)
         return [test.query_params.get(f"patch_{name}") for name in ("direction", "layer", "at", "partner")]
 
-    assert drop({"run": 0, "row": 2, "column": 3, "onto": 2}) == ["enough", "2", "3", "2"]
+    # The address counts from 1.
+    assert drop({"run": 0, "row": 2, "column": 3, "onto": 2}) == ["enough", "3", "4", "3"]
     assert "B runs, with encoder: residual stream, depth 2, " in plain(test)
     for invalid in (
         None,
@@ -103,9 +104,9 @@ def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing(
         {"run": 2, "row": 0, "column": 0, "onto": 0},
         {"run": 1, "row": 7, "column": 0, "onto": 0},
     ):
-        assert drop(invalid) == ["enough", "2", "3", "2"]
+        assert drop(invalid) == ["enough", "3", "4", "3"]
     # None is the default, which the address leaves out.
-    assert drop({"run": 1, "row": 4, "column": 1, "onto": 0}) == [None, "4", "0", "1"]
+    assert drop({"run": 1, "row": 4, "column": 1, "onto": 0}) == [None, "5", "1", "2"]
     assert "A runs, with encoder: residual stream, depth 4, " in plain(test)
 
 
