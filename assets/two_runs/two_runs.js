@@ -5,8 +5,8 @@ import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 
 /**
- * The message from the server (pages/ui/patch/two_runs.py). Rows begin with the lowest layer; `partners` are pairs of
- * columns of A and B, and `free` says whether a cell may also be dropped on another column.
+ * The message from the server (pages/ui/patch/two_runs.py). Rows begin with the lowest layer. `partners` are pairs of
+ * columns of A and B. A cell may be dropped on any column if the columns are `free`, else only on its partner.
  * @typedef {{
  *   runs: { name: string, text: string, labels: string[] }[], rows: string[], partners: [number, number][], free: boolean,
  *   chosen: { row: number, columns: (number | null)[] },

@@ -88,7 +88,7 @@ class AttributionGraph:
 
     @property
     def sums(self) -> np.ndarray:
-        """What each node's value is the sum of, computed from its edges, [N]."""
+        """The sum of the edges into each node and of its own part, [N]."""
         return self.inflow + self.biases + self.own
 
     def bias(self, stack: Stack) -> float:

@@ -23,7 +23,7 @@ MOST_SLIDES = 60
 LONGEST = 12_000
 # The maximum length of the encoded list in characters, so that servers and proxies accept the whole address.
 LONGEST_CODE = 6_000
-# Of each slide and of its experiment.
+# The maximum size of a file, half of it for the experiments of the slides.
 MOST_BYTES = 2 * MOST_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # The first line of a file, and the character that starts a comment line.
