@@ -19,7 +19,7 @@ from transformer.model.edits import Edits, Replacement, edits_of
 from transformer.model.fast.malloc import return_holes
 from transformer.model.transformer import Transformer
 from transformer.running.head_replacements import HeadReplacements
-from transformer.values.cancellation import step_done
+from transformer.values.cancellation import check_cancelled, step_done
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
@@ -113,7 +113,7 @@ def score(
         # In place, because these are the largest tensors of the run.
         tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
         chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
-        step_done(sum(len(chunk[0]) for chunk in chunks) / len(variants))
+        check_cancelled()
     columns = zip(*chunks, strict=True) if chunks else ([probs.new_empty(0, len(predicted))] for _ in range(4))
     parts = [torch.cat(list(column)).cpu().numpy() for column in columns]
     return Scores(baseline.gather(-1, predicted[:, None]).squeeze(-1).cpu().numpy(), *parts)

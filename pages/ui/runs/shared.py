@@ -206,9 +206,11 @@ class _Spinner(AbstractContextManager[None]):
         self._bar: Any = None
 
     def progress(self, share: float) -> None:
-        if self._bar is None:
+        # A run of one step needs no bar.
+        if self._bar is None and share < 1:
             self._bar = st.empty()
-        self._bar.progress(share)
+        if self._bar is not None:
+            self._bar.progress(share)
 
     def __enter__(self) -> None:
         # This raises if the page was left; then it must stay unset, because the thread may draw another page.
