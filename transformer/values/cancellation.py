@@ -18,7 +18,7 @@ def check_cancelled() -> None:
 
 
 def step_done(share: float) -> None:
-    """Report the share of a run that is done, 0 to 1, and call `check_cancelled`. Runs that know their steps call this."""
+    """Report the share of a run that is done, 0 to 1, and call `check_cancelled`."""
     report = _PROGRESS.get()
     if report is not None:
         report(share)
