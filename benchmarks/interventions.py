@@ -8,8 +8,9 @@ head at a time and keeps its log-probability. It does so in one batch, in single
 Marian. The importance of every head is measured for the shipped model, from the text on, with the gradient's estimate.
 Patching puts every cell of the residual stream of one sentence into another, and keeps a difference of two logits. Its
 peer is the patching of TransformerLens (`pip install 'transformer-lens>=3,<4'`; left out if it is missing). The models
-of that library have no encoder, so its stack has the layers of both of ours. `attributions.py`, against captum and
-inseq, `graph.py` and `peak_memory.py` follow. Run it on idle cores.
+of that library have no encoder, so its stack has the layers of both of ours. It runs the model once for each cell, so
+only every twelfth of its cells is timed; times are those of one cell. `attributions.py`, against captum and inseq,
+`graph.py` and `peak_memory.py` follow. Run it on idle cores.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 
+import pandas
 import torch
 import transformers
 
@@ -42,6 +45,8 @@ from transformer.values.patches import Site
 # Number of tokens of 12 words and their end symbol.
 LENGTH = 15
 FIRST_PIECE = 4
+# One of so many cells is patched by the peer.
+PEER_CELLS = 12
 
 
 def in_batches(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
@@ -95,7 +100,7 @@ def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 
 
 def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | None:
-    """Return TransformerLens's name, its number of cells and a function that patches each; None if it is missing."""
+    """Return TransformerLens's name, a number of cells and a function that patches each; None if it is missing."""
     try:
         from transformer_lens import HookedTransformer, HookedTransformerConfig, patching  # pyright: ignore
     except ImportError:
@@ -115,13 +120,23 @@ def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | N
         )
     ).eval()
     text, other = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
+    cells = pandas.DataFrame(list(product(range(layers), range(LENGTH)))[::PEER_CELLS], columns=["layer", "pos"])
+    patching.tqdm = lambda cells: cells
 
     def run() -> None:
         with torch.inference_mode():
             _, cache = model.run_with_cache(other)
-            patching.get_act_patch_resid_pre(model, text, cache, lambda logits: logits[0, -1, 4] - logits[0, -1, 5])
+            patching.generic_activation_patch(
+                model,
+                text,
+                cache,
+                lambda logits: logits[0, -1, 4] - logits[0, -1, 5],
+                patching.layer_pos_patch_setter,
+                "resid_pre",
+                index_df=cells,
+            )
 
-    return f"TransformerLens {version('transformer-lens')}", layers * LENGTH, run
+    return f"TransformerLens {version('transformer-lens')}", len(cells), run
 
 
 def patched(model: Transformer, source: torch.Tensor, predicted: torch.Tensor, repeats: int) -> dict[str, Figure]:

@@ -20,10 +20,17 @@ def test_displayed_effects_of_a_path_equal_the_library(shipped):
     trace = shipped.trace(DREAM, details=True)
     run, target = FrozenRun(trace, shipped.weights()), Target((3,), (runner_up(trace, 3),))
     graph = attribution_graph(run, target)
-    edges = list(pruned(graph, 12).edges)
+    drawn = pruned(graph, 12)
+    edges = list(drawn.edges)
     shown = table(expand(test), "from", "to", "predicted")
-    same_numbers(shown.predicted, graph.edges[edges])
-    same_numbers(shown.measured, path_effects(run, target, graph.paths(edges)))
+    # The edges from the biases come last, and are not cut.
+    cut, biases = shown.iloc[: len(edges)], shown.iloc[len(edges) :]
+    same_numbers(cut.predicted, graph.edges[edges])
+    same_numbers(cut.measured, path_effects(run, target, graph.paths(edges)))
+    same_numbers(biases.predicted, graph.biases[list(drawn.biased)])
+    assert biases["from"].str.startswith("biases of the ").all() and biases.measured.isna().all()
+    nodes = table(expand(test), "node", "from nodes", "from biases", "sum")
+    same_numbers(nodes["sum"], nodes.value)
     assert "You may conclude" in texts(test) and "Measured:" in texts(test)
 
 

@@ -10,6 +10,7 @@ from pages.ui.params.lecture import LectureParams
 from pages.ui.params.pages import FIRST
 from pages.ui.params.slides import Slide, Slides
 from tests.ui.driver import DREAM, headers, healthy, opened, send, texts
+from transformer.experiments.experiment import Experiment
 
 SLIDES = Slides(
     (
@@ -44,6 +45,16 @@ def shown(test):
 def parameter(test, name):
     value = test.query_params.get(name)
     return value[0] if isinstance(value, list) else value
+
+
+def test_added_slide_keeps_the_experiment_of_its_page():
+    test = act(opened("pages/how_it_came_about.py", text=DREAM), "add")
+    address, carried = received(test)["file"].splitlines()[1:]
+    assert address.startswith("how_it_came_about?") and carried.startswith("# ")
+    experiment = Experiment.read(carried.encode())
+    assert experiment.page == str(Slide.read(address)) and experiment.parts[0].claims
+    act(test, "title", slide=1, text="A dream")
+    assert carried in received(test)["file"].splitlines(), "the list is that of the session"
 
 
 @pytest.mark.thorough

@@ -82,3 +82,37 @@ def test_kept_patches_are_applied_together():
     assert healthy(test) and "“her / his”, and 1 kept value taken from B" in plain(test)
     next(each for each in test.button if each.label == "Drop the kept ones").click().run()
     assert healthy(test) and "kept value" not in plain(test) and "patch_kept" not in test.query_params
+
+
+def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing():
+    test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
+
+    def drop(what):
+        send(
+            test, next(node for node in test.get("bidi_component") if '"partners"' in node.proto.json), "dropped", what
+        )
+        assert healthy(test)
+        return [test.query_params.get(f"patch_{name}") for name in ("direction", "layer", "at", "partner")]
+
+    # The address counts from 1.
+    assert drop({"run": 0, "row": 2, "column": 3, "onto": 2}) == ["enough", "3", "4", "3"]
+    assert "B runs, with encoder: residual stream, depth 2, " in plain(test)
+    for invalid in (
+        None,
+        "0",
+        {"run": 0},
+        {"run": 2, "row": 0, "column": 0, "onto": 0},
+        {"run": 1, "row": 7, "column": 0, "onto": 0},
+    ):
+        assert drop(invalid) == ["enough", "3", "4", "3"]
+    # None is the default, which the address leaves out.
+    assert drop({"run": 1, "row": 4, "column": 1, "onto": 0}) == [None, "5", "1", "2"]
+    assert "A runs, with encoder: residual stream, depth 4, " in plain(test)
+
+
+def test_sentence_without_a_partner_asks_for_a_changed_word():
+    test = opened(PAGE, text="My sister bought a car.")
+    assert healthy(test) and "Change one word of B and press Enter" in test.info[0].value
+    asked = json.loads(next(node.proto.json for node in test.get("bidi_component") if '"Sentence B' in node.proto.json))
+    assert asked["text"] == "My sister bought a car."
+    assert not opened(PAGE, text=EXAMPLES[0]).info

@@ -1,4 +1,4 @@
-"""Tests that a run is cancelled between its steps by its caller's check, and by no other caller's."""
+"""Tests that a run reports its progress to its caller, and is cancelled by the check of no other caller."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from transformer.ablation.removal import random_order, removal_curve
 from transformer.ablation.telling import telling_heads
 from transformer.attribution.attribution import Target
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
+from transformer.running.runs.scores import ContrastsRun
 from transformer.values.cancellation import cancellable, check_cancelled
 from transformer.values.interventions import Interventions
 
@@ -73,6 +74,14 @@ def test_every_run_with_steps_can_be_cancelled(small_translator, name):
     with pytest.raises(Left), cancellable(leave):
         run()
     assert run() is not None, "what was set is gone with its block"
+
+
+def test_batches_of_patches_report_the_share_that_is_done(small_translator):
+    shares = []
+    read = tuple(piece.id for piece in small_translator.trace(TEXT, TARGET).predicted_pieces)
+    with cancellable(None, shares.append):
+        small_translator.get(ContrastsRun(TEXT, read, 2, (5, 6), (OFF,) * 200))
+    assert len(shares) > 2 and shares == sorted(shares) and shares[-1] == 1.0
 
 
 def test_inner_cancellation_block_replaces_an_outer_one():

@@ -2,8 +2,8 @@
 
 With everything frozen that is not linear, the logit is a sum over paths (Elhage et al. 2021, "A Mathematical Framework
 for Transformer Circuits"). The value of a node is the part of the logit that passes through what it wrote. An edge is
-the part of its receiver's value that its sender wrote. The edges into a node and its bias add up to its value. So do
-the edges out of it. No dictionary is trained, unlike in Ameisen et al. 2025, "Circuit Tracing".
+the part of its receiver's value that its sender wrote. Biases are senders too. The edges into a node add up to its
+value, and so do the edges out of it. No dictionary is trained, unlike in Ameisen et al. 2025, "Circuit Tracing".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.values.cancellation import check_cancelled
 from transformer.values.kinds import Kind
 from transformer.values.trace import Stack, Trace
 
-NodeKind = Literal["token", "head", "feed-forward", "target"]
+NodeKind = Literal["token", "head", "feed-forward", "bias", "target"]
 # Edges below this many logits are counted, but not kept.
 SMALLEST = 0.005
 # Nodes of the drawing; more cannot be followed by eye.
@@ -34,11 +34,11 @@ class Node:
     """A part of the model at a position.
 
     Attributes:
-        kind: a token is its embedding and its position together.
+        kind: a token is its embedding and its position together. A bias is all biases that nodes of one stack read.
         place: the sub-layer of a head or network; None for others.
         stack: of the stream that it writes to.
         head: from 0; None for others.
-        position: of the token, or of the query; -1 for the target.
+        position: of the token, or of the query; -1 for the target and a bias.
     """
 
     kind: NodeKind
@@ -59,13 +59,14 @@ Path = tuple[Node, Node]
 
 @dataclass(frozen=True, eq=False)
 class AttributionGraph:
-    """All nodes, and the edges that are not negligible; float64, logits.
+    """All nodes but the biases, and the edges between them that are not negligible; float64, logits.
 
     Attributes:
         nodes: N of them, each after all that it reads; the target is the last.
         values: of the nodes, computed from what each wrote, [N].
         inflow: sums over all edges into each node, also the negligible ones, [N]; 0 for tokens.
-        biases: what biases add to each node's value, [N]; for tokens the whole value.
+        biases: the edges from the biases to each node, [N]; 0 for tokens.
+        own: what each node does not read but has, [N]: the value of a token, and 0 for others.
         senders, receivers: indices of nodes, [E].
         edges: their values, [E].
         flow: sum of the sizes of all edges, also the negligible ones.
@@ -75,6 +76,7 @@ class AttributionGraph:
     values: np.ndarray
     inflow: np.ndarray
     biases: np.ndarray
+    own: np.ndarray
     senders: np.ndarray
     receivers: np.ndarray
     edges: np.ndarray
@@ -82,7 +84,16 @@ class AttributionGraph:
 
     def error(self) -> np.ndarray:
         """How far each node's sum is from its value, [N]."""
-        return abs(self.inflow + self.biases - self.values)
+        return abs(self.sums - self.values)
+
+    @property
+    def sums(self) -> np.ndarray:
+        """The sum of the edges into each node and of its own part, [N]."""
+        return self.inflow + self.biases + self.own
+
+    def bias(self, stack: Stack) -> float:
+        """The value of a stack's bias node: all that it passes on."""
+        return float(sum(self.biases[at] for at, node in enumerate(self.nodes) if node.stack == stack))
 
     def paths(self, edges: Iterable[int]) -> tuple[Path, ...]:
         """The ends of some edges."""
@@ -97,12 +108,14 @@ class PrunedGraph:
         threshold: the smallest size of an edge, logits.
         nodes: indices of nodes, rising.
         edges: indices of edges, the largest first.
+        biased: indices of the nodes whose edge from the biases is at least as large as the threshold.
         kept: share of `AttributionGraph.flow`.
     """
 
     threshold: float
     nodes: tuple[int, ...]
     edges: tuple[int, ...]
+    biased: tuple[int, ...]
     kept: float
 
 
@@ -157,7 +170,9 @@ def pruned(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
     edges = np.flatnonzero(inside)
     edges = edges[np.argsort(-sizes[edges], kind="stable")]
     kept = float(sizes[edges].sum() / graph.flow) if graph.flow else 0.0
-    return PrunedGraph(float(threshold), tuple(sorted(found)), tuple(edges.tolist()), kept)
+    nodes = tuple(sorted(found))
+    biased = tuple(at for at in nodes if abs(graph.biases[at]) >= threshold)
+    return PrunedGraph(float(threshold), nodes, tuple(edges.tolist()), biased, kept)
 
 
 def _backward(
@@ -201,8 +216,8 @@ class _Forward:
     def graph(self, directions: np.ndarray, offset: float) -> AttributionGraph:
         for stack, gradient in self.gradients.items():
             if not isinstance(stack, SubLayerId):
-                values = (self.run.embedded(stack).sum(axis=0) * gradient).sum(axis=-1)
-                self._add(stack, None, values[None], np.zeros_like(values)[None], values[None])
+                values = (self.run.embedded(stack).sum(axis=0) * gradient).sum(axis=-1)[None]
+                self._add(stack, None, values, np.zeros_like(values), np.zeros_like(values))
         for layer, streams in self.run.steps():
             if layer is not None:
                 stream = streams[layer.place.reads]
@@ -218,7 +233,8 @@ class _Forward:
         self.nodes.append(Node("target", None, "decoder", None, -1))
         senders, receivers, edges = (np.concatenate(parts) for parts in zip(*self.edges, strict=True))
         values, inflow, biases = map(np.concatenate, (self.values, self.inflow, self.biases))
-        return AttributionGraph(tuple(self.nodes), values, inflow, biases, senders, receivers, edges, self.flow)
+        own = np.where([node.kind == "token" for node in self.nodes], values, 0.0)
+        return AttributionGraph(tuple(self.nodes), values, inflow, biases, own, senders, receivers, edges, self.flow)
 
     def _merged(self, writers: np.ndarray, stack: Stack) -> np.ndarray:
         """A token is one node, so its embedding and its position are one writer."""

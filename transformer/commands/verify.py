@@ -31,25 +31,30 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "cannot be checked.",
     )
     parser.add_argument(
-        "files", type=Path, nargs="+", metavar="FILE", help="an experiment (.json), or a figure that carries one"
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="an experiment (.json), or a figure or a list of slides that carries some",
     )
     parser.add_argument("--model-dir", type=Path, metavar="DIR", help="model folder (default: the one of its name)")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 
 
-def verify(path: Path, load: Any, folder: Path | None) -> Report:
-    """Rerun the experiment in a file and compare its numbers.
+def verify(path: Path, load: Any, folder: Path | None) -> list[Report]:
+    """Rerun the experiments in a file and compare their numbers.
 
     Raises:
-        AtlasError, OSError, ValueError: it cannot be checked.
+        AtlasError, OSError, ValueError: one cannot be checked.
     """
-    experiment = Experiment.read(read_small(path, MAX_FIGURE))
-    folders = {**language_model_folders(), **model_folders()}
-    folder = folder or (folders[experiment.name].path if experiment.name in folders else MODEL)
-    model = load(folder)
-    check_model(experiment, model.version, folder.name)
-    return check(experiment, RememberedRuns(model))
+    folders, reports = {**language_model_folders(), **model_folders()}, []
+    for experiment in Experiment.read_all(read_small(path, MAX_FIGURE)):
+        used = folder or (folders[experiment.name].path if experiment.name in folders else MODEL)
+        model = load(used)
+        check_model(experiment, model.version, used.name)
+        reports.append(check(experiment, RememberedRuns(model)))
+    return reports
 
 
 @at_terminal()
@@ -63,12 +68,14 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas ve
     status = SAME
     for path in options.files:
         try:
-            report = verify(path, load, options.model_dir)
+            reports = verify(path, load, options.model_dir)
         except (AtlasError, OSError, ValueError) as error:
             says = f"the file cannot be read: {error.strerror}" if isinstance(error, OSError) else error
             print(f"error: {path.name}: {says}", file=sys.stderr)
             status = NOT_POSSIBLE
             continue
-        print(f"{path.name}: {report}")
-        status = max(status, DIFFERS if report.differing else SAME)
+        for number, report in enumerate(reports, start=1):
+            which = f", experiment {number} of {len(reports)}" if len(reports) > 1 else ""
+            print(f"{path.name}{which}: {report}")
+            status = max(status, DIFFERS if report.differing else SAME)
     sys.exit(status)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import math
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,21 +19,22 @@ from msgspec import Raw, Struct
 
 from transformer import __version__
 from transformer.errors import ExperimentError
+from transformer.files.experiment_mark import CARRIED, MARK
 from transformer.files.small_files import MEGABYTE
 from transformer.running.wire_form import RequestError, decoded, read_run, write_run
 from transformer.values.run import Run, Stated
 
 # Increase this whenever the form of the file or its meaning changes.
 VERSION = 1
-MARK = "attention-atlas-experiment:"
 # Maximum size of an experiment, and of a figure that contains one, in bytes.
 MAX_BYTES, MAX_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
 # Maximum number of runs in an experiment. A page has fewer than ten, and each may take seconds.
 MAX_RUNS = 50
+# Maximum number of experiments in one file, which may be a list of slides.
+MAX_CARRIED = 60
 # Relative tolerance within which numbers count as the same; for numbers below 1 it is absolute.
 TOLERANCE = 1e-5
 DIGITS = 9
-_CARRIED = re.compile(MARK.encode() + rb"([A-Za-z0-9+/]+={0,2})")
 
 
 class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,13 +120,21 @@ class Experiment:
 
     @classmethod
     def read(cls, content: bytes) -> Self:
-        """Read an experiment from a file, or from a figure that contains one. The content is untrusted.
+        """Read an experiment from a file, or the first one from a file that contains several. The content is untrusted.
 
         Raises:
             ExperimentError: the content is not an experiment, or is one of a newer version.
             AtlasError: a run's arguments contradict each other.
         """
-        text = _text(content)
+        return cls._of(_texts(content)[0])
+
+    @classmethod
+    def read_all(cls, content: bytes) -> tuple[Self, ...]:
+        """Read all experiments in a file, such as a list of slides; raises the errors of `read`."""
+        return tuple(map(cls._of, _texts(content)))
+
+    @classmethod
+    def _of(cls, text: bytes) -> Self:
         if len(text) > MAX_BYTES:
             raise ExperimentError(f"The experiment is larger than the {MAX_BYTES // 1024} kB that one may have.")
         try:
@@ -147,21 +155,25 @@ class Experiment:
         return cls(file.model, file.name, file.page, parts)
 
 
-def _text(content: bytes) -> bytes:
+def _texts(content: bytes) -> list[bytes]:
+    """Return the distinct experiments of a file, at least one."""
     if len(content) > MAX_FIGURE:
         raise ExperimentError(f"The file is larger than the {MAX_FIGURE // MEGABYTE} MB that a figure may have.")
     if content.lstrip().startswith(b"{"):
-        return content
-    carried = _CARRIED.search(content)
-    if carried is None:
+        return [content]
+    # Latin-1 gives every byte a character, so that the text in a picture is found.
+    carried = [*dict.fromkeys(CARRIED.findall(content.decode("latin-1")))]
+    if not carried:
         raise ExperimentError(
             "The file carries no experiment: give one that “Save as” of a page of “Ask” saved, or a figure from there."
         )
+    if len(carried) > MAX_CARRIED:
+        raise ExperimentError(f"The file carries {len(carried)} experiments: at most {MAX_CARRIED} are computed.")
     try:
         # Stop decompressing as soon as the text is longer than an experiment may be.
-        return zlib.decompressobj().decompress(base64.b64decode(carried[1]), MAX_BYTES + 1)
+        return [zlib.decompressobj().decompress(base64.b64decode(each), MAX_BYTES + 1) for each in carried]
     except (ValueError, zlib.error):
-        raise ExperimentError("The experiment in this figure is damaged: save the figure again.") from None
+        raise ExperimentError("The experiment in this file is damaged: save the file again.") from None
 
 
 def _rounded(value: float | Sequence[Any] | None) -> Any:

@@ -19,7 +19,7 @@ from transformer.model.edits import Edits, Replacement, edits_of
 from transformer.model.fast.malloc import return_holes
 from transformer.model.transformer import Transformer
 from transformer.running.head_replacements import HeadReplacements
-from transformer.values.cancellation import check_cancelled
+from transformer.values.cancellation import check_cancelled, step_done
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
@@ -136,7 +136,7 @@ def contrasts(
     found = []
     for log_probs in _in_batches(model, source, target, variants, replacements, last=True):
         found.append(log_probs[:, 0, pieces[0]] - log_probs[:, 0, pieces[1]])
-        check_cancelled()
+        step_done(sum(map(len, found)) / len(variants))
     return torch.cat(found).cpu().numpy()
 
 

@@ -15,7 +15,8 @@ from pages.ui.text.markup import markdown
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL
 from transformer.errors import AtlasError
 from transformer.experiments.checking import check, check_model
-from transformer.experiments.experiment import MARK, MAX_BYTES, ClaimedRun, Experiment
+from transformer.experiments.experiment import MAX_BYTES, ClaimedRun, Experiment
+from transformer.files.experiment_mark import MARK
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.translator import Translator
 from transformer.values.run import Run

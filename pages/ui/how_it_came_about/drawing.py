@@ -15,12 +15,13 @@ from pages.ui.how_it_came_about.question import PathQuestion
 from pages.ui.text.number_format import typeset
 from transformer.attribution.graph import AttributionGraph, Node, PrunedGraph
 from transformer.values.kinds import KINDS
+from transformer.values.trace import STACKS
 
 # Height of each kind of node within its layer.
 RISE = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
 # Kinds of nodes, with their colours and shapes.
-GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "prediction")
-SHAPES = ("square", "circle", "circle", "circle", "diamond", "square")
+GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
+SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "square")
 # Points of a curve.
 STEPS = 25
 # Heights by which an edge may be bent, the preferred one first.
@@ -31,8 +32,11 @@ APART = 0.34
 
 
 def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
-    """One row per drawn node: name, group, value, sum of its edges, its biases, short label, and place x, y."""
-    nodes = [graph.nodes[index] for index in drawn.nodes]
+    """One row per drawn node: name, group, value, what it is the sum of, short label, and place x, y.
+
+    The index is that of the graph's nodes. The biases follow in the order of `STACKS`; they and tokens read nothing.
+    """
+    nodes = _drawn_nodes(graph, drawn)
     columns = _columns(nodes)
     places: dict[tuple[float, float], list[int]] = defaultdict(list)
     top = max((node.place.layer for node in nodes if node.place), default=0) + 2.0
@@ -45,18 +49,38 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
         # Heads of one layer at one token stand side by side.
         xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * APART, y
     indices = list(drawn.nodes)
+    own = [graph.bias(node.stack) for node in nodes if node.kind == "bias"]
+    none = np.zeros(len(own))
+    parts = {
+        "from nodes": np.concatenate((graph.inflow[indices], none)),
+        "from biases": np.concatenate((graph.biases[indices], none)),
+        "of its own": np.concatenate((graph.own[indices], own)),
+    }
     return pd.DataFrame(
         {
             "node": [question.name(node) for node in nodes],
             "group": [_group(node) for node in nodes],
-            "value": graph.values[indices],
-            "from edges": graph.inflow[indices],
-            "from biases": graph.biases[indices],
+            "value": np.concatenate((graph.values[indices], own)),
+            **parts,
+            "sum": sum(parts.values()),
             "short": [_short(node, question) for node in nodes],
             "x": xs,
             "y": ys,
         },
-        index=indices,
+        index=indices + [_bias_index(graph, node) for node in nodes if node.kind == "bias"],
+    )
+
+
+def bias_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
+    """One row per drawn edge from the biases: from, to, and its value in logits; the index is the receiver."""
+    receivers = [graph.nodes[index] for index in drawn.biased]
+    return pd.DataFrame(
+        {
+            "from": [question.name(_bias(node)) for node in receivers],
+            "to": [question.name(node) for node in receivers],
+            "predicted": graph.biases[list(drawn.biased)],
+        },
+        index=list(drawn.biased),
     )
 
 
@@ -82,35 +106,29 @@ def graph_chart(
 ) -> alt.LayerChart:
     """Draw nodes and edges; a click on an edge selects `PICK` with its number `path`, from 1.
 
+    Edges from the biases are dotted; their numbers follow those of the paths.
+
     Args:
         nodes, paths: the tables of this graph; `paths` may have a column of measured effects.
         picked: number of the edge that is emphasised, from 0.
     """
-    curves, width = [], float(nodes.x.max() - nodes.x.min()) + 1
-    for path, edge in enumerate(drawn.edges):
-        start, end = nodes.loc[graph.senders[edge]], nodes.loc[graph.receivers[edge]]
-        at = np.linspace(0, 1, STEPS)
-        # Edges that pass other nodes of their token bend, so that they can be told apart.
-        bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
-        curves.append(
-            pd.DataFrame(
-                {
-                    "path": path + 1,
-                    "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
-                    "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
-                    "step": range(STEPS),
-                }
-            )
-        )
-    shown = pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
+    # Paths count from 1; the edges from the biases, which no cut removes, from the end of the paths.
+    biases = bias_table(graph, drawn, question)
+    ends = [
+        *((graph.senders[edge], graph.receivers[edge]) for edge in drawn.edges),
+        *((_bias_index(graph, graph.nodes[index]), index) for index in drawn.biased),
+    ]
+    shown = _curves(ends, nodes)
+    paths = pd.concat((paths, biases), ignore_index=True)
     told = paths.assign(
         path=range(1, len(paths) + 1),
+        dashed=np.arange(len(paths)) >= len(drawn.edges),
         size=paths.predicted.abs(),
         sign=np.where(paths.predicted >= 0, FOR, AGAINST),
         effect=[typeset(each, "+.3f") for each in paths.predicted],
     )
     if "measured" in told:
-        told["cut"] = [typeset(each, "+.3f") for each in paths.measured]
+        told["cut"] = ["" if np.isnan(each) else typeset(each, "+.3f") for each in paths.measured]
     shown = shown.merge(told.drop(columns=["predicted"]), on="path")
     blue, orange = PALETTE["pair"]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
@@ -127,7 +145,7 @@ def graph_chart(
     tooltip += [alt.Tooltip("cut:N", title="measured, logits")] if "cut" in told else []
     lines = (
         alt.Chart(shown)
-        .mark_line(cursor="pointer", strokeCap="round")
+        .mark_line(cursor="pointer")
         .encode(
             x=across,
             y=up,
@@ -135,6 +153,9 @@ def graph_chart(
             detail="path:N",
             tooltip=tooltip,
             strokeWidth=alt.StrokeWidth("size:Q", scale=alt.Scale(range=[1.5, 9]), legend=None),
+            strokeDash=alt.StrokeDash(
+                "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]), legend=None
+            ),
             color=alt.Color(
                 "sign:N",
                 scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
@@ -145,20 +166,28 @@ def graph_chart(
         .add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
     )
     heads = PALETTE["heads"]
-    ends = {"token": 1, "prediction": 2}
+    places = {"token": 1, "biases": 1, "prediction": 2}
+    # A token and the biases read nothing, so they are no sum.
     marks = alt.Chart(
         nodes.assign(
-            told=[typeset(value, "+.3f") for value in nodes.value], end=[ends.get(group, 0) for group in nodes.group]
+            told=[typeset(value, "+.3f") for value in nodes.value],
+            parts=[
+                f"{typeset(row['from nodes'], '+.3f')} from nodes, {typeset(row['from biases'], '+.3f')} from biases"
+                if not row["of its own"]
+                else "its own"
+                for _, row in nodes.iterrows()
+            ],
+            end=[places.get(group, 0) for group in nodes.group],
         )
     ).encode(x=across, y=up)
     points = marks.mark_point(filled=True, size=150, opacity=1).encode(
         color=alt.Color(
             "group:N",
-            scale=alt.Scale(domain=list(GROUPS), range=[heads[6], heads[0], heads[2], heads[3], heads[5], heads[1]]),
-            legend=alt.Legend(title=None, symbolLimit=0, columns=6, **LEGEND),
+            scale=alt.Scale(domain=list(GROUPS), range=[heads[at] for at in (6, 0, 2, 3, 5, 4, 1)]),
+            legend=alt.Legend(title=None, symbolLimit=0, columns=7, **LEGEND),
         ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
-        tooltip=["node:N", alt.Tooltip("told:N", title="value, logits")],
+        tooltip=["node:N", alt.Tooltip("told:N", title="value, logits"), alt.Tooltip("parts:N", title="the sum of")],
     )
     below = marks.transform_filter("datum.end == 1").mark_text(dy=17, fontSize=13)
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
@@ -171,6 +200,44 @@ def graph_chart(
         .properties(height=520, usermeta={"embedOptions": {"renderer": "svg"}})
         .configure_axis(**INK)
     )
+
+
+def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
+    """The points of the edges between some nodes, by the numbers of the edges, from 1."""
+    curves, width = [], float(nodes.x.max() - nodes.x.min()) + 1
+    for number, (sender, receiver) in enumerate(ends, start=1):
+        start, end = nodes.loc[sender], nodes.loc[receiver]
+        at = np.linspace(0, 1, STEPS)
+        # Edges that pass other nodes of their token bend, so that they can be told apart.
+        bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
+        curves.append(
+            pd.DataFrame(
+                {
+                    "path": number,
+                    "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
+                    "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
+                    "step": range(STEPS),
+                }
+            )
+        )
+    return pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
+
+
+def _bias(node: Node) -> Node:
+    """The node of the biases that a node reads."""
+    return Node("bias", None, node.stack, None, -1)
+
+
+def _bias_index(graph: AttributionGraph, node: Node) -> int:
+    """The index of those biases, which follow the graph's own nodes."""
+    return len(graph.nodes) + STACKS.index(node.stack)
+
+
+def _drawn_nodes(graph: AttributionGraph, drawn: PrunedGraph) -> list[Node]:
+    """The drawn nodes of the graph, then the biases that one of them reads."""
+    nodes = [graph.nodes[index] for index in drawn.nodes]
+    stacks = {graph.nodes[index].stack for index in drawn.biased}
+    return nodes + [Node("bias", None, stack, None, -1) for stack in STACKS if stack in stacks]
 
 
 def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
@@ -187,8 +254,8 @@ def _unseen_tokens(
     graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
     """The names of columns whose own token is not drawn."""
-    nodes = [graph.nodes[index] for index in drawn.nodes]
-    seen = {_column(node) for node in nodes if node.kind == "token"}
+    nodes = _drawn_nodes(graph, drawn)
+    seen = {_column(node) for node in nodes if node.kind in ("token", "bias")}
     table = pd.DataFrame(
         [
             {"x": middle, "y": 0.0, "short": question.label("decoder" if decoder else "encoder", position)}
@@ -226,10 +293,12 @@ def _column(node: Node) -> tuple[bool, int]:
 def _group(node: Node) -> str:
     if node.attention is not None:
         return GROUPS[1 + KINDS.index(node.attention)]
-    return {"token": "token", "target": "prediction", "feed-forward": "feed-forward"}[node.kind]
+    return {"bias": "biases", "target": "prediction"}.get(node.kind, node.kind)
 
 
 def _short(node: Node, question: PathQuestion) -> str:
+    if node.kind == "bias":
+        return "biases"
     if node.kind == "token":
         return question.label(node.stack, node.position)
     if node.place is None:

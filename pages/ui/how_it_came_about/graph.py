@@ -15,7 +15,7 @@ from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.heads.kinds import linked_head
-from pages.ui.how_it_came_about.drawing import graph_chart, node_table, path_table
+from pages.ui.how_it_came_about.drawing import bias_table, graph_chart, node_table, path_table
 from pages.ui.how_it_came_about.question import PathQuestion, pick_question
 from pages.ui.layout.roles import main_figure
 from pages.ui.measured.measuring import measured, offer_measuring
@@ -68,7 +68,7 @@ def show_graph(reading: TracedReading) -> None:
             graph_chart(graph, drawn, question, nodes, paths, picked),
             key=key,
             selection_mode=PICK,
-            on_select=lambda: _pick(key),
+            on_select=lambda: _pick(key, len(ends)),
             alt="Graph of the parts of the model that a predicted token came from; the tables below have the numbers.",
         )
     if ends:
@@ -86,6 +86,8 @@ def show_graph(reading: TracedReading) -> None:
         )
     _show_conclusion(reading)
     numbers = nodes.drop(columns=["x", "y", "short"])
+    # The biases are no part that a sentence can do without, so their edges are not cut.
+    paths = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
     show_numbers(paths, "graph_paths", label="The paths", digits=4)
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
     with save_tables(
@@ -110,10 +112,10 @@ def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: Prune
     what = "The logit of" if not question.other else "The logit difference"
     return (
         f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. Every node is the sum of "
-        f"its edges and its biases, here to within {typeset(graph.error().max(), '.0e')}. Drawn are the "
+        f"the edges into it, here to within {typeset(graph.error().max(), '.0e')}. Drawn are the "
         f"{len(drawn.edges)} edges of at least {typeset(drawn.threshold, '.2f')} logits that lead to it; they carry "
-        f"**{drawn.kept:.0%}** of the absolute flow. Biases that the token reads directly add "
-        f"{typeset(graph.biases[-1], '+.2f')}."
+        f"**{drawn.kept:.0%}** of the absolute flow. Dotted edges come from biases; "
+        f"those that the token reads directly add {typeset(graph.biases[-1], '+.2f')}."
     )
 
 
@@ -122,10 +124,11 @@ def _telling_path(ends: tuple[Path, ...]) -> int:
     return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
 
-def _pick(key: str) -> None:
-    """Callback of a click on an edge."""
+def _pick(key: str, paths: int) -> None:
+    """Callback of a click on an edge; the drawing has so many paths."""
     points = st.session_state[key].selection[PICK]
-    if points:
+    # The numbers after those of the paths are edges from the biases, which no cut removes.
+    if points and int(points[0]["path"]) <= paths:
         session.update(GraphParams, path=int(points[0]["path"]) - 1, cut=False)
 
 

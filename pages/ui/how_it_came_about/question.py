@@ -52,6 +52,8 @@ class PathQuestion:
         """Name of a node of the graph; layers and heads count from 1."""
         if node.kind == "target":
             return self.explained
+        if node.kind == "bias":
+            return f"biases of the {node.stack}"
         token = f"“{self.label(node.stack, node.position)}”"
         if node.place is None:
             return token

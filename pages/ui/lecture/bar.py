@@ -145,7 +145,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         if not address:
             listed(replace(params.slides, problem=TOO_LONG))
             return
-        listed(params.slides.added(Slide.of(page, address)))
+        listed(params.slides.added(Slide.of(page, address).carrying(session.carried())))
 
     def load() -> None:
         text = sent.get("text")

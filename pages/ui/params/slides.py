@@ -11,9 +11,11 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from urllib.parse import parse_qsl, urlencode
 
 from pages.ui.params.pages import PAGES
+from transformer.files.experiment_mark import CARRIED
 from transformer.text.normalisation import valid
 
 MAX_SLIDES = 60
@@ -21,7 +23,8 @@ MAX_SLIDES = 60
 LONGEST = 12_000
 # The maximum length of the encoded list in characters, so that servers and proxies accept the whole address.
 LONGEST_CODE = 6_000
-MAX_BYTES = MAX_SLIDES * LONGEST
+# The maximum size of a file, half of it for the experiments of the slides.
+MAX_BYTES = 2 * MAX_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # The first line of a file, and the character that starts a comment line.
 HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are ignored."
@@ -37,11 +40,20 @@ class SlidesError(ValueError):
 
 @dataclass(frozen=True)
 class Slide:
-    """A page of the app, the query parameters of its address, and the lecturer's title, which may be empty."""
+    """A page of the app.
+
+    Attributes:
+        page: its name.
+        parameters: the query parameters of its address.
+        title: the lecturer's title; may be empty.
+        experiment: the experiment that the page's figures carried when the slide was added; empty for none. Only a file
+            has room for it, so it is not compared.
+    """
 
     page: str
     parameters: tuple[tuple[str, str], ...]
     title: str = ""
+    experiment: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         named = ((TITLE, self.title),) if self.title else ()
@@ -58,6 +70,11 @@ class Slide:
         """Return a copy with a title, cut to one line of LONGEST_TITLE characters."""
         shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
         return replace(self, title=shown[:LONGEST_TITLE].strip())
+
+    def carrying(self, experiment: str) -> Slide:
+        """Return a copy with an experiment; the slide itself if the text is none, or too long for a list."""
+        fits = len(experiment) <= LONGEST and CARRIED.fullmatch(experiment)
+        return replace(self, experiment=experiment) if fits else self
 
     @classmethod
     def read(cls, line: str) -> Slide:
@@ -99,8 +116,10 @@ class Slides:
         return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
 
     def to_file(self) -> str:
-        """Return the list as a file that can be edited by hand."""
-        return "\n".join([HEADING, *map(str, self.slides), ""])
+        """Return the list as a file that can be edited by hand; a slide's experiment is a comment below its line."""
+        experiments = ([f"{REMARK} {slide.experiment}"] if slide.experiment else [] for slide in self.slides)
+        lines = ([str(slide), *more] for slide, more in zip(self.slides, experiments, strict=True))
+        return "\n".join([HEADING, *chain.from_iterable(lines), ""])
 
     @classmethod
     def from_address(cls, code: str) -> Slides:
@@ -116,10 +135,17 @@ class Slides:
         try:
             if len(text) > MAX_BYTES:
                 raise SlidesError("it is too large to be a list of slides")
-            lines = (line.strip() for line in text.removeprefix("\ufeff").splitlines())
-            return cls._of(line for line in lines if line and not line.startswith(REMARK))._fitting()
+            lines = [*filter(None, map(str.strip, text.removeprefix("\ufeff").splitlines()))]
+            listed = cls._of(line for line in lines if not line.startswith(REMARK))._fitting()
         except SlidesError as error:
             return cls(problem=f"This file was not loaded: {error}.")
+        slides, above = list(listed.slides), -1
+        for line in lines:
+            if not line.startswith(REMARK):
+                above += 1
+            elif above >= 0:
+                slides[above] = slides[above].carrying(line.removeprefix(REMARK).strip())
+        return cls(tuple(slides))
 
     def added(self, slide: Slide) -> Slides:
         """Return a copy with a slide appended; if there is no room for it, a copy with a problem."""

@@ -17,6 +17,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
 from pages.ui.patch.question import Asked, closeness
+from pages.ui.patch.two_runs import show_runs
 from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
@@ -126,6 +127,7 @@ def show_grid(asked: Asked) -> Chosen:
         + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
+    show_runs(asked, site, rows, columns, chosen.patches)
     show_numbers(
         pd.DataFrame(values, columns=[f"{at + 1}: {label}" for at, label in enumerate(labels)])
         .assign(row=rows)

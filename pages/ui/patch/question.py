@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
+from pages.ui.components.text_focus import ask_for_a_word
 from pages.ui.params.patch import PatchParams
 from pages.ui.reading.pairs import PAIRS, resolved
 from pages.ui.reading.sentence import Reading
@@ -23,6 +24,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
 OFFERED = 6
+OTHER = "Sentence B: A, above, with one word changed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,13 @@ def pick_question(reading: Reading) -> Asked:
         # On a narrow screen, they go below the sentence together, so that its last word is not cut off.
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
+    if other == text:
+        st.info(
+            "**A and B are the same sentence,** so no patch changes anything, bit for bit. Change one word of B and "
+            "press Enter, or try a pair.",
+            icon=":material/edit:",
+        )
+        ask_for_a_word(OTHER, text)
     try:
         a, b = (reading.runs.get(TraceRun(each, target, details=True)) for each in (text, other))
     except AtlasError as error:
@@ -73,7 +82,7 @@ def _pick_other(text: str) -> str:
         for number, pair in enumerate(PAIRS):
             st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
     st.text_input(
-        "Sentence B: A, above, with one word changed",
+        OTHER,
         width=580,
         **bind(PatchParams, "other", value=other),
         help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
@@ -139,9 +148,7 @@ def _says(asked: Asked) -> str:
         f"A prefers {first} to {second} by {typeset(found.run, '+.2f')} nats, and B by {typeset(found.other, '+.2f')} "
         "(difference of the logits; below 0 it prefers the other). "
     )
-    if asked.a.source_text == asked.b.source_text:
-        return says + "**A and B are the same sentence:** change one word of B and press Enter."
-    if found.close:
+    if found.close and asked.a.source_text != asked.b.source_text:
         says += (
             f"**The two sentences differ by only {abs(found.other - found.run):.2f} nats here,** less than {CLOSE:g}: "
             "the changed word hardly moves this choice, so there is no effect to divide. Choose another step."

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pages.ui.runs.script_runs import SCRIPT_RUNS
-from pages.ui.runs.shared import SharedResults, end_if_left, place_shown
+from pages.ui.runs.shared import SharedResults, end_if_left, place_shown, show_progress
 from pages.ui.runs.turns import Turns
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.running.remembered_runs import ModelRuns
@@ -39,7 +39,7 @@ def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
         end_if_left()
         turns.make_way()
 
-    with turns, cancellable(between_steps):
+    with turns, cancellable(between_steps, show_progress):
         yield
 
 

@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 LOOK = 0.2
 LEAVES = frozenset((str, bytes, int, float, type(None)))
 COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
-# Stores per thread whether a message about the current wait is shown, so that nested work shows no second message.
+# Stores per thread the message about the current wait, so that nested work shows no second message.
 _thread = threading.local()
 
 
@@ -175,7 +175,14 @@ class SharedResults:
 def _announced(message: str) -> AbstractContextManager[None]:
     """Show a message, unless this thread already shows one, or draws no page because it creates a download."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
-    return _Spinner(message) if message and drawing and not getattr(_thread, "announced", False) else nullcontext()
+    return _Spinner(message) if message and drawing and not getattr(_thread, "announced", None) else nullcontext()
+
+
+def show_progress(share: float) -> None:
+    """Show the share of this thread's run that is done, from 0 to 1, below the message about the run."""
+    announced: _Spinner | None = getattr(_thread, "announced", None)
+    if announced is not None:
+        announced.progress(share)
 
 
 def place_shown(ahead: int) -> AbstractContextManager[None]:
@@ -192,19 +199,29 @@ def end_if_left() -> None:
 
 
 class _Spinner(AbstractContextManager[None]):
-    """Streamlit's spinner, shown at most once per thread."""
+    """Streamlit's spinner, shown at most once per thread; with a bar as soon as the run reports its progress."""
 
     def __init__(self, message: str) -> None:
         self._shown = st.spinner(message)
+        self._bar: Any = None
+
+    def progress(self, share: float) -> None:
+        # A run of one step needs no bar.
+        if self._bar is None and share < 1:
+            self._bar = st.empty()
+        if self._bar is not None:
+            self._bar.progress(share)
 
     def __enter__(self) -> None:
-        # This raises if the page was left; then the flag must stay unset, because the thread may draw another page.
+        # This raises if the page was left; then it must stay unset, because the thread may draw another page.
         self._shown.__enter__()
-        _thread.announced = True
+        _thread.announced = self
 
     def __exit__(self, *error: Any) -> None:
-        _thread.announced = False
+        _thread.announced = None
         self._shown.__exit__(*error)
+        if self._bar is not None and not any(error):
+            self._bar.empty()
 
 
 def size_in_bytes(value: object) -> int:

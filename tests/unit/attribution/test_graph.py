@@ -35,9 +35,12 @@ def graph(run):
     return attribution_graph(run, TARGET, smallest=0.0)
 
 
-def test_every_node_is_the_sum_of_its_edges_and_its_bias(graph):
+def test_every_node_is_the_sum_of_its_edges_and_of_those_from_the_biases(graph):
     into = np.bincount(graph.receivers, graph.edges, minlength=len(graph.nodes))
-    np.testing.assert_allclose(into + graph.biases, graph.values, rtol=1e-4, atol=1e-9)
+    read = np.array([node.kind != "token" for node in graph.nodes])
+    np.testing.assert_allclose((into + graph.biases)[read], graph.values[read], rtol=1e-4, atol=1e-9)
+    assert not graph.biases[~read].any() and graph.error().max() < 1e-9
+    assert graph.bias("encoder") + graph.bias("decoder") == pytest.approx(graph.biases.sum())
     np.testing.assert_allclose(into, graph.inflow, atol=1e-9)
     assert graph.flow == pytest.approx(abs(graph.edges).sum())
 
@@ -87,6 +90,8 @@ def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
     assert len(found.nodes) == 12 and found.nodes[-1] == len(graph.nodes) - 1
     assert found.kept == pytest.approx(sizes.sum() / graph.flow) and sizes.min() >= found.threshold
     assert {*graph.senders[list(found.edges)].tolist()} == {*found.nodes[:-1]}
+    assert found.biased and {*found.biased} <= {*found.nodes}
+    assert abs(graph.biases[list(found.biased)]).min() >= found.threshold
 
 
 @pytest.mark.parametrize(

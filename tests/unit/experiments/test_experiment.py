@@ -136,6 +136,7 @@ def test_saved_figure_contains_its_experiment(saved, around):
         (b"<svg></svg>", "carries no experiment"),
         (b"<svg>attention-atlas-experiment:AAA</svg>", "damaged"),
         (b"attention-atlas-experiment:" + b"A" * 8, "damaged"),
+        (b"\n".join(b"attention-atlas-experiment:%d" % each for each in range(1000, 1061)), "carries 61 experiments"),
         (b"{", "not an experiment"),
         (b'{"sentence": "A"}', "not an experiment"),
         (b'{"experiment": 2, "more": 1}', "newer|update Attention Atlas"),
@@ -207,6 +208,10 @@ def test_verification_names_the_other_model(saved):
         check_model(saved, "abc", "mine")
 
 
+def changed_carried(saved):
+    return Experiment.read(changed(saved, claim(0, "effect", [0.25]))).carried()
+
+
 def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, shipped):
     monkeypatch.setattr("transformer.running.translator.Translator.load", lambda *_: shipped)
     same, differs, other = (tmp_path / name for name in ("same.svg", "differs.json", "other.json"))
@@ -217,6 +222,13 @@ def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, 
         with pytest.raises(SystemExit) as stopped:
             main([*map(str, files), "--device", "cpu"])
         assert stopped.value.code == status
+    slides = tmp_path / "slides.txt"
+    slides.write_text(f"patch?text=A\n# {saved.carried()}\nabout?text=A\n# {changed_carried(saved)}\n")
+    with pytest.raises(SystemExit) as stopped:
+        main([str(slides), "--device", "cpu"])
+    assert stopped.value.code == DIFFERS
     said = capsys.readouterr()
+    assert "slides.txt, experiment 1 of 2: The same to" in said.out
+    assert "slides.txt, experiment 2 of 2: PatchRun, effect" in said.out
     assert "same.svg: The same to 1e-05" in said.out and "differs.json: PatchRun, effect" in said.out
     assert "error: other.json: The experiment was made with the model en-de (abc)" in said.err

@@ -13,9 +13,10 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from pages.ui.runs.inference import CachedRuns
-from pages.ui.runs.shared import SharedResults, size_in_bytes
+from pages.ui.runs.shared import SharedResults, show_progress, size_in_bytes
 from pages.ui.runs.turns import Turns
 from transformer.running.runs.trace import TraceRun
 from transformer.values.decoding_settings import DecodingSettings
@@ -334,3 +335,24 @@ def test_waiting_caller_releases_its_turn_while_it_waits():
         found = [each.exception(60) for each in (first, second)]
     assert [type(error) for error in found if error] == [Left]
     assert slow(1) == 1
+
+
+def progress_page(shares):
+    """A page whose run stops halfway, so that what a waiting user sees stays on it."""
+    import streamlit as st
+
+    from pages.ui.runs.shared import SharedResults, show_progress
+
+    def compute():
+        for share in shares:
+            show_progress(share)
+        st.stop()
+
+    SharedResults(limit=1000).get("run", compute, "Patching every place …")
+
+
+@pytest.mark.parametrize(("shares", "shown"), [((0.25, 0.5), [50]), ((1.0,), []), ((), [])])
+def test_waiting_user_sees_the_share_that_is_done(shares, shown):
+    page = AppTest.from_function(progress_page, args=(shares,), default_timeout=60).run()
+    assert not page.exception and [node.proto.value for node in page.get("progress")] == shown
+    show_progress(0.5)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from pages.ui.params.lecture import LectureParams
-from pages.ui.params.slides import LONGEST_CODE, LONGEST_TITLE, MAX_BYTES, MAX_SLIDES, Slide, Slides
+from pages.ui.params.slides import LONGEST, LONGEST_CODE, LONGEST_TITLE, MAX_BYTES, MAX_SLIDES, Slide, Slides
 from pages.ui.params.state import State
 from tests.ui.driver import UNTRUSTED
 
@@ -80,6 +80,17 @@ def test_slides_restore_any_typed_text(text):
 def test_slide_file_may_be_edited_by_hand():
     text = f"\ufeff# My lecture\r\n\r\n  {DREAM}  \r\n# Then the order\n{ORDER}"
     assert Slides.from_file(text).slides == (DREAM, ORDER)
+
+
+def test_file_keeps_the_experiment_of_a_slide():
+    experiment = "attention-atlas-experiment:eJwDAAAAAAE="
+    kept = Slides((DREAM.carrying(experiment), ORDER))
+    assert kept.to_file().splitlines()[1:] == [str(DREAM), f"# {experiment}", str(ORDER)]
+    again = Slides.from_file(f"# {experiment}\n{kept.to_file()}# {experiment} and more\n")
+    assert [each.experiment for each in again.slides] == [experiment, ""]
+    assert again.moved(0, 1).titled(1, "A dream").slides[1].experiment == experiment
+    assert not DREAM.carrying("").experiment and not DREAM.carrying(experiment + "A" * LONGEST).experiment
+    assert str(kept) == str(Slides((DREAM, ORDER))), "an address has no room for it"
 
 
 @pytest.mark.parametrize("line", LEADING_ASTRAY)

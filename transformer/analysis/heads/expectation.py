@@ -12,7 +12,7 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.pieces import Piece
 
-# A row is an outlier if the expected weight of another column exceeds that of the column the head looks at by this much.
+# A row is an outlier if another column's expected weight exceeds that of the column the head looks at by this much.
 OUTLIER_SHARE = 0.1
 
 

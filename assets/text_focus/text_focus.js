@@ -1,0 +1,26 @@
+// Puts the cursor on the last word of one of Streamlit's text boxes, where the page asks for a change.
+
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+
+class TextFocus extends Component {
+  /** @type {string | undefined} the text that has had the cursor, which the user may have moved since */
+  text;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    super(parent, element("span", {}));
+  }
+
+  /** @param {{ label: string, text: string }} message (pages/ui/components/text_focus.py) */
+  show({ label, text }) {
+    const box = [...document.querySelectorAll("input")].find((each) => each.ariaLabel === label);
+    if (!box || this.text === text) return;
+    this.text = text;
+    box.focus();
+    const word = /[\p{L}\p{N}]+(?=[^\p{L}\p{N}]*$)/u.exec(text);
+    box.setSelectionRange(word?.index ?? text.length, word ? word.index + word[0].length : text.length);
+  }
+}
+
+export default mount(TextFocus);

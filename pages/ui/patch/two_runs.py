@@ -1,0 +1,85 @@
+"""The cells of both runs: dragging a cell of one run onto the other chooses that patch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from attention_atlas.browser.piece_labels import bare, piece_label, visible
+from pages.ui.components.bundle import component
+from pages.ui.params.attention import UNCHOSEN
+from pages.ui.params.patch import PatchParams
+from pages.ui.patch.question import Asked
+from pages.ui.state import session
+from transformer.ablation.patching import Patches
+from transformer.values.patches import Site, has_heads, stack_of
+
+KEY = "patch_runs"
+draw_runs = component("two_runs/two_runs")
+
+
+def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, int], patches: Patches) -> None:
+    """Draw a cell for every depth or layer, and every token or head, of both runs.
+
+    Args:
+        rows: the names of the depths or layers.
+        columns: positions of A, and their partners in B.
+        patches: the chosen ones, whose cells are framed.
+    """
+    heads = has_heads(site)
+    if heads:
+        labels = [[str(head + 1) for head in range(asked.reading.config.heads)]] * 2
+        partners = {head: head for head in range(len(labels[0]))} if columns else {}
+    else:
+        encoder = stack_of(site) == "encoder"
+        read = [
+            (trace.source_pieces, trace.source_text)
+            if encoder
+            else (trace.target_pieces[: asked.question.step + 1], trace.target_text)
+            for trace in (asked.a, asked.b)
+        ]
+        labels = [[bare(piece_label(piece, text)) for piece in pieces] for pieces, text in read]
+        partners = dict(columns)
+    (_, layer, head, position), other = patches[0] if patches else (("", -1, -1, -1), -1)
+
+    def drop() -> None:
+        _drop(st.session_state[KEY].get("dropped"), site, [len(rows), *map(len, labels)])
+
+    st.markdown(
+        "**Or drag a cell onto the other run:** B's value onto A asks whether A needs its own; A's value onto B asks "
+        "whether it is enough."
+    )
+    draw_runs(
+        key=KEY,
+        on_dropped_change=drop,
+        width="stretch",
+        data={
+            "runs": [
+                {"name": name, "text": visible(trace.source_text), "labels": each}
+                for name, trace, each in zip("AB", (asked.a, asked.b), labels, strict=True)
+            ],
+            "rows": rows,
+            "partners": list(partners.items()),
+            "free": not heads and stack_of(site) == "encoder",
+            "chosen": {"row": layer, "columns": [head, head] if heads else [position, other]},
+        },
+    )
+
+
+def _drop(sent: object, site: Site, sizes: list[int]) -> None:
+    """Choose the patch of a dropped cell; the message is untrusted.
+
+    Args:
+        sizes: the numbers of rows, of A's columns and of B's.
+    """
+    names = ("run", "row", "column", "onto")
+    if not isinstance(sent, dict) or any(type(sent.get(name)) is not int for name in names):
+        return
+    run, row, column, onto = (sent[name] for name in names)
+    a, b = (onto, column) if run else (column, onto)
+    if run not in (0, 1) or not all(0 <= at < size for at, size in zip((row, a, b), sizes, strict=True)):
+        return
+    place = {"head": a, "at": UNCHOSEN} if has_heads(site) else {"at": a}
+    partner = b if stack_of(site) == "encoder" and not has_heads(site) else UNCHOSEN
+    session.update(PatchParams, direction="needed" if run else "enough", layer=row, partner=partner, **place)

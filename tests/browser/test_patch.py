@@ -1,0 +1,64 @@
+"""The Patch page in a real Chromium."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from playwright.sync_api import expect
+
+from tests.browser.figure_files import save
+from transformer.commands.verify import verify
+
+ADDRESS = f"/patch?text={quote('The doctor lost her keys.')}&patch_other={quote('The doctor lost his keys.')}"
+
+
+def test_cell_is_dragged_onto_the_other_run(reader):
+    """The other choice, by keyboard, is boxes of Streamlit."""
+    reader.open(ADDRESS)
+    cells = reader.page.locator(".two-runs .cell")
+    reader.drawn(cells.first)
+    reader.wait()
+    cells.first.scroll_into_view_if_needed()
+
+    def drag(from_cell: str, onto: str) -> None:
+        places = [reader.page.locator(f"[data-cell='{each}']").bounding_box() for each in (from_cell, onto)]
+        (start, end) = ((place["x"] + place["width"] / 2, place["y"] + place["height"] / 2) for place in places)
+        reader.page.mouse.move(*start)
+        reader.page.mouse.down()
+        reader.page.mouse.move(*end, steps=4)
+
+    # A value stays at its depth.
+    drag("1 3 3", "0 2 3")
+    expect(reader.page.locator(".cell.over.goal")).to_have_count(0)
+    reader.page.mouse.up()
+    drag("1 3 3", "0 3 2")
+    expect(reader.page.locator("[data-cell='0 3 2'].over.goal")).to_have_count(1)
+    expect(reader.page.locator(".cell.goal")).to_have_count(7)
+    reader.page.mouse.up()
+    # The address counts from 1.
+    reader.page.wait_for_function("/patch_layer=4&patch_at=3&patch_partner=4(&|$)/.test(location.search)")
+    expect(reader.page.locator(".cell.chosen")).to_have_count(2)
+    assert "patch_direction" not in reader.page.url
+    reader.wait()
+    drag("0 4 3", "1 4 3")
+    reader.page.mouse.up()
+    reader.page.wait_for_function("/patch_direction=enough(&|$)/.test(location.search)")
+
+
+def test_every_format_of_a_figure_carries_an_experiment_that_can_be_verified(reader, shipped, tmp_path):
+    reader.open(ADDRESS)
+    figure = reader.page.locator(".st-key-figure_patch_next")
+    reader.drawn(figure.locator("svg").first)
+    reader.wait()
+    for name in ("SVG", "PNG 2×", "PDF"):
+        file = tmp_path / name.partition(" ")[0]
+        file.write_bytes(save(figure, name))
+        (report,) = verify(file, lambda _: shipped, None)
+        assert report.compared > 10 and not report.differing, (name, str(report))
+
+
+def test_cursor_is_on_the_last_word_where_a_word_must_be_changed(reader):
+    reader.open(f"/patch?text={quote('My sister bought a car.')}")
+    box = reader.page.get_by_role("textbox", name="Sentence B")
+    expect(box).to_be_focused()
+    assert box.evaluate("box => box.value.slice(box.selectionStart, box.selectionEnd)") == "car"
