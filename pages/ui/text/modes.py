@@ -1,0 +1,12 @@
+"""What takes the place of a head's output when the head is off, in words."""
+
+from __future__ import annotations
+
+from transformer.values.interventions import Mode
+
+MODES: dict[Mode, str] = {
+    "zero": "nothing (zero)",
+    "mean": "its mean output",
+    "uniform": "equal attention",
+    "resample": "its output for another sentence",
+}
