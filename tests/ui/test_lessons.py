@@ -52,7 +52,7 @@ def test_answer_counts_in_the_score_of_the_bets():
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)
         sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if '"mark"' in node.proto.json]
-        assert healthy(test) and [one["mark"] for one in sent] == marks
+        assert healthy(test) and [one["mark"] for one in sent if "id" in one] == marks
 
 
 def test_lesson_runs_from_start_to_end():
