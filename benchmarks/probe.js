@@ -4,9 +4,9 @@ window.tasks = [];
 window.answers = [];
 new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))
   .observe({ type: "longtask", buffered: true });
-for (const kind of ["keydown", "click", "pointerover"]) {
+for (const kind of ["keydown", "click", "pointermove"]) {
   addEventListener(kind, event => {
-    if (kind === "pointerover" && !event.composedPath()[0].matches?.(".word")) return;
+    if (kind === "pointermove" && !event.composedPath()[0].matches?.(".word")) return;
     requestAnimationFrame(() => {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = () => answers.push(performance.now() - event.timeStamp);
