@@ -1,5 +1,5 @@
-// Runs in every page that benchmarks/browser.py opens. Records tasks of more than 50 ms, and for each key, each click and
-// each word that the pointer reaches the time to the frame after it.
+// Runs in every page that benchmarks/browser.py opens. Records tasks of more than 50 ms. For each key, click, and move of
+// the pointer to a word, it records the time to the frame after it.
 window.tasks = [];
 window.answers = [];
 new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))

@@ -1,4 +1,4 @@
-"""What takes the place of a head's output when the head is off, in words."""
+"""Names of the replacements of a head's output, as pages show them."""
 
 from __future__ import annotations
 
