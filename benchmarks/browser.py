@@ -51,6 +51,8 @@ SHAPES = {
 # BertViz draws a line for each weight of a kind. Chromium needs minutes for more lines than this.
 MAX_LINES = 800_000
 SIZES = (12, 40, 128)
+# Numbers of words of the sentences on the first page.
+HOVERED = (12, 60)
 REPEATS = {12: 20, 40: 8, 128: 4}
 SWITCHES = 20
 # BertViz draws one line per weight, 786,432 of them for 128 words.
@@ -92,8 +94,8 @@ def heap(page: Page) -> float:
     return session.send("Runtime.getHeapUsage")["usedSize"]
 
 
-def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
-    """Switch heads SWITCHES times; measure the time from each switch to the next frame, and long tasks."""
+def answered(page: Page, act: Callable[[int], None], what: str, doing: str) -> dict[str, float]:
+    """Act SWITCHES times; measure the time from each act to the next frame, and long tasks."""
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
         act(turn)
@@ -101,10 +103,26 @@ def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
     page.wait_for_timeout(200)
     seconds = [one / 1000 for one in page.evaluate("answers")]
     return {
-        "key to next frame, median, s": statistics.median(seconds),
-        "key to next frame, longest, s": max(seconds),
-        "longest task while switching heads, s": max(page.evaluate("tasks"), default=0.0) / 1000,
+        f"{what} to next frame, median, s": statistics.median(seconds),
+        f"{what} to next frame, longest, s": max(seconds),
+        f"longest task while {doing}, s": max(page.evaluate("tasks"), default=0.0) / 1000,
     }
+
+
+def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
+    """Switch heads."""
+    return answered(page, act, "key", "switching heads")
+
+
+def hovering(browser: Browser, address: str, text: str) -> dict[str, float]:
+    """Point at the words of the first page; the frame after it shows the lines of the word."""
+    with opened(browser) as page:
+        page.goto(f"{address}/?text={quote(text)}")
+        words = page.locator(".word:not(.mark)")
+        words.first.wait_for(timeout=60_000)
+        settled(page)
+        count = words.count()
+        return answered(page, lambda turn: words.nth(turn % count).hover(), "pointer on a word", "pointing at words")
 
 
 def switching_by_keys(page: Page) -> dict[str, float]:
@@ -299,6 +317,8 @@ def main() -> None:
                     ours = measure_app(browser, address, words)
                     ours |= measure_file(browser, address, folder, trace.source_text)
                     report(f"{words} words", ours, measure_peer(browser, folder, trace))
+                for words in HOVERED:
+                    report(f"{words} words", hovering(browser, address, next(sentences(words))), {})
         for name, shape in SHAPES.items():
             trace = made(*shape)
             report(name, measure_drawing(browser, folder, trace), measure_peer(browser, folder, trace))

@@ -1,15 +1,18 @@
-// Runs in every page that benchmarks/browser.py opens. Records tasks longer than 50 ms, and for each key or click the
-// time to the frame after it.
+// Runs in every page that benchmarks/browser.py opens. Records tasks longer than 50 ms, and the time to the next frame
+// for each key, each click, and each move of the pointer to a word.
 window.tasks = [];
 window.answers = [];
 new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))
   .observe({ type: "longtask", buffered: true });
-for (const kind of ["keydown", "click"]) {
-  addEventListener(kind, event => requestAnimationFrame(() => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => answers.push(performance.now() - event.timeStamp);
-    port2.postMessage(0);
-  }), { capture: true });
+for (const kind of ["keydown", "click", "pointermove"]) {
+  addEventListener(kind, event => {
+    if (kind === "pointermove" && !event.composedPath()[0].matches?.(".word")) return;
+    requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => answers.push(performance.now() - event.timeStamp);
+      port2.postMessage(0);
+    });
+  }, { capture: true });
 }
 window.atlas = () => {
   for (const host of [document, ...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]) {

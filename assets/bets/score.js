@@ -1,4 +1,4 @@
-// The score of the bets, which stays in the browser: the first verdict on each bet counts.
+// The score of the bets and of the questions in lessons, which stays in the browser. The first verdict on each counts.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -35,7 +35,7 @@ class Score extends Component {
     }
     const all = Object.values(marks);
     const counts = MARKS.map((each) => `${all.filter((one) => one === each).length} ${each}`);
-    this.root.textContent = all.length ? `Your bets in this browser: ${counts.join(", ")}.` : "";
+    this.root.textContent = all.length ? `Your bets and answers in this browser: ${counts.join(", ")}.` : "";
   }
 }
 

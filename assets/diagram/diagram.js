@@ -7,9 +7,10 @@ import { Component, mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
 import { addressLinks, linksOf, openLinks, pageLink } from "../shared/page_links.js";
 import { shortened } from "../shared/ruler.js";
+import { SyncedState } from "../shared/synced_state.js";
 import { largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-import { placesOf, Story } from "./story.js";
+import { OPENING, placesOf, Story } from "./story.js";
 /** @import { DrawingMessage } from "./large_drawing.js" */
 /** @import { SideName, Word } from "./story.js" */
 
@@ -63,13 +64,16 @@ class Diagram extends Component {
   data;
   /** @type {string} the data of the current drawing */
   message;
+  /** @type {Word} the word that the user has chosen */
+  params = OPENING;
+  synced = new SyncedState(this, "params", () => ({ ...this.params }));
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
     super(parent, element("nav", { class: "diagram" }));
     this.drawing = element("div", { class: "drawing" });
     this.root.append(this.drawing);
-    this.story = new Story(pageLink, (word) => this.lead(word));
+    this.story = new Story(pageLink, (word) => this.lead(word), (word) => this.keep(word));
     openLinks(this);
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.root);
@@ -78,13 +82,23 @@ class Diagram extends Component {
   close() {
     page.attentionWord = null;
     this.resizing.disconnect();
+    this.synced.leave();
     super.close();
   }
 
   /** @param {DrawingMessage | PartsMessage} data */
   show(data) {
     this.data = data;
+    const asked = "kinds" in data && data.asked.number !== this.synced.number ? data.asked : null;
+    if (asked) this.synced.take(asked.number, asked.params);
     this.draw();
+    if (asked) this.story.choose(this.params);
+  }
+
+  /** @param {Word | null} word */
+  keep(word) {
+    this.params = word ?? OPENING;
+    this.synced.send();
   }
 
   draw() {
@@ -94,7 +108,7 @@ class Diagram extends Component {
     const room = this.root.clientWidth || LEAST_ROOM;
     const places = room < LEAST_ROOM ? STACKED : SIDE_BY_SIDE;
     // The drawing follows the theme by itself. Drawing it again would lose the focus.
-    const message = JSON.stringify([data, "kinds" in data ? places : null]);
+    const message = JSON.stringify([{ ...data, asked: null }, "kinds" in data ? places : null]);
     if (message === this.message) {
       this.story.drawLines();
       return;
@@ -108,7 +122,7 @@ class Diagram extends Component {
     this.drawing.replaceChildren(svgElement("svg", { viewBox: `0 0 ${width} ${height}`, "data-figure": "" }, ...shapes));
     if ("kinds" in data) {
       this.root.prepend(this.story.root);
-      this.story.show(data.story);
+      this.story.show(data.story, this.params);
     }
     this.root.classList.toggle("lecture", "kinds" in data && Boolean(data.lecture));
     this.root.classList.toggle("stacked", "kinds" in data && places === STACKED);

@@ -4,7 +4,7 @@ import { apart, directionOf } from "../shared/direction.js";
 import { svgElement } from "../shared/element.js";
 import { shortened } from "../shared/ruler.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-/** @import { StoryMessage } from "./story.js" */
+/** @import { StoryMessage, Word } from "./story.js" */
 
 /**
  * The data of one kind of attention in the drawing.
@@ -12,7 +12,7 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
  */
 /**
  * @typedef {{ here: string, source: string, target: string, layers: { encoder: number, decoder: number }, lecture?: boolean,
- *   norm: "pre" | "post", story: StoryMessage,
+ *   norm: "pre" | "post", story: StoryMessage, asked: { number: number, params: Word },
  *   languages: { source: string, target: string },
  *   kinds: { encoder: AttentionBox, decoder: AttentionBox, cross: AttentionBox } }} DrawingMessage
  */

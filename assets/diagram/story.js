@@ -30,6 +30,8 @@ const KINDS = {
 };
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
+/** @type {Word} stands for the word that the page opens with */
+export const OPENING = { side: "source", at: -1 };
 const MEASURED = "Attention weights of this run, not causes. Shown are the links that stand out most from what their head does "
   + "elsewhere, one head for each two words; heavier ones may be missing. Left out: start and end symbols, punctuation, the word "
   + "itself, its neighbours, heads named after a position. The drawing joins the words with most cross-attention, as the mean of all heads.";
@@ -87,10 +89,12 @@ export class Story {
 
   /**
    * @param {MakeLink} link makes a link to a page with other parameters in its address
+   * @param {(word: Word | null) => void} selected
    * @param {(word: Word | null) => void} chosen
    */
-  constructor(link, chosen) {
+  constructor(link, selected, chosen) {
     this.link = link;
+    this.selected = selected;
     this.chosen = chosen;
     this.lines = svgElement("svg", { class: "links", "aria-hidden": "true" });
     this.stage = element("div", { class: "words-stage", onpointerleave: () => this.select(this.kept) });
@@ -99,8 +103,11 @@ export class Story {
     this.root = element("div", { class: "story" }, this.stage, this.panel, this.spoken);
   }
 
-  /** @param {StoryMessage} story */
-  show(story) {
+  /**
+   * @param {StoryMessage} story
+   * @param {Word} word that the user has chosen
+   */
+  show(story, word) {
     const key = JSON.stringify(story);
     if (key === this.key) {
       this.select(this.word);
@@ -108,11 +115,21 @@ export class Story {
     }
     this.key = key;
     this.story = story;
-    this.kept = story.opens < 0 ? null : { side: "source", at: story.opens };
     /** @type {Record<SideName, HTMLElement>} */
     this.lists = { source: this.listOf("source"), target: this.listOf("target") };
     this.stage.replaceChildren(this.lines, ...SIDES.map((side) => (
       element("div", { class: `sentence ${side}` }, element("span", { class: "language" }, story[side].language), this.lists[side]))));
+    this.choose(word);
+  }
+
+  /**
+   * Shows a word that is in the address; one that does not exist stands for the word that the page opens with.
+   * @param {Word} word
+   */
+  choose(word) {
+    const { opens } = this.story;
+    const opening = opens < 0 ? null : { ...OPENING, at: opens };
+    this.kept = word.at in this.story[word.side].words ? word : opening;
     this.select(this.kept);
   }
 
@@ -150,6 +167,7 @@ export class Story {
   keep(word) {
     this.kept = word;
     this.select(word);
+    this.chosen(word);
     this.spoken.textContent = word ? this.panel.innerText : "";
   }
 
@@ -164,7 +182,7 @@ export class Story {
     }
     this.tell();
     this.drawLines();
-    this.chosen(word);
+    this.selected(word);
   }
 
   /** @returns {{ link: Link, looks: boolean }[]} links of the shown word */

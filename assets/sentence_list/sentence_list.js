@@ -33,7 +33,7 @@ class SentenceList extends Component {
     this.file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Read them from a file",
       onchange: () => this.load() });
     this.dialog = element("dialog", { "aria-label": "My sentences" }, element("h2", {}, "My sentences"),
-      element("p", {}, "Every page steps through them. Compare heads, Switch heads off and What mattered measure all of them."),
+      element("p", {}, "Every page with a translation steps through them. Compare heads, Switch heads off and What mattered measure all of them."),
       this.area, this.problem, element("p", { class: "buttons" }, element("label", {}, "or a text file ", this.file),
         element("button", { type: "button", class: "primary", onclick: () => this.send(this.area.value) }, "Use these"),
         element("button", { type: "button", onclick: () => this.send("") }, "Forget them"),

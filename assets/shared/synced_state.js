@@ -76,6 +76,7 @@ export class SyncedState {
   leave() {
     this.cancel();
     this.stayOnSlide();
-    SyncedState.left = this;
+    // A component that was never asked for a state has none to hand on.
+    if (this.number !== null) SyncedState.left = this;
   }
 }

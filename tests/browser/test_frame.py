@@ -29,6 +29,17 @@ READ_TITLE = """element => {
     return element.textContent + (added === "none" ? "" : JSON.parse(added));
 }"""
 
+# JavaScript: the names of the controls on the screen that the Tab key reaches. A list of words is one control.
+CONTROLS = """() => {
+    const below = root => [...root.querySelectorAll("*")].flatMap(each =>
+        [each, ...(each.shadowRoot ? below(each.shadowRoot) : [])]);
+    return below(document).filter(each => {
+        const { top, bottom, left, right } = each.getBoundingClientRect();
+        return each.tabIndex >= 0 && each.localName !== "main" && each.checkVisibility({ visibilityProperty: true })
+            && right - left > 1 && bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
+    }).map(each => each.ariaLabel ?? each.textContent);
+}"""
+
 
 # With a deep link, Streamlit finds the page's file before app.py has named the pages. The first page is app.py itself.
 @pytest.mark.thorough(seconds=8)
@@ -250,6 +261,29 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     reader.head(6, 1)
     weights = shipped.trace(text).encoder[5, 0, 8]
     expect(page.locator(".readout")).to_contain_text(f"“it” looks most at “animal” {weights[1]:.4f}")
+
+
+def test_chosen_word_is_in_the_address(reader):
+    page, chosen = reader.page, reader.page.locator(".word[aria-selected=true]")
+    reader.open(f"/?{DREAM}&word_side=target&word_at=99")
+    expect(chosen).to_have_count(1)
+    page.get_by_role("option", name="Traum", exact=True).click()
+    expect(page).to_have_url(re.compile("word_side=target&word_at=4"))
+    reader.reload()
+    expect(chosen).to_have_text("Traum")
+    # Another sentence opens with a word of its own.
+    reader.translate("The old man reads.")
+    expect(page).to_have_url(re.compile("old.man.reads.$"))
+    expect(page.get_by_role("option", name="old")).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_first_page_has_at_most_30_controls_on_a_screen(reader):
+    for width, height in (*SIZES, (390, 844)):
+        reader.resize(width, height)
+        reader.open("/")
+        controls = reader.steady(CONTROLS)
+        assert len(controls) <= 30, controls
 
 
 @pytest.mark.thorough

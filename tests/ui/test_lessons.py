@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -43,6 +44,15 @@ def test_every_step_asks_and_then_answers(name):
             test.button(key="lesson_show").click().run()
             assert healthy(test), name
         assert not test.button(key="lesson_next").disabled
+
+
+def test_answer_counts_in_the_score_of_the_bets():
+    """In lecture mode the answer is that of an audience."""
+    asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
+    for lecture, marks in (("false", ["wrong"]), ("true", [])):
+        test = opened("pages/lessons.py", **asked, lecture=lecture)
+        sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if '"mark"' in node.proto.json]
+        assert healthy(test) and [one["mark"] for one in sent if "id" in one] == marks
 
 
 def test_lesson_runs_from_start_to_end():

@@ -7,8 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from pages.ui.lecture.bar import WITHOUT_LIST
 from pages.ui.measured.over_mine import FOUND
 from tests.ui.driver import DREAM, FIRST, healthy, opened, send, table, texts
+from tests.ui.test_lecture import act, parameter, received
 from transformer.surveys.effects import measure_effects
 
 OFF = "pages/switch_heads_off.py"
@@ -40,6 +42,32 @@ def test_user_steps_through_the_sentence_list_and_deletes_it():
         assert healthy(test)
     send(test, stepper(test)[0], "act", {"text": ""})
     assert stepper(test)[1]["count"] == 0
+
+
+def test_slide_brings_its_list_to_another_session():
+    test = opened(FIRST, text=DREAM)
+    send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})
+    act(test, "add")
+    assert received(test)["problem"] == ""
+    other = opened(FIRST, text="A cat.", slides=parameter(test, "slides"))
+    assert stepper(other)[1]["count"] == 0
+    act(other, "start")
+    sent = stepper(other)[1]
+    assert (sent["text"], sent["at"], sent["given"]) == ("\n".join(MINE), 1, True)
+    assert healthy(other) and parameter(other, "my_sentences") is None
+    # A page without a list leaves the session's; a list that cannot be read does so, too.
+    other.query_params.update(text=DREAM, my_sentences="\0")
+    other.run()
+    assert healthy(other) and stepper(other)[1]["count"] == 2 and parameter(other, "my_sentences") is None
+
+
+def test_slide_is_added_without_a_list_that_is_too_long():
+    test = opened(FIRST, text=DREAM)
+    send(test, stepper(test)[0], "act", {"text": "\n".join(f"{number}: {DREAM * 20}" for number in range(50))})
+    act(test, "add")
+    assert received(test)["problem"] == WITHOUT_LIST and len(received(test)["slides"]) == 1
+    act(test, "start")
+    assert healthy(test) and stepper(test)[1]["count"] == 50
 
 
 @pytest.mark.thorough(seconds=20)

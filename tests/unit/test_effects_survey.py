@@ -43,6 +43,15 @@ def test_survey_numbers_equal_the_functions_for_one_sentence(small_translator, f
     np.testing.assert_allclose(found.mean("off", "cross").low, statistics.measured["cross"].low, atol=1e-5)
 
 
+def test_mode_changes_only_the_effects_of_switching_heads_off(small_translator, found):
+    even = measure_effects(small_translator, TEXTS[:1], mode="uniform")
+    worth = head_importance(small_translator, TEXTS[0], mode="uniform")
+    np.testing.assert_allclose(even.values["off"]["cross"][0], worth.measured["cross"], atol=1e-5)
+    for name in even.values.keys() - {"off", "changed"}:
+        for kind, values in even.values[name].items():
+            np.testing.assert_allclose(values, found.values[name][kind][:1], atol=1e-5)
+
+
 def test_head_counts_as_changing_a_sentence_if_the_translation_differs(small_translator, found):
     changed = found.values["changed"]["cross"][1]
     for layer, head in np.ndindex(changed.shape):

@@ -18,6 +18,7 @@ from transformer.errors import TextError
 from transformer.running.translator import Translator
 from transformer.surveys.corpus import check_corpus, in_parts
 from transformer.surveys.importance import bootstrap
+from transformer.values.interventions import DEFAULT_DRAWS, Mode
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
@@ -90,18 +91,27 @@ class HeadEffects:
 NO_EFFECTS = HeadEffects((), (), np.zeros(0), (), {})
 
 
-def measure_effects(translator: Translator, sentences: Iterable[str], *, weights: Weights | None = None) -> HeadEffects:
+def measure_effects(
+    translator: Translator,
+    sentences: Iterable[str],
+    *,
+    mode: Mode = "zero",
+    seed: int = 0,
+    draws: int = DEFAULT_DRAWS,
+    weights: Weights | None = None,
+) -> HeadEffects:
     """Measure every head on each sentence and the model's own translation of it.
 
     Args:
         translator: the model.
         sentences: sentences in the source language; each is measured before the next is read.
+        mode, seed, draws: arguments of `head_importance`. Only "off" and "changed" depend on them.
         weights: weights of the model; None requests them from the translator.
     """
     found = NO_EFFECTS
     for text in sentences:
         try:
-            found += _measured(translator, text, weights)
+            found += _measured(translator, text, weights, mode, seed, draws)
         except TextError:
             found += HeadEffects((), (), np.zeros(0), (text,), {})
     return found
@@ -136,9 +146,12 @@ def effects_of_file(
     return found
 
 
-def _measured(translator: Translator, text: str, weights: Weights | None) -> HeadEffects:
+def _measured(
+    translator: Translator, text: str, weights: Weights | None, mode: Mode, seed: int, draws: int
+) -> HeadEffects:
     trace = translator.trace(text, details=True)
-    worth = head_importance(translator, text, [piece.id for piece in trace.predicted_pieces])
+    target = [piece.id for piece in trace.predicted_pieces]
+    worth = head_importance(translator, text, target, mode=mode, seed=seed, draws=draws)
     values: dict[str, dict[Kind, np.ndarray]] = {name: {} for name in EFFECTS}
     for kind in KINDS:
         values["off"][kind] = worth.measured[kind]

@@ -88,10 +88,10 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
 
 
 def show_score(about: str, judged: Verdict | None) -> None:
-    """Draw how many bets this browser won; the server never knows.
+    """Draw how many bets and questions of lessons this browser won; the server never knows.
 
     Args:
-        about: what the bet is about; the first verdict on it counts.
+        about: what the bet or the question is about; the first verdict on it counts.
         judged: the verdict; None changes nothing.
     """
     mark = judged.mark if judged else ""

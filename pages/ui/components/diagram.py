@@ -9,10 +9,15 @@ import streamlit as st
 
 from attention_atlas.browser.piece_labels import visible
 from pages.ui.components.save_as import figure_component, saveable
+from pages.ui.components.synced_state import synced_params
+from pages.ui.params.translate import WordParams
+from pages.ui.state import session
 from transformer.config import NormPlacement
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
+# Key of the large drawing.
+KEY = "drawing"
 draw_diagram = figure_component("diagram/diagram")
 
 
@@ -125,11 +130,14 @@ def drawing(
         story: the attention links of each word.
     """
 
-    opened = OpenedPage("drawing")
-    with saveable("drawing", "The Transformer, with three maps of its attention"):
+    word = session.params(WordParams).within(len(story.source.words), len(story.target.words))
+    asked, chosen = synced_params(KEY, word)
+    opened = OpenedPage(KEY)
+    with saveable(KEY, "The Transformer, with three maps of its attention"):
         draw_diagram(
-            key="drawing",
+            key=KEY,
             on_open_change=opened.note,
+            on_params_change=chosen,
             width="stretch",
             data={
                 "here": "translate",
@@ -140,6 +148,7 @@ def drawing(
                 "languages": {"source": languages.source.name, "target": languages.target.name},
                 "kinds": {kind: vars(box) for kind, box in kinds.items()},
                 "story": {**vars(story), "source": vars(story.source), "target": vars(story.target)},
+                "asked": asked,
             },
         )
     return opened

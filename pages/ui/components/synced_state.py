@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
+
+from pages.ui.params.fields import Params
+from pages.ui.state import session
 
 # Session key of the number of the last request to any component.
 NUMBER = "_request"
@@ -69,6 +72,25 @@ class SyncedState(Generic[S]):
     def forget(self) -> None:
         """Forget the request and the shown state, so that the next request is new even for the same state."""
         st.session_state.pop(self.key, None)
+
+
+def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[], None]]:
+    """Return the message that asks a component to show some parameters, and the callback of its state "params".
+
+    Args:
+        key: the key of the component.
+        params: URL parameters of a page, which the user can change in the component.
+    """
+    synced: SyncedState[Params] = SyncedState(f"_{key}_params")
+    stays = session.was_drawn(key) and synced.shown == params
+    asked = synced.request(params, new=not stays)
+
+    def store() -> None:
+        sent = st.session_state[key].get("params")
+        session.store(type(params).from_browser(sent))
+        synced.received(sent, session.params(type(params)))
+
+    return {"number": asked.number, "params": vars(params)}, store
 
 
 def _new_number() -> int:

@@ -6,6 +6,7 @@ import re
 
 import streamlit as st
 
+from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import path_label
@@ -31,6 +32,8 @@ def introduce(loaded: LanguageModel) -> None:
         f"{loaded.parameters / 1e6:.1f} million parameters, and {whose}. "
         f"{explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
     )
+    if session.sentence_list().sentences:
+        st.caption("*My sentences* are read by the translator only. Paste one here to see this model read it.")
 
 
 def _amount(card: str) -> str:

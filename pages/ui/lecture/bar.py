@@ -19,6 +19,7 @@ from pages.ui.params.language_model import ContinuationParams, LanguageModelPara
 from pages.ui.params.lecture import NO_SLIDE, LectureParams
 from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.params.pages import FIRST
+from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.slides import LONGEST_TITLE, MAX_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
@@ -30,6 +31,7 @@ KEY = "lecture"
 # Session key of the requested slide's page, kept until a run opens that page.
 OPENED = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence is too long for an address."
+WITHOUT_LIST = "This slide has the open sentence only: your list of sentences is too long for an address."
 # Pages whose own buttons are pressed by a clicker's keys, unless the page is the shown slide.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
@@ -145,7 +147,12 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         if not address:
             listed(replace(params.slides, problem=TOO_LONG))
             return
-        listed(params.slides.added(Slide.of(page, address).carrying(session.carried())))
+        mine = ListParams("\n".join(session.sentence_list().sentences)).to_address()
+        added = params.slides.added(Slide.of(page, address | mine).carrying(session.carried()))
+        if added.problem and mine:
+            added = params.slides.added(Slide.of(page, address).carrying(session.carried()))
+            added = replace(added, problem=added.problem or WITHOUT_LIST)
+        listed(added)
 
     def load() -> None:
         text = sent.get("text")

@@ -11,10 +11,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.bets.ask import ask
+from pages.ui.bets.offer import show_score
 from pages.ui.bets.verdict import verdict
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.heads.kinds import PAGES
-from pages.ui.layout.roles import aside, words_and_figure
+from pages.ui.layout.roles import aside, large, words_and_figure
 from pages.ui.lessons.clicks import done_by, remark_on
 from pages.ui.lessons.figures import chosen_in_map, first_choice, hidden, show_map, show_table_figure, show_without
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
@@ -129,11 +130,15 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
             st.container(border=True).markdown(remark)
         return
     found = verdict(measured.question, params.answer) if step.question else None
+    asked = f"{params.id} {measured.plain(step.question)} {model}"
     said, reveal = found and found.says, with_link(measured, measured.markdown(step.reveal), model)
     # A line break keeps two adjacent numbers from reading as one. On a projector, which has no room for another line,
     # the break is not shown.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
+        if found and not large():
+            # On a projector, the answer is that of an audience.
+            show_score(asked, found)
         if not measured.finding.holds:
             st.caption("For this model, the lesson's statement is not true; the numbers are this model's.")
 

@@ -14,10 +14,13 @@ from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.saving import archive, show_lines
 from pages.ui.charts.tables import show_table
 from pages.ui.measured.measuring import time_left
+from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.my_sentences import my_sentences
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs.inference import LONG_RUNS, CachedRuns, turn
+from pages.ui.runs.inference import LONG_RUNS, RUNS, CachedRuns, turn
+from pages.ui.state import session
 from pages.ui.text.glossary import explain
+from pages.ui.text.modes import MODES
 from pages.ui.text.python_lines import effects_lines
 from transformer.surveys.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
 from transformer.values.kinds import KINDS
@@ -36,7 +39,9 @@ def show_over_mine(reading: Reading, effect: str) -> None:
     if not sentences:
         return
     st.subheader("Every head, over all of my sentences", anchor=False)
-    belongs = reading.translator.version, sha256("\n".join(sentences).encode()).digest()
+    params = session.params(OffParams)
+    digest = sha256("\n".join(sentences).encode()).digest()
+    belongs = digest, reading.translator.version, params.mode, *params.drawn.values()
     known, found = st.session_state.get(FOUND, (belongs, NO_EFFECTS))
     if known != belongs:
         found = NO_EFFECTS
@@ -44,7 +49,7 @@ def show_over_mine(reading: Reading, effect: str) -> None:
     place = st.container(horizontal=True, vertical_alignment="center")
     if going and found.read < len(sentences):
         with place:
-            _measure(reading.runs, sentences, found, belongs)
+            _measure(reading.runs, sentences, found, belongs, params)
         st.rerun()
     with place:
         if found.read < len(sentences):
@@ -55,14 +60,16 @@ def show_over_mine(reading: Reading, effect: str) -> None:
                 on_click=st.session_state.update,
                 args=({GOING: belongs},),
                 help="Switches every head off by itself on each sentence: about a second or two for each. You can stop "
-                "it and go on later.",
+                "it and go on later. After a reload, the server still has what it measured lately.",
             )
         st.caption(_says(found, len(sentences)))
     if found.texts:
-        _show(reading, found, effect)
+        _show(reading, found, effect, params)
 
 
-def _measure(runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, belongs: tuple[str, bytes]) -> None:
+def _measure(
+    runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, belongs: tuple[object, ...], params: OffParams
+) -> None:
     """Measure the sentences that are left, one turn at the model each; any click ends this run and keeps the rest."""
     with st.container(width="stretch"):
         bar = st.progress(0.0)
@@ -72,8 +79,12 @@ def _measure(runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, bel
         done = number - first
         left = f", {time_left((monotonic() - began) / done * (len(sentences) - number))}" if done else ""
         bar.progress(number / len(sentences), f"Sentence {number + 1} of {len(sentences)}{left}")
-        with turn(LONG_RUNS):
-            found += measure_effects(runs.model, [sentence], weights=weights)
+
+        def measured(text: str = sentence) -> HeadEffects:
+            with turn(LONG_RUNS):
+                return measure_effects(runs.model, [text], mode=params.mode, weights=weights, **params.drawn)
+
+        found += RUNS.get((*runs.identity, "effects", *belongs[1:], sentence), measured)
         st.session_state[FOUND] = belongs, found
 
 
@@ -84,7 +95,7 @@ def _says(found: HeadEffects, count: int) -> str:
     return f"Measured: {len(found.texts)} of {count}{skipped}."
 
 
-def _show(reading: Reading, found: HeadEffects, effect: str) -> None:
+def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) -> None:
     offered = [name for name in EFFECTS if name in found.values]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rows = st.segmented_control(
@@ -108,8 +119,8 @@ def _show(reading: Reading, found: HeadEffects, effect: str) -> None:
     show_table(table, f"mine_{rows.lower()}", digits=3)
     st.caption(
         "The interval covers 95% of the means of sentences drawn again (bootstrap). A head “changes” a sentence if, "
-        "without it, another word becomes the most likely at some step. A head "
-        "that is off writes nothing. Click a column to sort.",
+        "without it, another word becomes the most likely at some step. In place of the output of a head that is off: "
+        f"{MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
         help=explain("head", "log-probability", "nats", "logit"),
     )
     st.download_button(
@@ -121,7 +132,8 @@ def _show(reading: Reading, found: HeadEffects, effect: str) -> None:
         on_click="ignore",
         key="mine_npz",
     )
-    show_lines(effects_lines(found.texts, chosen, folder=reading.translator.folder), "mine")
+    lines = effects_lines(found.texts, chosen, params.mode, folder=reading.translator.folder, **params.drawn)
+    show_lines(lines, "mine")
 
 
 def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:

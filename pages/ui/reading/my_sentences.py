@@ -1,7 +1,7 @@
 """The user's own list of sentences: pasted or read from a file, and stepped through on every page.
 
-The session has the list, and the browser keeps it for a reload (assets/sentence_list/). The position is that of the
-sentence that is read, so an address and a slide have it as their text.
+The session has the list, and the browser keeps it for a reload (assets/sentence_list/). A slide has the list too. The
+position is that of the sentence that is read, so every address has it as its text.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from pages.ui.state import session
 from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
-# Key of the list, in the session.
-MINE = "_my_sentences"
 # Number of times that the user asked for the dialog, in the session.
 ASKED = "_my_sentences_asked"
 
@@ -27,7 +25,7 @@ draw_list = component("sentence_list/sentence_list")
 
 def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
     """The user's sentences, as the model with these codes reads them; empty without a list."""
-    return tuple(kept_code(sentence, codes) for sentence in _listed().sentences)
+    return tuple(kept_code(sentence, codes) for sentence in session.sentence_list().sentences)
 
 
 def ask_for_list() -> None:
@@ -49,11 +47,11 @@ def sentence_stepper(codes: Sequence[str]) -> None:
         on_act_change=act,
         width="stretch",
         data={
-            "text": "\n".join(_listed().sentences),
-            "given": MINE in st.session_state,
+            "text": "\n".join(session.sentence_list().sentences),
+            "given": session.MINE in st.session_state,
             "at": _position(sentences),
             "count": len(sentences),
-            "said": _listed().said,
+            "said": session.sentence_list().said,
             "asked": st.session_state.get(ASKED, 0),
             "limit": MAX_BYTES,
         },
@@ -75,14 +73,10 @@ def _take(text: str, *, restored: bool) -> None:
     found = sentences_in(text) if text.strip() else SentenceList()
     if not found.sentences and found.said:
         # A list that cannot be read leaves the former one.
-        found = SentenceList(_listed().sentences, found.said)
+        found = SentenceList(session.sentence_list().sentences, found.said)
     elif found.sentences and not restored:
         session.try_sentence(found.sentences[0])
-    st.session_state[MINE] = found
-
-
-def _listed() -> SentenceList:
-    return st.session_state.get(MINE, SentenceList())
+    st.session_state[session.MINE] = found
 
 
 def _position(sentences: Sequence[str]) -> int:

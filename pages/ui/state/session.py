@@ -21,8 +21,10 @@ from pages.ui.params.fields import Params
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.params.model import ModelParams
 from pages.ui.params.pages import KINDS_OF_PAGES
+from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.state import EXAMPLES as EXAMPLES
 from pages.ui.params.state import TEXT, State
+from pages.ui.text.sentence_list import SentenceList, sentences_in
 from transformer.text.normalisation import valid
 from transformer.values.trace import Kind
 
@@ -42,6 +44,8 @@ QUOTED = "_quoted"
 PAGE, CARRIED = "_page", "_carried"
 # Session key of the head that the page shows, as parameters, whether or not the user chose it.
 SHOWN_HEAD = "_shown_head"
+# Session key of the user's list of sentences.
+MINE = "_my_sentences"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
 
@@ -80,7 +84,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
         state = state.each(lambda value: value.for_another_translation())
         if just_decoded:
             state = state.with_params(decoding)
-    st.session_state[STATE] = state = _pinned_in_kind(state, page)
+    st.session_state[STATE] = state = _pinned_in_kind(_without_list(state), page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[PAGE] = page
     st.session_state.pop(QUOTED, None)
@@ -94,6 +98,14 @@ def _opened(address: Mapping[str, str], before: State) -> State:
     """Return the state of an address; if the address has no text, keep the previous text and model."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
     return State.from_address({**here, **address})
+
+
+def _without_list(state: State) -> State:
+    """Return a copy without a slide's list of sentences, which the session keeps; it is too long for every address."""
+    found = sentences_in(state.of(ListParams).sentences)
+    if found.sentences:
+        st.session_state[MINE] = found
+    return state.with_params(ListParams())
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
@@ -249,6 +261,11 @@ def box_request() -> int:
 def refill_boxes() -> None:
     """Make the text boxes show the current texts."""
     st.session_state[BOX_REQUEST] = box_request() + 1
+
+
+def sentence_list() -> SentenceList:
+    """Return the user's list of sentences; empty without one."""
+    return st.session_state.get(MINE, SentenceList())
 
 
 def params(cls: type[P]) -> P:

@@ -22,10 +22,10 @@ from pages.ui.reading.translation import NOTHING
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.switch_heads_off.export import save_tables
-from pages.ui.switch_heads_off.switches import MODES
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
+from pages.ui.text.modes import MODES
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines
 from transformer.ablation.effect import Effect, EffectRun

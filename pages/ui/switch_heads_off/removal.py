@@ -23,9 +23,9 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.switch_heads_off.export import save_tables
-from pages.ui.switch_heads_off.switches import MODES
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
+from pages.ui.text.modes import MODES
 from pages.ui.text.number_format import typeset
 from transformer.ablation.importance import ImportanceRun
 from transformer.ablation.removal import RemovalCurve, RemovalRun

@@ -14,16 +14,11 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import bind, bind_number
 from pages.ui.text.glossary import explain
+from pages.ui.text.modes import MODES
 from transformer.values.interventions import Interventions, Mode
 from transformer.values.trace import KINDS, Trace
 
 KEY = "head_switches"
-MODES: dict[Mode, str] = {
-    "zero": "nothing (zero)",
-    "mean": "its mean output",
-    "uniform": "equal attention",
-    "resample": "its output for another sentence",
-}
 # Descriptions of the values that replace the output of a head that is off.
 BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",

@@ -109,12 +109,21 @@ def importance_lines(
     )
 
 
-def effects_lines(sentences: Sequence[str], effect: str, *, folder: Path | None) -> str:
+def effects_lines(
+    sentences: Sequence[str],
+    effect: str,
+    mode: Mode,
+    *,
+    folder: Path | None,
+    seed: int | None = None,
+    draws: int | None = None,
+) -> str:
     """Lines that measure an effect of every head over sentences.
 
     Args:
         effect: a key of `transformer.surveys.effects.EFFECTS`.
         folder: of the model.
+        seed, draws: as in `importance_lines`.
     """
     return "\n".join(
         (
@@ -123,7 +132,7 @@ def effects_lines(sentences: Sequence[str], effect: str, *, folder: Path | None)
             "sentences = [",
             *(f"    {sentence!r}," for sentence in sentences),
             "]",
-            f"found = measure_effects({loading(folder)}, sentences)",
+            f"found = measure_effects({loading(folder)}, sentences, mode={mode!r}{_drawn(seed=seed, draws=draws)})",
             f"for kind in found.values[{effect!r}]:",
             f"    mean = found.mean({effect!r}, kind)",
             "    print(kind, mean.mean, mean.low, mean.high)",

@@ -11,7 +11,7 @@ from attention_atlas.browser.html_file import filled, template
 from attention_atlas.browser.payload import sentence_id
 from pages.ui.components.diagram import OpenedPage
 from pages.ui.components.save_as import figure_component
-from pages.ui.components.synced_state import SyncedState
+from pages.ui.components.synced_state import synced_params
 from pages.ui.heads.kinds import PAGES
 from pages.ui.params.translate import FilmParams
 from pages.ui.reading.sentence import FILM_ASKED, Reading
@@ -21,7 +21,6 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Kind
 
 KEY = "film"
-SYNCED: SyncedState[FilmParams] = SyncedState("_film")
 draw_film = figure_component("sentence_film/sentence_film")
 
 
@@ -40,25 +39,14 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
         ),
     }
     params = FilmParams(min(session.params(FilmParams).frame, len(message["frames"])))
-    stays = session.was_drawn(KEY) and SYNCED.shown == params
-    asked = SYNCED.request(params, new=not stays)
-
-    def moved() -> None:
-        sent = st.session_state[KEY].get("params")
-        session.store(FilmParams.from_browser(sent))
-        SYNCED.received(sent, session.params(FilmParams))
-
+    asked, moved = synced_params(KEY, params)
     opened = OpenedPage(KEY)
     draw_film(
         key=KEY,
         width="stretch",
         on_params_change=moved,
         on_open_change=opened.note,
-        data={
-            **message,
-            "play": st.session_state.pop(FILM_ASKED, False),
-            "asked": {"number": asked.number, "params": {"frame": params.frame}},
-        },
+        data={**message, "play": st.session_state.pop(FILM_ASKED, False), "asked": asked},
     )
     st.download_button(
         "The film as one file, for offline use",

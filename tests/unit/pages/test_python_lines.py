@@ -96,7 +96,7 @@ def test_python_lines_for_resampling_contain_seed_and_draws():
 
 def test_code_of_many_sentences_gives_the_displayed_table(small_translator, run, capsys):
     sentences = [TEXT, "A dog."]
-    found = run(effects_lines(sentences, "entropy", folder=None))["found"]
-    shown = head_table(measure_effects(small_translator, sentences), "entropy")
-    means = np.concatenate([found.mean("entropy", kind).mean.ravel() for kind in KINDS])
+    found = run(effects_lines(sentences, "off", "uniform", folder=None))["found"]
+    shown = head_table(measure_effects(small_translator, sentences, mode="uniform"), "off")
+    means = np.concatenate([found.mean("off", kind).mean.ravel() for kind in KINDS])
     assert np.array_equal(shown["mean"].to_numpy(), means) and "cross" in capsys.readouterr().out
