@@ -117,6 +117,23 @@ def test_heads_of_two_models_are_matched():
     assert "the models read English and Arabic" in test.warning[0].value and not test.exception
 
 
+def test_map_page_shows_the_match_of_the_chosen_head():
+    page, there = "pages/encoder_attention.py", {"text": DREAM, "layer": 2, "head": 3}
+    assert "is matched with" not in texts(opened(page, **there))
+    there["compare_other"] = ARABIC
+    test = opened(page, **there)
+    assert (
+        healthy(test) and "**Head 2.3 of en\\-de**" in texts(test) and test.selectbox("compare_other").value == ARABIC
+    )
+    compared = opened(COMPARE, **there, compare_part="models")
+    (said,) = (each.value for each in compared.markdown if each.value.startswith("**Head 2.3 of"))
+    assert said in [each.value for each in test.markdown]
+    test = opened("pages/cross_attention.py", **there)
+    assert "write different languages" in test.info[0].value and "alignment_shift" in [
+        each.key for each in test.get("button_group")
+    ]
+
+
 @pytest.mark.thorough
 def test_unapplied_search_settings_are_reported_where_the_model_translates():
     test = opened(text=DREAM, model=LARGE)
