@@ -16,5 +16,10 @@ LANGUAGE_MODEL = ASSETS / "models" / "en"
 
 
 def measured_file(folder: Path, name: str) -> Path:
-    """A file of measurements of the model in a folder: in assets/ for the shipped model, else beside the model."""
+    """A file of measurements of a model: in assets/ for the shipped model, else in its folder.
+
+    If the model is a file, the weights of one step, the name of the measurements begins with that of the weights.
+    """
+    if folder.is_file():
+        return folder.with_suffix(f".{name}")
     return (ASSETS if folder == MODEL else folder) / name
