@@ -1,6 +1,6 @@
 """The notebook widget's module, loaded from a blob: or data: URL in a page that forbids everything else.
 
-VS Code and Colab draw widgets in frames with such a content security policy, so the module may import nothing relative,
+VS Code and Colab draw widgets in frames with such a content security policy. The module may import nothing relative,
 evaluate no text, and fetch nothing.
 """
 

@@ -121,7 +121,8 @@ def model_folder(name: str) -> ModelFolder:
 def _models() -> Iterator[tuple[str, Path]]:
     """The name and the path of each model; a training run has its model, and one for each step that was kept."""
     for path in _folders():
-        if (path / CONFIG).exists() or not (path / RUN_MODEL / CONFIG).is_file():
+        # `Path.exists` raises an error in a folder that may not be entered.
+        if os.path.exists(path / CONFIG) or not os.path.isfile(path / RUN_MODEL / CONFIG):
             yield path.name, path
             continue
         yield path.name, path / RUN_MODEL

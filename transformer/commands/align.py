@@ -47,8 +47,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--gold",
         type=Path,
         metavar="FILE",
-        help="print the AER against these links: a line per pair, as 0-0 1?2 (? or p: possible), or a line per link "
-        "with pair, source word, target word and S or P, as 1 3 2 P",
+        help="print the AER against these links: a line per pair, as 0-0 1?2 (? or p: possible); or a line per link, "
+        "as 1 3 2 P (pair, source word, target word, S or P)",
     )
     parser.add_argument(
         "--gold-first",
