@@ -21,6 +21,16 @@ SECONDS = "second of the sound"
 CUT = "…"
 
 
+def head_name(number: int, heads: int) -> str:
+    """A head as layer.head, counted from 1; empty for -1.
+
+    Args:
+        number: the index of the head, as in `head_distances`.
+        heads: the number of heads in each layer.
+    """
+    return "" if number < 0 else f"{number // heads + 1}.{number % heads + 1}"
+
+
 def row_labels(axes: Axes) -> list[str]:
     """Return the labels of the queries. A decoder row names the token it reads and the token it predicts."""
     labels = [group_label(group, axes.row_text, words=axes.words) for group in axes.rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,12 @@ from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
 from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
+from tests.unit.interop.family_peers import make_family
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.checkpoints.available_models import SHIPPED
 from transformer.files.paths import MODEL
 from transformer.files.small_files import MAX_FILE_BYTES
+from transformer.interop.importing import import_model
 from transformer.lessons.folders import SHIPPED as LESSONS
 from transformer.running.translator import Translator
 
@@ -117,6 +120,23 @@ def test_heads_of_two_models_are_matched():
     assert "the models read English and Arabic" in test.warning[0].value and not test.exception
 
 
+def test_map_page_shows_the_match_of_the_chosen_head():
+    page, there = "pages/encoder_attention.py", {"text": DREAM, "layer": 2, "head": 3}
+    assert "is matched with" not in texts(opened(page, **there))
+    there["compare_other"] = ARABIC
+    test = opened(page, **there)
+    assert (
+        healthy(test) and "**Head 2.3 of en\\-de**" in texts(test) and test.selectbox("compare_other").value == ARABIC
+    )
+    compared = opened(COMPARE, **there, compare_part="models")
+    (said,) = (each.value for each in compared.markdown if each.value.startswith("**Head 2.3 of"))
+    assert said in [each.value for each in test.markdown]
+    test = opened("pages/cross_attention.py", **there)
+    assert "write different languages" in test.info[0].value and "alignment_shift" in [
+        each.key for each in test.get("button_group")
+    ]
+
+
 @pytest.mark.thorough
 def test_unapplied_search_settings_are_reported_where_the_model_translates():
     test = opened(text=DREAM, model=LARGE)
@@ -157,6 +177,37 @@ def test_page_offers_all_target_languages_of_a_model(models):
     test.selectbox("model").set_value(SHIPPED).run()
     assert healthy(test) and not [each for each in test.selectbox if each.key == "target_language"]
     assert ">>" not in typed(test), "which the other model does not write"
+
+
+@pytest.mark.parametrize(
+    ("family", "own", "other"),
+    [
+        ("nllb", ("<<eng_Latn>>", ">>deu_Latn<<"), ("<<fra_Latn>>", ">>zho_Hans<<")),
+        pytest.param("mbart50", ("<<en_XX>>", ">>de_DE<<"), ("<<fr_XX>>", ">>zh_CN<<"), marks=pytest.mark.thorough),
+        pytest.param("m2m100", ("<<en>>", ">>de<<"), ("<<fr>>", ">>zh<<"), marks=pytest.mark.thorough),
+    ],
+)
+def test_model_with_languages_on_both_sides_offers_two_lists(models, tmp_path, family, own, other):
+    make_family(family, tmp_path)
+    import_model(str(tmp_path), models / "models" / family)
+    try:
+        test = opened("pages/cross_attention.py", text=DREAM, model=family)
+        keys = "source_language", "target_language"
+        assert [test.selectbox(key).value for key in keys] == [None, None]
+        assert [test.selectbox(key).placeholder for key in keys] == [
+            f"{name} ({code[2:-2]})" for name, code in zip(("English", "German"), own, strict=True)
+        ]
+        assert "English → German" in [each.proto.popover.label for each in test.get("popover")]
+        for key, code in zip(keys, other, strict=True):
+            test.selectbox(key).set_value(code).run()
+        assert healthy(test) and test.query_params["text"] in (text := f"{' '.join(other)} {DREAM}", [text])
+        assert typed(test) == DREAM, "the codes are not typed"
+        assert "French → Chinese" in [each.proto.popover.label.split(" (")[0] for each in test.get("popover")]
+        test.selectbox(keys[1]).set_value(own[1]).run()
+        submit(test, "The dog.")
+        assert healthy(test) and [test.selectbox(key).value for key in keys] == [other[0], own[1]]
+    finally:
+        shutil.rmtree(models / "models" / family)
 
 
 def test_heads_are_measured_in_the_chosen_language(models):

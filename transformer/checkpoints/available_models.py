@@ -10,11 +10,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.model_texts import RUN_MODEL, STEP_WEIGHTS, files_of_model
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
@@ -42,8 +43,8 @@ class ModelFolder:
     """A folder that may hold a model.
 
     Attributes:
-        name: name of the folder, and of the model in an address.
-        path: path of the folder.
+        name: name of the model in an address: that of the folder; RUN-STEP for a step of a training run.
+        path: path of the folder; of the file with its weights for a step of a training run.
         languages: languages that the model translates.
         codes: as in `Vocabulary.codes`.
         problem: one sentence that says why the model cannot be used; empty if no problem is known. Damaged weights are
@@ -84,26 +85,26 @@ def model_folders() -> dict[str, ModelFolder]:
     If two have the same name, the first one counts.
     """
     found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
-    for path in _folders():
+    for name, path in _models():
         if not is_language_model(path):
-            folder = _checked(path, _changes(path), _translator)
-            found.setdefault(folder.name, folder)
+            found.setdefault(name, _checked(name, path, _changes(path), _translator))
     return found
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
     """All language models by name, in the order of `model_folders`; the shipped one may be missing."""
     found: dict[str, ModelFolder] = {}
-    shipped = (LANGUAGE_MODEL,) if LANGUAGE_MODEL.is_dir() else ()
-    for path in (*shipped, *filter(is_language_model, _folders())):
-        folder = _checked(path, _changes(path), _language_model)
-        found.setdefault(folder.name, folder)
+    shipped = ((SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL),) if LANGUAGE_MODEL.is_dir() else ()
+    own = ((name, path) for name, path in _models() if is_language_model(path))
+    for name, path in (*shipped, *own):
+        found.setdefault(name, _checked(name, path, _changes(path), _language_model))
     return found
 
 
 def is_language_model(path: Path) -> bool:
     """Whether the config.json of a folder describes a language model, either ours or a GPT-2."""
-    return _is_language_model(path, _changed(path / CONFIG))
+    folder = files_of_model(path)
+    return _is_language_model(folder, _changed(folder / CONFIG))
 
 
 def model_folder(name: str) -> ModelFolder:
@@ -120,6 +121,21 @@ def model_folder(name: str) -> ModelFolder:
     return found
 
 
+def _models() -> Iterator[tuple[str, Path]]:
+    """The name and the path of each model; a training run has its model, and one for each step that was kept."""
+    for path in _folders():
+        # `Path.exists` raises an error in a folder that may not be entered.
+        if os.path.exists(path / CONFIG) or not os.path.isfile(path / RUN_MODEL / CONFIG):
+            yield path.name, path
+            continue
+        yield path.name, path / RUN_MODEL
+        try:
+            steps = {int(found[1]): file for file in path.iterdir() if (found := STEP_WEIGHTS.fullmatch(file.name))}
+        except OSError:
+            continue
+        yield from ((f"{path.name}-{step}", file) for step, file in sorted(steps.items()))
+
+
 def _folders() -> Iterator[Path]:
     for place in (OWN, *([Path(os.environ[VARIABLE])] if os.environ.get(VARIABLE) else [])):
         try:
@@ -133,7 +149,8 @@ def _folders() -> Iterator[Path]:
 
 def _changes(path: Path) -> tuple[int, ...]:
     """Times of the last changes of the files that `model_folders` reads in a folder, nanoseconds."""
-    return tuple(_changed(path / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
+    folder = files_of_model(path)
+    return _changed(path), *(_changed(folder / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
 
 
 def _changed(path: Path) -> int:
@@ -146,23 +163,28 @@ def _changed(path: Path) -> int:
 
 # The result is cached, because every run of a page asks for all folders several times.
 @lru_cache(maxsize=256)
-def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]) -> ModelFolder:
-    """A model folder, with any problem that is visible without reading weights.
+def _checked(
+    name: str, path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]
+) -> ModelFolder:
+    """A model, with any problem that is visible without reading weights.
 
     Args:
+        name: name of the model.
+        path: model folder, or weights of a step.
         changed: times of the last changes of its files; a new time makes the cache read the folder again.
         read: function that checks a folder of one kind, given the values in its config.json.
     """
+    folder = files_of_model(path)
 
     def useless(problem: str) -> ModelFolder:
-        return ModelFolder(path.name, path, problem=f"The folder {path} cannot be used: {problem}.")
+        return ModelFolder(name, path, problem=f"The folder {folder} cannot be used: {problem}.")
 
-    if not NAME.fullmatch(path.name):
+    if not NAME.fullmatch(name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
-        found = read(path, read_small_json(path / CONFIG, MAX_BYTES))
+        found = replace(read(folder, read_small_json(folder / CONFIG, MAX_BYTES)), name=name, path=path)
         weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)
-        return found if any((path / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
+        return found if any((folder / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
         return useless(f"its {CONFIG} is missing")
     except OSError as error:

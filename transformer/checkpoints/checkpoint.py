@@ -11,8 +11,16 @@ import torch
 
 from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
-from transformer.checkpoints.model_files import CONFIG, WEIGHTS, check_vocabulary, fill, folder_version, read_weights
-from transformer.checkpoints.model_texts import RESTORE, read_card, read_curve, read_text
+from transformer.checkpoints.model_files import (
+    CONFIG,
+    WEIGHTS,
+    check_vocabulary,
+    fill,
+    folder_version,
+    read_step_weights,
+    read_weights,
+)
+from transformer.checkpoints.model_texts import RESTORE, files_of_model, read_card, read_curve, read_text
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL
@@ -45,7 +53,7 @@ class Checkpoint(Runs, Generic[V]):
         curve: learning curve, a CSV of `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder has none.
         version: digest that changes whenever the configuration, the vocabulary or a weight changes.
         device: device of the model.
-        folder: the model folder; None if the model was made in memory.
+        folder: the model folder, or the file of one step's weights; None if the model was made in memory.
     """
 
     model: Transformer
@@ -97,17 +105,21 @@ class Description:
 
 
 def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
-    """Load a translator's folder, with the model on the CPU.
+    """Load a translator with the model on the CPU.
 
-    The folder has config.json, model.safetensors and the files of its vocabulary, and optionally README.md,
+    A model folder has config.json, model.safetensors and the files of its vocabulary, and optionally README.md,
     languages.json and learning_curve.csv. The seals in the weights' file show that the files belong together. Until
     they have been checked, no weight is used, and no tensor is created with a size that only config.json states.
+
+    Args:
+        folder: a model folder, or the file weights-STEP.safetensors of a training run, whose other files are in the
+            run's model folder.
 
     Raises:
         CheckpointError: a file is missing or damaged, the files do not belong together, there is too little memory, or
             the model does not translate.
     """
-    written = read_text(folder / CONFIG)
+    written = read_text(files_of_model(folder) / CONFIG)
     config = _config(folder, written)
     _check_translates(folder, config)
     return _read_ours(folder, config, written)
@@ -125,7 +137,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
         DeviceError: the device is missing, or has too little memory for the model.
     """
     device = chosen_device(device)
-    written = read_text(folder / CONFIG)
+    written = read_text(files_of_model(folder) / CONFIG)
     if _is_gpt2(written):
         loaded = _read_gpt2(folder)
     else:
@@ -144,6 +156,7 @@ def load_description(folder: Path) -> Description:
         CheckpointError: a file is missing or damaged, the vocabulary is not the one of the weights, or the model does
             not translate.
     """
+    folder = files_of_model(folder)
     config = _config(folder, read_text(folder / CONFIG))
     _check_translates(folder, config)
     if not (folder / SYMBOLS).exists():
@@ -177,8 +190,12 @@ def _read_gpt2(folder: Path) -> LanguageModel:
 
 def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpoint[Any]:
     """Read a model of `transformer.training` or `transformer.interop`; `written` is the text of its config.json."""
-    one_file = not (folder / SYMBOLS).exists()
-    weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
+    path, folder = folder, files_of_model(folder)
+    if path == folder:
+        one_file = not (folder / SYMBOLS).exists()
+        weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
+    else:
+        weights = read_step_weights(path, VOCABULARY)
     tokenizer, languages = _words(folder)
     sizes = config.source_vocabulary or tokenizer.source_size, config.target_vocabulary
     if weights.tokenizer != tokenizer.fingerprint or sizes != (tokenizer.source_size, tokenizer.size):
@@ -188,15 +205,15 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
         )
     with SkippedInitialisation():
         model = Transformer(config, tokenizer.symbols)
-    fill(model, weights, folder)
+    fill(model, weights, path)
     return Checkpoint(
         model,
         tokenizer,
         languages,
         card=read_card(folder),
         curve=read_curve(folder),
-        version=folder_version(folder, tokenizer, (WEIGHTS,)),
-        folder=folder,
+        version=folder_version(folder, tokenizer, (WEIGHTS if path == folder else f"../{path.name}",)),
+        folder=path,
     )
 
 

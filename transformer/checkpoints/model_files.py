@@ -13,11 +13,11 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints.model_texts import RESTORE, read_bytes, reading
+from transformer.checkpoints.model_texts import RESTORE, STEP_WEIGHTS, files_of_model, read_bytes, reading
 from transformer.errors import CheckpointError
 from transformer.files.memory import check_memory, memory_available, memory_needed
 from transformer.files.replacing import replaced, writing
-from transformer.files.tensors import bytes_of, opened, read_tensors, write_tensors
+from transformer.files.tensors import bytes_of, opened, read_sealed, read_tensors, write_tensors
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -126,13 +126,44 @@ def read_weights(
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
-    if not floating or not all(bool(weight.isfinite().all()) for weight in weights.values()):
-        raise CheckpointError(
-            f"The weights in {folder} are not all finite numbers: their training diverged. Train again with a lower "
-            "learning rate, or use an earlier checkpoint."
-        )
+    _check_finite(weights if floating else None, folder)
     named = {current_name(name): tensor for name, tensor in weights.items()}
     return SealedWeights(named, metadata.get("tokenizer"))
+
+
+def read_step(path: Path, advice: str) -> dict[str, Tensor]:
+    """The weights of one step of a training run.
+
+    Args:
+        advice: argument of `read_sealed`.
+
+    Raises:
+        FileNotFoundError: the file does not exist.
+        ValueError: it is damaged, or has the weights of another step than its name says.
+    """
+    found = read_sealed(path, {"step"}, advice)
+    name = STEP_WEIGHTS.fullmatch(path.name)
+    if name is None or found.notes != {"step": int(name[1])}:
+        step = int(name[1]) if name else "any"
+        raise ValueError(f"the file {path} does not contain the weights of step {step}: {advice}")
+    return {current_name(name): tensor for name, tensor in found.tensors.items()}
+
+
+def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
+    """The weights of one step, for the configuration and the vocabulary of its run's model folder.
+
+    Raises:
+        CheckpointError: as `read_weights`.
+    """
+    folder = files_of_model(path)
+    check_memory(folder, memory_needed(path), memory_available())
+    check_vocabulary(folder / vocabulary)
+    try:
+        tensors = read_step(path, RESTORE)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"The weights cannot be read: {error}") from error
+    _check_finite(tensors, path)
+    return SealedWeights(tensors, hashlib.sha256(read_bytes(folder / vocabulary)).hexdigest())
 
 
 def check_vocabulary(path: Path) -> None:
@@ -219,6 +250,15 @@ def _check_shapes(
         raise CheckpointError(
             f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')}, "
             f"but is {found.get(wrong[0], 'absent')}. {RESTORE}"
+        )
+
+
+def _check_finite(weights: Mapping[str, Tensor] | None, path: Path) -> None:
+    """Reject weights with a number that is not finite; None stands for weights of another type."""
+    if weights is None or not all(bool(weight.isfinite().all()) for weight in weights.values()):
+        raise CheckpointError(
+            f"The weights in {path} are not all finite numbers: their training diverged. Train again with a lower "
+            "learning rate, or use an earlier checkpoint."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,16 @@ from transformer.files.small_files import read_beginning, read_small, read_small
 
 CARD = "README.md"
 CURVE = "learning_curve.csv"
+# The weights of one step in the folder of a training run, and the run's model folder beside them. The name contains the
+# step, with at least seven digits.
+STEP_WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
+RUN_MODEL = "model"
 RESTORE = "Fetch the model folder again, or make one with `python -m transformer.training`."
+
+
+def files_of_model(path: Path) -> Path:
+    """The folder with the configuration and the vocabulary of a model: a model folder, or the weights of a step."""
+    return path.parent / RUN_MODEL if STEP_WEIGHTS.fullmatch(path.name) else path
 
 
 def read_bytes(path: Path) -> bytes:

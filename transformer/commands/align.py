@@ -43,9 +43,19 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="what to align; spaces: words between white space, as in pharaoh files, where it "
         "is the default; words: without their punctuation; tokens: of the model",
     )
-    parser.add_argument("--gold", type=Path, metavar="FILE", help="print the AER against these links, as 0-0 1?2")
     parser.add_argument(
-        "--gold-first", type=int, choices=(0, 1), default=0, help="the number of the first word there (%(default)s)"
+        "--gold",
+        type=Path,
+        metavar="FILE",
+        help="print the AER against these links: a line per pair, as 0-0 1?2 (? or p: possible); or a line per link, "
+        "as 1 3 2 P (pair, source word, target word, S or P)",
+    )
+    parser.add_argument(
+        "--gold-first",
+        type=int,
+        choices=(0, 1),
+        default=0,
+        help="the number of the first word in lines per pair (%(default)s)",
     )
     parser.add_argument(
         "--heads", nargs="+", metavar="cross.LAYER.HEAD", help="align by these heads of one layer, counted from 1"

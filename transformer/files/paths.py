@@ -19,5 +19,10 @@ LANGUAGE_MODEL = ASSETS / "models" / "en"
 
 
 def measured_file(folder: Path, name: str) -> Path:
-    """Path of a file of measurements of a model: in assets/ for the shipped translator, else in the model's folder."""
+    """Path of a file of measurements of a model: in assets/ for the shipped translator, else in the model's folder.
+
+    If the model is a file, the weights of one step, the name of the measurements begins with that of the weights.
+    """
+    if folder.is_file():
+        return folder.with_suffix(f".{name}")
     return (ASSETS if folder == MODEL else folder) / name

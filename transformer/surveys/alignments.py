@@ -29,6 +29,10 @@ MEASURED = 100
 AHEAD = 128
 # A link of a human alignment: "1-2" is sure, "1?2" or "1p2" is possible.
 LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
+# A link in the format of Mihalcea and Pedersen 2003 ("An Evaluation Exercise for Word Alignment"): number of the pair,
+# of the source word and of the target word, all from 1; 0 stands for no word. S, the default, is sure, P is possible.
+ROW = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?\s*")
+Links = set[tuple[int, int]]
 
 
 def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
@@ -78,19 +82,24 @@ def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
 
 
 class Gold:
-    """Human alignments from a file with one line per pair, such as "0-0 1-1 2?1"; "?" or "p" marks a possible link.
+    """Human alignments from a file with one line per pair, as "0-0 1-1 2?1", or one line per link, as "1 3 2 P".
 
     Args:
         path: path of the file.
-        first: number that the file gives to the first word of a sentence, 0 or 1.
+        first: number of the first word of a sentence, 0 or 1, in a file with one line per pair.
 
     Raises:
         FileNotFoundError, ValueError: the file cannot be read; the message names the line.
     """
 
     def __init__(self, path: Path, first: int = 0) -> None:
-        self._path, self._first = path, first
-        self._lines = [self._parsed(number, line) for number, line in read_lines(path)]
+        lines = list(read_lines(path))
+        rows = [row for _, line in lines if (row := ROW.fullmatch(line))]
+        by_link = bool(rows) and len(rows) == sum(bool(line.strip()) for _, line in lines)
+        self._path, self._first = path, 1 if by_link else first
+        self._lines = _of_rows(rows) if by_link else [self._parsed(number, line) for number, line in lines]
+        if by_link and any(int(row[1]) == 0 for row in rows):
+            raise ValueError(f"{path} names a pair 0: number the pairs from 1")
         self._links: tuple[set, set, set] = set(), set(), set()
 
     def note(self, number: int, pair: AlignedPair | None) -> None:
@@ -120,7 +129,7 @@ class Gold:
         """Return the alignment error rate of all pairs together, 0 to 1 (see `alignment_error_rate`)."""
         return alignment_error_rate(*self._links)
 
-    def _parsed(self, number: int, line: str) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    def _parsed(self, number: int, line: str) -> tuple[Links, Links]:
         sure, possible = set(), set()
         for text in line.split():
             found = LINK.fullmatch(text)
@@ -129,6 +138,17 @@ class Gold:
             link = int(found[1]) - self._first, int(found[3]) - self._first
             (sure if found[2] == "-" else possible).add(link)
         return sure, possible
+
+
+def _of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
+    """The sure and the possible links of each pair; a pair that no row names has none."""
+    found: dict[int, tuple[Links, Links]] = {}
+    for row in rows:
+        pair, *link = (int(each) - 1 for each in row.groups()[:3])
+        links = found.setdefault(pair, (set(), set()))
+        if min(link) >= 0:
+            links[row[4] == "P"].add((link[0], link[1]))
+    return [found.get(pair, (set(), set())) for pair in range(max(found) + 1)]
 
 
 def _recorded(translator: Translator) -> Statistics | None:

@@ -228,9 +228,11 @@ def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequen
 def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
     """Return a text of A in the form that B reads, and whether B then writes the same language as A."""
     code, rest = split_code(text, a.tokenizer.codes)
-    wanted, codes = a.languages.asked_for(code).target.name, b.tokenizer.codes
+    wanted, codes = a.languages.asked_for(code).target.name, [each for each in b.tokenizer.codes if each[0] == ">"]
     asked = next((each for each in codes if b.languages.asked_for(each).target.name == wanted), "")
-    return with_code(rest.lstrip() if code else text, asked, codes), b.languages.asked_for(asked).target.name == wanted
+    return with_code(rest.lstrip() if code else text, asked, b.tokenizer.codes), b.languages.asked_for(
+        asked
+    ).target.name == wanted
 
 
 def _joined(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:

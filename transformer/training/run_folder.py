@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
-from transformer.checkpoints.model_files import current_name
-from transformer.checkpoints.model_texts import CURVE
+from transformer.checkpoints.model_files import current_name, read_step
+from transformer.checkpoints.model_texts import CURVE, RUN_MODEL, STEP_WEIGHTS
 from transformer.files.replacing import replaced, writing
 from transformer.files.tensors import read_sealed, seal_of, write_sealed
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
@@ -19,11 +18,8 @@ from transformer.training.contexts import CONTEXTS, Contexts
 from transformer.training.data import PieceData
 
 STATE = "state.safetensors"
-MODEL = "model"
 # Keys of the metadata of a saved state.
 PROGRESS = ("step", "seconds", "config", "fingerprints")
-# File name of a checkpoint, with the number of the step in at least seven digits.
-WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 DataName = Literal["train", "validation"]
 
 
@@ -54,7 +50,7 @@ class RunFolder:
     @property
     def model(self) -> Path:
         """Folder of the model."""
-        return self.path / MODEL
+        return self.path / RUN_MODEL
 
     @property
     def curve(self) -> Path:
@@ -184,15 +180,10 @@ class RunFolder:
 
     def _weights_steps(self) -> list[int]:
         """Return the steps of the checkpoints that `save_weights` wrote; other files of the user are ignored."""
-        return sorted(int(found[1]) for path in self.path.iterdir() if (found := WEIGHTS.fullmatch(path.name)))
+        return sorted(int(found[1]) for path in self.path.iterdir() if (found := STEP_WEIGHTS.fullmatch(path.name)))
 
     def _read_weights(self, step: int) -> dict[str, Tensor]:
-        path = self._weights_path(step)
-        advice = "delete it, and the model is averaged without it"
-        found = read_sealed(path, {"step"}, advice)
-        if found.notes != {"step": step}:
-            raise ValueError(f"the file {path} does not contain the weights of step {step}: {advice}")
-        return {current_name(name): tensor for name, tensor in found.tensors.items()}
+        return read_step(self._weights_path(step), "delete it, and the model is averaged without it")
 
 
 def _current(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 import streamlit as st
@@ -18,9 +19,12 @@ from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditParams
+from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.reading.second_model import pick_second_model, two_models
 from pages.ui.reading.sentence import Reading, read_sentence
 from pages.ui.reading.translation import show_translation
+from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
@@ -60,6 +64,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     if part.open:
         with part:
             _show_head(reading, kind, view, choice)
+    _show_match(reading, kind, choice)
     if st.button(
         "How is this cell computed?",
         key=f"{kind}_inside",
@@ -97,6 +102,20 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO)
     save_every_head(partial(reading.runs.get, reading.run), kind)
+
+
+def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
+    """Draw the head of a second model that does what the chosen head does."""
+    part = st.expander(
+        "Which head of another model does this?",
+        key=f"{kind}_match",
+        expanded=bool(session.params(CompareParams).other),
+        on_change="rerun",
+    )
+    if part.open:
+        # If there is no match, the page goes on below.
+        with part, suppress(PageEnd):
+            two_models(reading.translator, pick_second_model(), reading.trace, kind).show_head(choice)
 
 
 def _change_button(kind: Kind) -> None:

@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from attention_atlas.browser.labels import head_name
 from attention_atlas.browser.palette import shades
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import INK, PICK
@@ -21,16 +22,6 @@ RADIUS = 8
 NAME = np.array([11.0, 6.0])
 # Offsets of a name's centre from the centre of its point, in pixels, y downwards; the first free one is used.
 PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
-
-
-def head_name(number: int, heads: int) -> str:
-    """Return a head as layer.head, counted from 1; empty for -1.
-
-    Args:
-        number: the index of the head, as in `head_distances`.
-        heads: the number of heads in each layer.
-    """
-    return "" if number < 0 else f"{number // heads + 1}.{number % heads + 1}"
 
 
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.labels import TITLES
+from attention_atlas.browser.labels import TITLES, head_name
 from pages.ui.charts.matrix import INK, labelled_axis
-from pages.ui.compare_heads.head_scatter import head_name, head_scatter
+from pages.ui.compare_heads.head_scatter import head_scatter
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import MapReading

@@ -11,8 +11,8 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attention_atlas.browser.labels import SHORT_TITLES, TITLES, column_labels, place_of, row_labels
-from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
+from attention_atlas.browser.labels import SHORT_TITLES, place_of
+from pages.ui.components.side_by_side import DIFFERENCE, Map, head_map, side_by_side
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams, Pin
 from pages.ui.reading.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
@@ -22,7 +22,6 @@ from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View, view_of
 from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
@@ -109,7 +108,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
             st.text_input(f"{model.noun.capitalize()} {names[field]}", **_bound(field, pin, "text"))
             traces[field] = _trace(model, pin)
     views = {field: view_of(traces[field], pin.kind, words=pin.words) for field, pin in pins.items()}
-    sides = [map_of(f"{names[field]}: {pin_title(pin)}", views[field], pin) for field, pin in pins.items()]
+    sides = [head_map(names[field], views[field], pin.layer, pin.head) for field, pin in pins.items()]
     (a, b), (first, second) = pins.values(), views.values()
     agree = a.kind == b.kind and first.mask.shape == second.mask.shape
     if agree:
@@ -225,17 +224,6 @@ def _trace(model: ComparedModel, pin: Pin) -> Trace:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
-
-
-def pin_title(pin: Pin) -> str:
-    """Return a title with the kind, the layer and the head of a pin."""
-    return f"{TITLES[pin.kind]}, layer {pin.layer + 1}, head {pin.head + 1}"
-
-
-def map_of(title: str, view: View, pin: Pin) -> Map:
-    """Return the map of a pinned head in the format of `side_by_side`."""
-    weights = rounded(view.weights[pin.layer, pin.head])
-    return Map(title, row_labels(view.axes), column_labels(view.axes), weights, view.mask, words=view.axes.words)
 
 
 def _difference(sides: list[Map]) -> Map:

@@ -12,7 +12,7 @@ from pages.ui.params.slides import Slide, SlidesError
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL
+from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, model_folders
 from transformer.errors import AtlasError
 from transformer.experiments.checking import check, check_model
 from transformer.experiments.experiment import MAX_BYTES, ClaimedRun, Experiment
@@ -48,7 +48,8 @@ def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
 def model_name(model: Any) -> str:
     """Return the name of a model's folder; empty if the model has no folder."""
     if isinstance(model, Translator):
-        return model.folder.name if model.folder else ""
+        named = (each.name for each in model_folders().values() if each.path == model.folder)
+        return next(named, model.folder.name if model.folder else "")
     return session.params(LanguageModelParams).model or SHIPPED_LANGUAGE_MODEL
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attention_atlas.browser.labels import titles
+from attention_atlas.browser.labels import TITLES, column_labels, row_labels, titles
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.params.attention import FIXED
 from pages.ui.text.number_format import rounded
+from transformer.analysis.view import View
 
 DIFFERENCE = "difference"
 
@@ -41,6 +42,14 @@ class Map:
     scale: str = FIXED
     measure: str = "weight"
     axes: tuple[str, str] | None = None
+
+
+def head_map(of: str, view: View, layer: int, head: int) -> Map:
+    """Return the map of a head; the title begins with `of`, the name of a model or text."""
+    axes = view.axes
+    title = f"{of}: {TITLES[axes.kind]}, layer {layer + 1}, head {head + 1}"
+    weights = rounded(view.weights[layer, head])
+    return Map(title, row_labels(axes), column_labels(axes), weights, view.mask, words=axes.words)
 
 
 def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from pages.ui.text.server_paths import path_label
 from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.statistics import Statistics
 from transformer.checkpoints.available_models import SENTENCES
-from transformer.files.paths import ASSETS, MODEL
+from transformer.files.paths import ASSETS, MODEL, measured_file
 from transformer.files.records import Record
 from transformer.files.small_files import read_small_text
 from transformer.running.translator import Translator
@@ -40,16 +41,18 @@ class Recording(Generic[ModelRecord]):
     command: str
 
     def beside(self, translator: Translator) -> Recording[ModelRecord]:
-        """Return the recording of a model: in assets/ for the shipped model, else in the model's own folder."""
+        """Return the recording of a model: in assets/ for the shipped model, else with the model's own files."""
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self
-        shown = path_label(folder)
-        command = self.command.replace("assets/", f"{shlex.quote(shown)}/")
+        shown, path = path_label(folder), measured_file(folder, self.path.name)
+        command = re.sub(
+            r"assets/(\S+)", lambda file: shlex.quote(path_label(measured_file(folder, file[1]))), self.command
+        )
         options = f" --model {shlex.quote(shown)}"
         if (folder / SENTENCES).is_file() and "--data" not in command:
             options += f" --sentences {shlex.quote(path_label(folder / SENTENCES))}"
-        return replace(self, path=folder / self.path.name, command=command + options)
+        return replace(self, path=path, command=command + options)
 
     def of_model(self, version: str) -> ModelRecord | None:
         """Return the record; None if there is no record, or if it belongs to another model.

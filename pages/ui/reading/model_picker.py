@@ -111,7 +111,10 @@ def _more_languages() -> None:
             "command shows its progress, and says what to add if the model has only weights of an older format."
         )
         st.code(known[chosen].command, language="bash", wrap_lines=True)
-    st.caption(f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts one.")
+    st.caption(
+        f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts one. The folder of a "
+        "training run gives its model and its last steps."
+    )
 
 
 def device_choice() -> None:

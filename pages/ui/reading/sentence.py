@@ -144,8 +144,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
 
     beside: dict[Callable[[], None], float] = {}
     if codes:
-        # A list of languages for each side that has codes.
-        beside[write_in] = 4 * len({code[0] for code in codes})
+        beside[write_in] = 3.4
     beside[pick] = 2.0
     beside[model_menu] = 1.7
     typed_width = 8 if codes else 10

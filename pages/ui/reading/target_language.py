@@ -22,6 +22,7 @@ HELP = {
     "<": "The language of the sentence. Its code is a token of its own, a row and a column.",
     ">": "The language to write. Its code is the first token that the decoder writes.",
 }
+BOTH_SIDES = "The languages that the model reads and writes."
 ONE_SIDE = (
     "This model writes several languages. The code of the one that it is to write is the first token of the sentence, "
     "a row and a column of its own."
@@ -49,7 +50,7 @@ def kept_code(text: str, codes: Sequence[str]) -> str:
 
 
 def language_choice(codes: Sequence[str], default: Languages) -> None:
-    """Draw the lists of codes, one for each side; choosing one reads the same text again.
+    """Draw the list of codes, or a menu with a list for each side; choosing a code reads the same text again.
 
     Args:
         codes: of the model.
@@ -63,10 +64,14 @@ def language_choice(codes: Sequence[str], default: Languages) -> None:
         asked = " ".join(code for code in picked if code in codes)
         session.read_text(with_code(text_of_box(codes), asked, codes))
 
-    columns = st.columns(sum(map(bool, sides.values())))
-    for column, (side, of) in zip(columns, ((side, of) for side, of in sides.items() if of), strict=True):
+    # On a projector there is no room for two lists beside the sentence.
+    both = str(default.asked_for(chosen_code(codes)))
+    place = st.popover(both, key="languages", width="stretch", help=BOTH_SIDES) if sides["<"] else st
+    for side, of in sides.items():
+        if not of:
+            continue
         own = f"<<{default.source.code}>>" if side == "<" else f">>{default.target.code}<<"
-        column.selectbox(
+        place.selectbox(
             "Read" if side == "<" else "Write in",
             of,
             index=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import numpy as np
 import pytest
 import sentencepiece
 import torch
@@ -20,6 +21,7 @@ from transformer.interop.families import FAMILIES as TABLE
 from transformer.interop.importing import import_model
 from transformer.interop.vocabularies import read_vocabulary
 from transformer.running.translator import Translator
+from transformer.surveys.matching import read_by_second
 from transformer.values.decoding_settings import DecodingSettings
 
 # Beginnings of sentences, because the small models of transformers have few positions.
@@ -38,6 +40,15 @@ def family(request, tmp_path_factory):
 def test_logits_and_attention_are_the_same(family):
     _, peer, _, translator = family
     check_parity(peer, translator.folder)
+
+
+def test_second_model_reads_the_same_tokens(family):
+    """A model with languages on both sides used to read the text in its first language."""
+    *_, translator = family
+    trace = translator.trace(MANY[0])
+    found = read_by_second(translator, translator, translator, trace)
+    assert [piece.id for piece in found.source_pieces] == [piece.id for piece in trace.source_pieces]
+    assert np.array_equal(found.cross, trace.cross)
 
 
 @torch.inference_mode()

@@ -13,10 +13,14 @@ from safetensors.torch import save_file
 from tests.full_disk import full_disk
 from tests.unit.training.resuming import assert_continues_exactly
 from tests.unit.training.two_processes import two_processes
+from transformer.checkpoints.available_models import VARIABLE, model_folders
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import copy_weights
 from transformer.checkpoints.model_texts import CURVE
+from transformer.errors import CheckpointError
+from transformer.files.paths import measured_file
 from transformer.files.tensors import read_tensors
+from transformer.running.translator import Translator
 from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process
@@ -268,6 +272,29 @@ def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepa
             trainer(trained, steps=4)
     (trained / STATE).unlink()
     assert trainer(trained, steps=4).step == 0
+
+
+def test_kept_steps_are_models(trained, monkeypatch):
+    trainer(trained, steps=5).train()
+    runs = trained.parent
+    monkeypatch.setenv(VARIABLE, str(runs))
+    found = model_folders()
+    assert {"run", "run-3", "run-5"} <= found.keys() and not any(each.problem for each in found.values())
+    loaded = {name: load_checkpoint(found[name].path) for name in ("run", "run-3", "run-5")}
+    assert len({each.version for each in loaded.values()}) == 3
+    weights = RunFolder(trained).last_weights()
+    for name, step in (("run-3", weights[0]), ("run-5", weights[-1])):
+        assert all(torch.equal(step[key], value) for key, value in loaded[name].model.named_parameters())
+    translator = Translator.load(found["run-3"].path, "cpu")
+    assert translator.folder == trained / "weights-0000003.safetensors"
+    assert measured_file(translator.folder, "x.json") == trained / "weights-0000003.x.json"
+
+
+@pytest.mark.parametrize("how", ["truncated", "altered"])
+def test_damaged_step_is_no_model(trained, how):
+    damage(trained / "weights-0000003.safetensors", how)
+    with pytest.raises(CheckpointError, match=r"weights-0000003.safetensors (is|was altered or) damaged: Fetch"):
+        load_checkpoint(trained / "weights-0000003.safetensors")
 
 
 @pytest.mark.parametrize("target", [STATE, "nowhere"])

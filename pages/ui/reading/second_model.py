@@ -1,0 +1,171 @@
+"""Chooses a second translator that reads the same sentence, and matches its heads with those of the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import streamlit as st
+
+from attention_atlas.browser.labels import head_name
+from pages.ui.components.side_by_side import head_map, side_by_side
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.compare_heads import UNTRAINED, CompareParams
+from pages.ui.reading.model_picker import chosen_model, load
+from pages.ui.runs.inference import CachedRuns
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import error_text
+from transformer.analysis.heads.matching import best_match, matched_similarity, shuffled_similarity, similarities
+from transformer.analysis.view import view_of
+from transformer.checkpoints.available_models import SHIPPED, model_folders
+from transformer.errors import AtlasError
+from transformer.running.translator import Translator
+from transformer.surveys.matching import kinds_of_both, read_by_second, untrained
+from transformer.values.trace import Kind, Trace
+
+RANDOM = "random weights"
+# Models with random weights, by the trained model whose configuration they share; dropped together with that model.
+MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class TwoModels:
+    """Two translators that have read the same sentence; heads are numbered as in `head_distances`.
+
+    Attributes:
+        own, other: names of the models; `other` may be UNTRAINED.
+        second: the second model.
+        kind: the kind of attention that is compared.
+        traces: of both models.
+    """
+
+    own: str
+    other: str
+    second: Translator
+    kind: Kind
+    traces: tuple[Trace, Trace]
+
+    @property
+    def title(self) -> str:
+        """The name of the second model on the screen."""
+        return RANDOM if self.other == UNTRAINED else self.other
+
+    @property
+    def heads(self) -> tuple[int, int]:
+        """The numbers of heads of a layer."""
+        first, second = (trace.attention(self.kind).shape[1] for trace in self.traces)
+        return first, second
+
+    @cached_property
+    def similarity(self) -> np.ndarray:
+        return similarities(*self.traces, self.kind)
+
+    @cached_property
+    def match(self) -> np.ndarray:
+        return best_match(self.similarity)
+
+    @property
+    def shown(self) -> np.ndarray:
+        """The match of each head; the most similar head for a head without a match."""
+        return np.where(self.match < 0, self.similarity.argmax(axis=1), self.match)
+
+    @property
+    def matched(self) -> np.ndarray:
+        return matched_similarity(self.similarity, self.match)
+
+    @property
+    def shuffled(self) -> np.ndarray:
+        return shuffled_similarity(self.similarity, self.match, self.heads[1])
+
+    def show_head(self, choice: AttentionParams) -> None:
+        """Name the match of the chosen head, and draw the maps of both."""
+        at = choice.layer * self.heads[0] + choice.head
+        st.markdown(self._describe_head(at))
+        places = [divmod(number, count) for number, count in zip((at, int(self.shown[at])), self.heads, strict=True)]
+        side_by_side(
+            [
+                head_map(of, view_of(trace, self.kind, words=choice.words), *place)
+                for of, trace, place in zip((self.own, self.title), self.traces, places, strict=True)
+            ],
+            "two_models",
+            sentence=self.traces[0].text,
+        )
+
+    def _describe_head(self, at: int) -> str:
+        """Return Markdown that names the match of a head, and its most similar head if that is another one."""
+        (own, other), title = self.heads, markdown(self.title)
+        here, nearest = f"**Head {head_name(at, own)} of {markdown(self.own)}**", int(self.similarity[at].argmax())
+        match = int(self.match[at])
+        if match < 0:
+            return (
+                f"{here} has no match, because the second model has fewer heads. The nearest one is head "
+                f"{head_name(nearest, other)} of {title}: similarity {self.similarity[at, nearest]:.2f}."
+            )
+        said = (
+            f"{here} is matched with **head {head_name(match, other)} of {title}**: similarity "
+            f"{self.similarity[at, match]:.2f}; the heads of that layer have {self.shuffled[at]:.2f} on average."
+        )
+        if nearest != match:
+            said += (
+                f" Head {head_name(nearest, other)} is more similar ({self.similarity[at, nearest]:.2f}), but is "
+                "matched with another head."
+            )
+        return said
+
+
+def pick_second_model() -> str:
+    """Draw the choice of the second model; return the model's name."""
+    own = _own()
+    names = [*(name for name in model_folders() if name != own), UNTRAINED]
+    asked = session.params(CompareParams).other
+    chosen = asked if asked in names else names[0]
+    st.selectbox(
+        "Second model",
+        names,
+        width=320,
+        format_func=lambda name: RANDOM if name == UNTRAINED else name,
+        **bind(CompareParams, "other", value=chosen),
+        help="A folder in `models`, or a model of the same shape that has learned nothing. Both models read the same "
+        "sentence, and the same translation if they write the same language.",
+    )
+    return chosen
+
+
+def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoModels:
+    """Return both models with their traces.
+
+    Args:
+        name: of the second model.
+        trace: of the first model.
+
+    Raises:
+        PageEnd: the heads cannot be compared; a message says why.
+    """
+    folder = model_folders().get(name)
+    second = load(folder.path, folder.problem) if folder else untrained_of(first)
+    try:
+        kinds = kinds_of_both(first, second, trace.source_text)
+        found = read_by_second(first, CachedRuns(second), second, trace)
+    except (AtlasError, ValueError) as error:
+        st.warning(error_text(error), icon=":material/edit:")
+        raise PageEnd from None
+    if kind not in kinds:
+        st.info("The two models write different languages: only their encoder attention can be compared.")
+        raise PageEnd
+    return TwoModels(_own(), name, second, kind, (trace, found))
+
+
+def untrained_of(translator: Translator) -> Translator:
+    """Return the model of the same shape with random weights."""
+    found = MADE.get(translator)
+    return found if found is not None else MADE.setdefault(translator, untrained(translator))
+
+
+def _own() -> str:
+    folder = chosen_model()
+    return folder.name if folder else SHIPPED
