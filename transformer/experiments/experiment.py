@@ -168,9 +168,11 @@ def _texts(content: bytes) -> list[bytes]:
         )
     if len(carried) > MOST_CARRIED:
         raise ExperimentError(f"The file carries {len(carried)} experiments: at most {MOST_CARRIED} are computed.")
+    # In a PNG, a checksum follows, whose bytes may look like more of the text. Base64 has groups of four characters.
+    whole = (each[: len(each) // 4 * 4] for each in carried)
     try:
         # Unpacking stops once the text is longer than an experiment can be.
-        return [zlib.decompressobj().decompress(base64.b64decode(each), MOST_BYTES + 1) for each in carried]
+        return [zlib.decompressobj().decompress(base64.b64decode(each), MOST_BYTES + 1) for each in whole]
     except (ValueError, zlib.error):
         raise ExperimentError("The experiment in this file is damaged: save the file again.") from None
 
