@@ -169,9 +169,11 @@ def _texts(content: bytes) -> list[bytes]:
         )
     if len(carried) > MAX_CARRIED:
         raise ExperimentError(f"The file carries {len(carried)} experiments: at most {MAX_CARRIED} are computed.")
+    # In a PNG, a checksum follows, whose bytes may look like more of the text. Base64 has groups of four characters.
+    whole = (each[: len(each) // 4 * 4] for each in carried)
     try:
         # Stop decompressing as soon as the text is longer than an experiment may be.
-        return [zlib.decompressobj().decompress(base64.b64decode(each), MAX_BYTES + 1) for each in carried]
+        return [zlib.decompressobj().decompress(base64.b64decode(each), MAX_BYTES + 1) for each in whole]
     except (ValueError, zlib.error):
         raise ExperimentError("The experiment in this file is damaged: save the file again.") from None
 

@@ -172,10 +172,10 @@ def graph_chart(
         nodes.assign(
             told=[typeset(value, "+.3f") for value in nodes.value],
             parts=[
-                f"{typeset(row['from nodes'], '+.3f')} from nodes, {typeset(row['from biases'], '+.3f')} from biases"
-                if not row["of its own"]
-                else "its own"
-                for _, row in nodes.iterrows()
+                "its own" if own else f"{typeset(read, '+.3f')} from nodes, {typeset(biases, '+.3f')} from biases"
+                for own, read, biases in zip(
+                    nodes["of its own"], nodes["from nodes"], nodes["from biases"], strict=True
+                )
             ],
             end=[places.get(group, 0) for group in nodes.group],
         )

@@ -129,6 +129,13 @@ def test_saved_figure_contains_its_experiment(saved, around):
     assert Experiment.read(around % saved.carried().encode()) == saved
 
 
+@pytest.mark.parametrize("checksum", [b"A\0\0\0", b"=b\0\0", b"A+/=", b"AAAA"])
+def test_checksum_after_the_experiment_is_no_part_of_it(saved, checksum):
+    for page in ("", "patch?text=A", "patch?text=AB", "patch?text=ABC"):
+        experiment = replace(saved, page=page)
+        assert Experiment.read(experiment.carried().encode() + checksum) == experiment
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
