@@ -9,7 +9,7 @@ from typing import Any
 from transformer.errors import AttentionError
 from transformer.values.foreign_attention import is_causal, weights_of
 from transformer.values.foreign_tokens import LANGUAGE, frames, pieces_of
-from transformer.values.pieces import Piece, Role
+from transformer.values.tokens import Piece, Role
 from transformer.values.trace import Trace
 
 # Largest number of tokens that a model writes if no target is given.

@@ -6,7 +6,7 @@ import numpy as np
 
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import AS_TRAINED
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import KINDS, Trace
 
 FIRST = 10

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from attention_atlas.browser.piece_labels import bare, group_label, piece_label
+from attention_atlas.browser.token_labels import bare, group_label, piece_label
 from transformer.analysis.view import Axes
 from transformer.analysis.words import parted
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind
 
 # Names of the kinds of attention, which are also the titles of their pages.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attention_atlas.browser.labels import TITLES, column_labels, row_labels, titles
-from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.token_labels import visible
 from attention_atlas.browser.wire import codes, pack
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names

@@ -14,8 +14,8 @@ from transformer.running.translator import Translator
 from transformer.running.translator_run import ReadTarget
 from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
-from transformer.values.pieces import Piece
 from transformer.values.run import Run, Stated
+from transformer.values.tokens import Piece
 from transformer.values.trace import Trace
 
 

@@ -14,7 +14,7 @@ from transformer.analysis.aligner import Aligner
 from transformer.analysis.alignment import hard_alignment
 from transformer.analysis.words import Group, groups_of
 from transformer.text.vocabulary import split_code
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Trace
 
 # "words" uses `word_groups`. "spaces" splits at white space, as other alignment programs do.

@@ -11,7 +11,7 @@ import numpy as np
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.words import Group, groups_of, has_word, merge_mask, merge_words
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind, Trace
 
 # Heads with these names look at a fixed position, whichever token is there.

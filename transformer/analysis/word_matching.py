@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 from transformer.analysis.words import word_groups
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 def matched_positions(first: tuple[Piece, ...], second: tuple[Piece, ...], texts: tuple[str, str]) -> dict[int, int]:

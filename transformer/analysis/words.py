@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from transformer.text.normalisation import normalise
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 Group = tuple[int, ...]
 # Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese letters.

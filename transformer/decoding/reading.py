@@ -18,7 +18,7 @@ from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import Kind
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import DETAILS, STACKS, Trace
 from transformer.values.translation import LogitLens
 

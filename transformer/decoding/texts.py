@@ -11,7 +11,7 @@ from transformer.errors import TextError
 from transformer.text.languages import Languages, language
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_piece
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 # Maximum number of tokens of a text on either side, without the end symbol.
 MAX_PIECES = 128

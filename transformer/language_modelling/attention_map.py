@@ -18,7 +18,7 @@ from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary, start_piece
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 @dataclass(frozen=True, eq=False)

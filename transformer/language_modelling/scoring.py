@@ -12,7 +12,7 @@ from transformer.errors import TextError
 from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 @dataclass(frozen=True, eq=False)

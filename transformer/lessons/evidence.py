@@ -19,7 +19,7 @@ from transformer.running.remembered_runs import ModelRuns
 from transformer.running.runs.scores import ScoresRun
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions, all_heads
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind, Trace
 
 # For each job, the metric whose highest value on the sentence finds the head with that job.

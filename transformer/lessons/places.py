@@ -17,7 +17,7 @@ from transformer.lessons.lesson import LessonStep
 from transformer.lessons.tables import TABLES, Table
 from transformer.lessons.template import filled, names
 from transformer.values.interventions import AS_TRAINED
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind
 
 # Relative tolerance within which two numbers count as the same; the absolute tolerance is a tenth of it.

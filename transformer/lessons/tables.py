@@ -33,7 +33,7 @@ from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import Interventions, all_heads
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 

@@ -25,7 +25,7 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.translation import Translation
 
 

@@ -35,8 +35,8 @@ from transformer.values.decoding_settings import GREEDY, DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import Kind
-from transformer.values.pieces import Piece
 from transformer.values.run import Result, Run, Runs
+from transformer.values.tokens import Piece
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation, Translation
 from transformer.values.weights import Weights

@@ -20,7 +20,7 @@ from transformer.text.spelling import Spelling, spelt_in_part
 from transformer.text.vocabulary import SPACE_MARK, Symbols, fingerprint_of, has_shape, inner_span
 from transformer.values.foreign_tokens import BYTES, SPELLING
 from transformer.values.kinds import Kind
-from transformer.values.pieces import Piece, Role
+from transformer.values.tokens import Piece, Role
 
 END_OF_TEXT = "<|endoftext|>"
 # Half of a surrogate pair, which UTF-8 cannot spell.

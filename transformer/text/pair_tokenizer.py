@@ -15,7 +15,7 @@ from transformer.text.segmenters import ONE_FILE, Segmenter, SentencepieceModel,
 from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, fingerprint_of, split_code, target_codes
 from transformer.values.kinds import Kind
-from transformer.values.pieces import Piece, Role
+from transformer.values.tokens import Piece, Role
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
 # The text that sentencepiece writes for an unknown token.

@@ -16,7 +16,7 @@ from transformer.text.normalisation import normalise, normalise_with_spans
 from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import OWN, SPACE_MARK
 from transformer.values.kinds import Kind
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 # Ids in the vocabularies that this project trains; `Vocabulary.symbols` has the ids of any vocabulary.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from transformer.text.spelling import Spelling
 from transformer.values.kinds import Kind
-from transformer.values.pieces import Piece, Role
+from transformer.values.tokens import Piece, Role
 
 SPACE_MARK = "▁"
 # Spelling of a token that is one byte and not a whole character.

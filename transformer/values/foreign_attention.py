@@ -16,7 +16,7 @@ from transformer.errors import AttentionError
 from transformer.values.foreign_tokens import Offsets, pieces_of
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.kinds import KINDS, Kind
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 # Largest deviation of a row's sum from 1. A bfloat16 weight has only eight exact bits, and a row has hundreds of them.
 TOLERANCE = 0.02

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from transformer.errors import AttentionError
-from transformer.values.pieces import Piece, Role
+from transformer.values.tokens import Piece, Role
 
 Offsets = Sequence[Sequence[int] | None]
 

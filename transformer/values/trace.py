@@ -46,7 +46,7 @@ from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS as KINDS
 from transformer.values.kinds import Kind as Kind
 from transformer.values.kinds import Stack as Stack
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 Part = Literal["self_attention", "cross_attention", "feed_forward"]
 Detail = Literal["scores", "queries", "keys", "values", "outputs"]

@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 
 from transformer.values.decoding_settings import DecodingSettings
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Trace
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, label_axis

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attention_atlas.browser.labels import row_labels
-from attention_atlas.browser.piece_labels import entry_label
+from attention_atlas.browser.token_labels import entry_label
 from pages.ui.charts.tables import numbered
 from pages.ui.text.shapes import letter_titles, piece_labels
 from transformer.analysis.view import axes_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.piece_labels import group_label
+from attention_atlas.browser.token_labels import group_label
 from pages.ui.change_attention.changing import change
 from pages.ui.change_attention.resolved import without_words
 from pages.ui.params.change_attention import ERASURES, INVISIBLE, LEFT_OUT, EditParams
@@ -18,7 +18,7 @@ from pages.ui.text.markup import markdown
 from transformer.analysis.words import groups_of
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
 EXPLAINED = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from attention_atlas.browser.labels import TITLES, disambiguated
-from attention_atlas.browser.piece_labels import bare, isolated, piece_label
+from attention_atlas.browser.token_labels import bare, isolated, piece_label
 from pages.ui.params.change_attention import Edit, EditParams, Span
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Trace
 
 

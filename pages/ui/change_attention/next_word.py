@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, piece_label
 from pages.ui.change_attention.changing import change
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.components.save_as import show_altair

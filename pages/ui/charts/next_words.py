@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from attention_atlas.browser.piece_labels import entry_label
+from attention_atlas.browser.token_labels import entry_label
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
 from pages.ui.charts.palette import FIRST, SECOND, SERIES
 from transformer.ablation.continuation import candidates

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.token_labels import visible
 from pages.ui.charts.saving import csv_text
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus

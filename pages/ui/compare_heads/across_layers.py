@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES, column_labels, place_of, row_labels
-from attention_atlas.browser.piece_labels import isolated
+from attention_atlas.browser.token_labels import isolated
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import numbered, show_numbers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attention_atlas.browser.payload import browser_payload
-from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.token_labels import visible
 from attention_atlas.browser.wire import frame
 from pages.ui.components.attention_browser import Shown, drawn_with_choice
 from pages.ui.components.save_as import figure_component

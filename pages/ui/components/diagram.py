@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.token_labels import visible
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import synced_params
 from pages.ui.params.translate import WordParams

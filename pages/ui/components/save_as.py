@@ -15,7 +15,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.token_labels import visible
 from attention_atlas.browser.wire import with_more
 from pages.ui.charts.compiled import CompiledChart, FilledChart
 from pages.ui.charts.large import AltairChart, enlarged, enlarged_plot

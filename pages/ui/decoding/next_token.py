@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.piece_labels import bare, entry_label
+from attention_atlas.browser.token_labels import bare, entry_label
 from pages.ui.bets.bet import Bet, Settled, settled
 from pages.ui.reading.sentence import Reading
 from transformer.text.vocabulary import TextVocabulary

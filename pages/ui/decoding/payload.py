@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_atlas.browser.piece_labels import entry_label, piece_label, visible
+from attention_atlas.browser.token_labels import entry_label, piece_label, visible
 from attention_atlas.browser.wire import codes, pack
 from pages.ui.decoding.visited import Visited, decoded
 from pages.ui.params.decoding import DecodingParams

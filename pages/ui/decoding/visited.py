@@ -14,7 +14,7 @@ from pages.ui.text.markup import markdown
 from transformer.errors import AtlasError
 from transformer.running.runs.translation import DecodingRun
 from transformer.text.vocabulary import Vocabulary
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.translation import TracedTranslation
 
 VISITED = "_visited"

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import isolated, visible
+from attention_atlas.browser.token_labels import isolated, visible
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import main_figure

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, piece_label
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.params.how_it_came_about import NOTHING, GraphParams
 from pages.ui.state import session
@@ -18,7 +18,7 @@ from pages.ui.text.markup import markdown
 from transformer.attribution.attribution import Target
 from transformer.attribution.graph import Node
 from transformer.attribution.score_pairs import BIASES, Writer
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Stack, Trace
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attention_atlas.browser.labels import row_labels
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from pages.ui.charts.heatmap import SHARE, SIGNED
 from pages.ui.charts.tables import numbered
 from pages.ui.text.shapes import letter_titles, piece_labels, shape_in_letters, sizes

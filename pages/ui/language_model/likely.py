@@ -9,10 +9,10 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import piece_label
-from pages.ui.charts.pieces import piece_strip, piece_table
+from attention_atlas.browser.token_labels import piece_label
 from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_table
+from pages.ui.charts.tokens import piece_strip, piece_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.text_box import text_box
 from pages.ui.layout.roles import main_figure

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.token_labels import visible
 from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import head_title
 from pages.ui.layout.roles import clicker_is_free

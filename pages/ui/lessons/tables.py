@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attention_atlas.browser.labels import column_labels, row_labels
-from attention_atlas.browser.piece_labels import group_label
+from attention_atlas.browser.token_labels import group_label
 from pages.ui.lessons.measured import MeasuredStep
 from transformer.analysis.view import axes_of
 from transformer.lessons.claims.runs import PARTS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.components.text_box import text_box
 from pages.ui.layout.roles import main_figure

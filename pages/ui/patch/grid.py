@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import bare, piece_label
+from attention_atlas.browser.token_labels import bare, piece_label
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import DARK, LIGHT, diverging, either
 from pages.ui.charts.tables import show_numbers

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.charts.palette import sequential

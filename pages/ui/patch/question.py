@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, piece_label
 from pages.ui.components.text_focus import ask_for_a_word
 from pages.ui.params.patch import PatchParams
 from pages.ui.reading.pairs import PAIRS, resolved

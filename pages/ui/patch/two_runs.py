@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import bare, piece_label, visible
+from attention_atlas.browser.token_labels import bare, piece_label, visible
 from pages.ui.components.bundle import component
 from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.patch import PatchParams

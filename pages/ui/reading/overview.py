@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attention_atlas.browser.piece_labels import group_label
+from attention_atlas.browser.token_labels import group_label
 from pages.ui.charts.thumbnail import data_uri
 from pages.ui.components.diagram import AttentionBox, Story, StoryWords
 from pages.ui.heads.kinds import PAGES

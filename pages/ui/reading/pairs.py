@@ -14,7 +14,7 @@ from transformer.analysis.heads.similarity import jensen_shannon
 from transformer.analysis.heads.tasks import covered_text
 from transformer.analysis.view import View, view_of
 from transformer.analysis.words import word_groups
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind, Trace
 
 MAX_LISTED = 5

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import bare, piece_label
+from attention_atlas.browser.token_labels import bare, piece_label
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, label_angle, labelled_axis, thinned
 from pages.ui.charts.palette import FIRST, PICKED, diverging

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attention_atlas.browser.labels import output_label, place_of
-from attention_atlas.browser.piece_labels import bare, group_label
+from attention_atlas.browser.token_labels import bare, group_label
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.expectation import Expectation, aligning, alignment_expectation, position_expectation

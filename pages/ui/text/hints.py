@@ -12,7 +12,7 @@ from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.hub_models import model_for
 from transformer.text.languages import language
 from transformer.text.vocabulary import BYTE
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 # 99 % of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20

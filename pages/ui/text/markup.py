@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from attention_atlas.browser.piece_labels import isolated
+from attention_atlas.browser.token_labels import isolated
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these even if their punctuation is escaped: links, arrows, dashes, signs and icons. A zero-width

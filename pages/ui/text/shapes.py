@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace

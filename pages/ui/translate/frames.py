@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from attention_atlas.browser.piece_labels import bare, entry_label, group_label, isolated, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, piece_label
 from pages.ui.params.pages import PAGES
 from pages.ui.text.number_format import typeset
 from transformer.analysis.heads.metrics import HeadMetrics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attention_atlas.browser.piece_labels import bare
+from attention_atlas.browser.token_labels import bare
 from pages.ui.bets.bet import Bet, Settled, settled
 from pages.ui.reading.sentence import Reading
 from pages.ui.what_mattered.question import source_columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import entry_label
+from attention_atlas.browser.token_labels import entry_label
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session

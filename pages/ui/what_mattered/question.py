@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.piece_labels import bare, entry_label, group_label
+from attention_atlas.browser.token_labels import bare, entry_label, group_label
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.text.markup import markdown
 from transformer.analysis.words import Group, groups_of, has_word

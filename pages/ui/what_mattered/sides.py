@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
 from pages.ui.charts.palette import PALETTE

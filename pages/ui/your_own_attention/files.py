@@ -19,7 +19,7 @@ from pages.ui.params.your_own_attention import NAME
 from pages.ui.runs.shared import SharedResults
 from transformer.errors import AtlasError, AttentionError
 from transformer.values.kinds import KINDS
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Trace
 
 FOLDER = Path("attention")

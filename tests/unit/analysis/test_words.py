@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from transformer.analysis.words import merge_mask, merge_words, word_groups
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 def located(*spelt):

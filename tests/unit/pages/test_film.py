@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from pages.ui.params.attention import AttentionParams, PinParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import Params

@@ -4,7 +4,7 @@ import pytest
 
 from attention_atlas.browser.labels import column_labels, disambiguated, place_of, row_labels, titles
 from transformer.analysis.view import Axes, axes_of
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from attention_atlas.browser.piece_labels import bare, entry_label, group_label, isolated, piece_label, visible
+from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, piece_label, visible
 from pages.ui.text.markup import markdown
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from attention_atlas.browser.labels import column_labels, row_labels, titles
 from attention_atlas.browser.payload import payload
-from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.token_labels import piece_label
 from attention_atlas.browser.wire import unframe
 from pages.ui.charts.matrix import cells, matrix
 from pages.ui.charts.palette import sequential

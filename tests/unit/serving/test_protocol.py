@@ -25,7 +25,7 @@ from transformer.serving.protocol import PROTOCOL, RequestError, read_run, reque
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
 from transformer.values.patches import SITES
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Trace
 from transformer.values.translation import BeamNode, LogitLens, SearchTree, TracedTranslation, Translation
 

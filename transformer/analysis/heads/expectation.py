@@ -10,7 +10,7 @@ from transformer.analysis.aligner import ALIGNS
 from transformer.analysis.heads.metrics import OFFSETS, HeadMetrics, is_punctuation
 from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 # A row is an outlier if another column's expected weight exceeds that of the column the head looks at by this much.
 OUTLIER_SHARE = 0.1

@@ -18,7 +18,7 @@ from transformer.analysis.view import axes_of, view_of
 from transformer.files.records import Record
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import SPACE_MARK
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3

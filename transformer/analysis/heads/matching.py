@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from transformer.analysis.heads.similarity import head_distances
 from transformer.analysis.view import scaled_rows, view_of
 from transformer.analysis.words import Group
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind, Trace
 
 # Identifies a token or word in both models: its characters, counted from the end of the text, or the role of a symbol;

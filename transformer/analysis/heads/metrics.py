@@ -15,7 +15,7 @@ import numpy as np
 
 from transformer.analysis.alignment import alignment_rows, consensus
 from transformer.analysis.heads.pattern import row_entropy
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import KINDS, Kind, Trace
 
 SELF: tuple[Kind, ...] = ("encoder", "decoder")

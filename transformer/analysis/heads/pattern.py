@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 @dataclass(frozen=True)

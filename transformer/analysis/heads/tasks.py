@@ -15,7 +15,7 @@ import numpy as np
 from transformer.analysis.alignment import alignment_rows, consensus
 from transformer.analysis.words import word_groups
 from transformer.text.languages import LANGUAGES, Languages
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)

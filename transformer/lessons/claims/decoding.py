@@ -10,7 +10,7 @@ from transformer.lessons.evidence import END_NAME, Evidence
 from transformer.running.runs.translation import TranslationRun
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.translation import Translation
 
 MAX_SAMPLES = 20

@@ -12,7 +12,7 @@ from transformer.running.translator_run import TranslatorRun
 from transformer.values.cancellation import check_cancelled
 from transformer.values.decoding_settings import GREEDY, DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.translation import TracedTranslation, Translation
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.analysis.heads.tasks import TASK, TASKS
 from transformer.analysis.view import view_of
 from transformer.text.languages import Languages, language
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 def links(made_up_trace, task, source, target, **maps):

@@ -12,7 +12,7 @@ from transformer.analysis.heads.metrics import (
     is_punctuation,
     metrics_of,
 )
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 from transformer.values.trace import KINDS
 
 SOURCE = ["The", "animal", "was", "very", "tired", "."]

@@ -5,7 +5,7 @@ import pytest
 
 from transformer.analysis.heads.pattern import Entry, offset_share, pattern, row_entropy
 from transformer.text.tokenizer import END
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 
 def groups(count, *, end=True):

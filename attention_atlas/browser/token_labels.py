@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, has_shape, label_parts
-from transformer.values.pieces import Piece
+from transformer.values.tokens import Piece
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 # Unicode's isolate marks. The first letter of the enclosed text decides its direction, whatever is around it.
